@@ -1,10 +1,14 @@
 // One step on two stages, over threads and over sockets, in a translation unit of a kind that trainers have: where
 // another library's logging macros are defined before slimpack's headers (SLIMPACK_LOGGING_BEFORE), where they come
-// after (SLIMPACK_LOGGING_AFTER), and where nothing throws (-fno-exceptions). Macros are gone before a template is
+// after (SLIMPACK_LOGGING_AFTER), where nothing throws (-fno-exceptions), and where all headers come first, whose names could
+// hide each other's (SLIMPACK_EVERY_HEADER). Macros are gone before a template is
 // instantiated, so the default planner, which the compiler takes longest for, is asked for in full runs only
 // (SLIMPACK_DEFAULT_PLANNER).
 #ifdef SLIMPACK_LOGGING_BEFORE
 #include "logging_macros.hpp"
+#endif
+#ifdef SLIMPACK_EVERY_HEADER
+#include <slimpack/slimpack.hpp>
 #endif
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/packflow.hpp>

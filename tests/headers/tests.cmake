@@ -29,7 +29,7 @@ mark_as_advanced(GLOG_INCLUDE_DIR)
 if(GLOG_INCLUDE_DIR)  # without it the stand-in was tried just now
   slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN ${every_step})
 endif()
-slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_BEFORE ${default_planner})
+slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_EVERY_HEADER ${default_planner})
 add_test(NAME headers.clang
          COMMAND ${CMAKE_COMMAND} -D "CLANG=$<$<BOOL:${SLIMPACK_CLANG}>:${SLIMPACK_CLANG}>" -D "INCLUDE_DIRS=${include_dirs}"
                  -D "SOURCES=${headers}/runs_a_step.cpp"

@@ -49,7 +49,7 @@ namespace detail {
 }
 
 /// Where slices of each sequence begin, ascending.
-[[nodiscard]] inline std::map<sequence_id, std::vector<tokens>> cuts_of(const micropacks& packs) {
+[[nodiscard]] inline std::map<sequence_id, std::vector<tokens>> cuts_in(const micropacks& packs) {
   std::map<sequence_id, std::vector<tokens>> cuts;
   for (const slice& s : packs.slices()) cuts[s.sequence].push_back(s.begin);
   for (auto& [sequence, begins] : cuts) std::sort(begins.begin(), begins.end());
@@ -133,7 +133,7 @@ SLIMPACK_DECL result<std::vector<loan>> loans_of(const partition& packs, const s
   if (how == attention_lending::none) return loans;
   if (result<void> fine = detail::can_lend(packs, on, how, slices); !fine) return std::move(fine).error();
   const detail::lock_steps steps(packs.forward.size(), on);
-  const auto cuts = detail::cuts_of(packs.forward);
+  const auto cuts = detail::cuts_in(packs.forward);
   detail::lock_step_loans of(packs, steps, cuts, loans);
   for (const pass p : both_passes)
     for (std::size_t k = steps.first_full(); k < steps.end_full(); ++k) of.lend(how, p, k);
