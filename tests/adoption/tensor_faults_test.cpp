@@ -188,7 +188,7 @@ TEST(TensorFaults, EndAllRanksInTimeAndTheNextStepIsExact) {
   std::map<fault, int> tried;
   steady_clock::duration longest{};
   std::int64_t number = 0;
-  for (int n = 0, steps = tests::steps(50); n < steps; ++n) {
+  for (int n = 0, steps = tests::steps(tests::under_sanitizer ? 20 : 50); n < steps; ++n) {
     const auto bad = static_cast<std::size_t>(random.between(0, ranks - 1));
     constexpr std::array kinds{fault::throws, fault::throws, fault::throws, fault::errs, fault::errs, fault::errs, fault::hangs, fault::deaf};
     const fault wrong = kinds[static_cast<std::size_t>(random.between(0, 7))];

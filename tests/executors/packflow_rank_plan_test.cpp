@@ -4,6 +4,7 @@
 #include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/transports/threads.hpp>
 
+#include "../laws/cases.hpp"
 #include "everywhere.hpp"
 #include "prefix_model.hpp"
 #include "shared_prefix_model.hpp"
@@ -60,6 +61,7 @@ std::vector<result<step_report>> run_parts(const std::vector<rank_plan>& parts, 
 // Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
 TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
   std::size_t shared = 0, alone = 0;
+  int k = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     testing::generator random(seed);
     for (const shape& on : {shape{.stages = 1, .replicas = 3}, shape{.stages = 2, .replicas = 4}, shape{.stages = 3, .replicas = 2}}) {
@@ -67,6 +69,7 @@ TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
       fine.quantum = {random.between(1, 4)};
       std::vector<tokens> lengths{{random.between(120, 160)}};
       for (int i = 0; i < 12; ++i) lengths.push_back({random.between(1, 40)});
+      if (!tests::is_tried(k++)) continue;
       const std::vector<rank_plan> parts = planned_by_ranks(fine, lengths);
       for (const rank_plan& one : parts) (one.part.merges.empty() ? alone : shared) += 1;
       std::vector<stage> stages = stages_on(fine);
@@ -93,8 +96,8 @@ TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
       }
     }
   }
-  EXPECT_GT(shared, 8u) << "sequences must be shared for this to show anything";
-  EXPECT_GT(alone, 8u);
+  EXPECT_GT(shared, 8u / tests::one_in) << "sequences must be shared for this to show anything";
+  EXPECT_GT(alone, 8u / tests::one_in);
 }
 
 /// Two replicas share the first sequence, the third has its own.

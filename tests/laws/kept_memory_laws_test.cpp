@@ -20,10 +20,11 @@ namespace {
 const testing::dense_cost dense{{.per_pack = {6.4e-5}, .hop = {2.4e-5}}, {1}};
 
 /// From too little for any but short sequences to enough for all: 24 of 4096 tokens keep at most 403 MB of scores on
-/// stage 0 and four times that on stage 3.
+/// stage 0 and four times that on stage 3. Where not all are tried, the first is number k.
 template <class Solver, class Slicer, class Schedule>
-void obey_limits_in_bytes(const Solver& solver, const Slicer& slicer, const Schedule& schedule) {
+void obey_limits_in_bytes(int k, const Solver& solver, const Slicer& slicer, const Schedule& schedule) {
   for (const double limit : {1e5, 1e6, 1e7, 1e8, 2e9}) {
+    if (!tests::is_tried(k++)) continue;
     const shape on{.stages = 4, .replicas = 2, .memory = memory_limit{memory_unit::byte, limit}};
     const testing::report found =
         testing::solver_laws(solver, slicer, dense, schedule, on, {.cases = tests::cases(4), .longest = {4096}});
@@ -34,11 +35,11 @@ void obey_limits_in_bytes(const Solver& solver, const Slicer& slicer, const Sche
 
 TEST(KeptMemoryLaws, HoldForShippedSolvers) {
   const solvers::two_phase quick{.effort = solvers::search_budget::fast()};
-  obey_limits_in_bytes(quick, slicers::equal_cost{}, schedules::list{});
-  obey_limits_in_bytes(quick, slicers::equal_cost{}, schedules::one_f_one_b{});
-  obey_limits_in_bytes(solvers::refined{quick}, slicers::equal_cost{}, schedules::list{});
-  obey_limits_in_bytes(solvers::megatron{}, slicers::whole{}, schedules::one_f_one_b{.lead = 1});
-  obey_limits_in_bytes(solvers::chunked{{1024}}, slicers::equal_cost{}, schedules::one_f_one_b{});
+  obey_limits_in_bytes(1, quick, slicers::equal_cost{}, schedules::list{});
+  obey_limits_in_bytes(2, quick, slicers::equal_cost{}, schedules::one_f_one_b{});
+  obey_limits_in_bytes(3, solvers::refined{quick}, slicers::equal_cost{}, schedules::list{});
+  obey_limits_in_bytes(4, solvers::megatron{}, slicers::whole{}, schedules::one_f_one_b{.lead = 1});
+  obey_limits_in_bytes(5, solvers::chunked{{1024}}, slicers::equal_cost{}, schedules::one_f_one_b{});
 }
 
 TEST(KeptMemoryLaws, HoldForTheCostModel) {

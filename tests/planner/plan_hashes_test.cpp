@@ -14,6 +14,7 @@
 #include <slimpack/solvers/refined.hpp>
 
 #include "../costs/models.hpp"
+#include "../laws/cases.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,11 +73,13 @@ struct named_hash {
 };
 
 /// Every shipped slicer, cost model, solver and schedule; one and several stages, replicas, chunks, tensor- and
-/// context-parallel ranks; without a limit, in tokens and in bytes.
+/// context-parallel ranks; without a limit, in tokens and in bytes. Where a sanitizer looks, one in five.
 std::vector<named_hash> hashes() {
   std::vector<named_hash> all;
   const std::vector<tokens> lengths = long_tailed(200);
+  int k = 0;
   const auto add = [&](std::string name, const auto& plan_batch) {
+    if (!tests::is_tried(k++)) return;
     const result<plan> made = plan_batch(lengths);
     EXPECT_TRUE(made) << name << ": " << made.error().detail;
     if (made) all.push_back({std::move(name), made.value().hash});
@@ -133,9 +135,11 @@ TEST(PlanHashes, AreThoseOfOtherCompilersAndBuilds) {
   const std::filesystem::path stored = std::filesystem::path(__FILE__).parent_path() / "plan_hashes.txt";
   const std::string found = text_of(hashes());
   if (std::getenv("SLIMPACK_UPDATE_PLAN_HASHES") != nullptr) std::ofstream(stored) << found;
-  std::ostringstream expected;
-  expected << std::ifstream(stored).rdbuf();
-  EXPECT_EQ(found, expected.str());
+  std::ifstream file(stored);
+  std::string expected, line;
+  for (int k = 0; std::getline(file, line);)
+    if (tests::is_tried(k++)) expected += line + '\n';
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ shape llama_shape(int stages, int chunks, vocabulary where) {
   return {.stages = stages, .replicas = 2, .tensor = 2, .chunks = chunks, .vocabulary = where};
 }
 
-result<plan> planned(const shape& on, std::span<const tokens> lengths) {
+result<plan> planned(const shape& on, std::span<const tokens> lengths, solvers::search_budget effort = solvers::search_budget::normal()) {
   const costs::transformer cost = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
-  return planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}}(lengths);
+  return planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = effort}}(lengths);
 }
 
 // The logits make the last of four stages a quarter heavier than each other, and the last of eight half as heavy again.
@@ -62,6 +62,7 @@ TEST(PlannerVocabulary, SpreadIsFasterWhereTheLastStageIsHeaviest) {
 
 TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
   testing::generator random(8);
+  const solvers::search_budget effort = tests::under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal();
   int tried = 0, limited = 0;
   for (int round = 0; round < 6; ++round) {
     shape on = llama_shape(4, 1 + round % 2, vocabulary::spread);
@@ -69,12 +70,12 @@ TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
     for (int i = 0; i < 100; ++i) lengths.push_back(random.length({16384}));
     if (!tests::is_tried(round, 3)) continue;
     ++tried;
-    const result<plan> free = planned(on, lengths);
+    const result<plan> free = planned(on, lengths, effort);
     ASSERT_TRUE(free);
     double most = 0;
     for (const replica_plan& r : free.value().replicas) most = std::max(most, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
     on.memory = memory_limit{memory_unit::byte, 0.9 * most};
-    const result<plan> made = planned(on, lengths);
+    const result<plan> made = planned(on, lengths, effort);
     if (!made) continue;
     ++limited;
     for (const replica_plan& r : made.value().replicas)

@@ -63,7 +63,9 @@ result<plan> plan_on(const layout& on, const toy& cost, std::span<const tokens> 
   return planner{on.shape, slicers::equal_cost{}, cost, solver, schedules::list{}}(lengths);
 }
 
-std::vector<layout> layouts(double memory, int gpus = 16) {
+constexpr int few_gpus = tests::under_sanitizer ? 8 : 16;
+
+std::vector<layout> layouts(double memory, int gpus = few_gpus) {
   return shapes::space{.gpus = gpus, .gpus_per_node = 8, .layers = 8, .heads = 8, .quantum = {8},
                        .memory = memory_limit{memory_unit::byte, memory}, .chunks = {1, 2},
                        .recompute = {costs::recompute::none, costs::recompute::full}}
@@ -163,8 +165,11 @@ TEST(ShapeSearch, RanksTheSameOnAnyNumberOfThreads) {
     return rows;
   };
   const auto one = times(1);
-  EXPECT_EQ(one, times(2));
-  EXPECT_EQ(one, times(5));
+  int k = 0;
+  for (const std::size_t threads : {5u, 2u})
+    if (tests::is_tried(k++)) {
+      EXPECT_EQ(one, times(threads)) << threads << " threads";
+    }
 }
 
 TEST(ShapeSearch, PlansFinalistsWithTheWholeBudget) {
@@ -232,13 +237,14 @@ TEST(ShapeSearch, ShowsTheSpreadOverBatches) {
   EXPECT_LT(best.fastest, best.slowest);
   EXPECT_DOUBLE_EQ(best.step_time.value, (best.fastest.value + best.slowest.value) / 2);
   EXPECT_EQ(found.batch_tokens, (128 + 384) / 2);
-  EXPECT_DOUBLE_EQ(found.rate(best), 256 / best.step_time.value / 16);
+  EXPECT_DOUBLE_EQ(found.rate(best), 256 / best.step_time.value / few_gpus);
 }
 
 TEST(ShapeSearch, LooksFirstAtWhatPromisesMostByBoundAndRoom) {
   const search_budget look{10, 1};
   bool any_tight = false;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    if (!tests::is_tried(static_cast<int>(seed) - 1)) continue;
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::vector<std::vector<tokens>> lists = batches(seed, 1);
     const double longest = static_cast<double>(std::max_element(lists[0].begin(), lists[0].end())->value);
@@ -333,7 +339,9 @@ TEST(ShapeSearch, PlansNothingMoreOnceItIsStoppedWithAPlan) {
 
 TEST(ShapeSearch, HasAFinalistInFrontAtEveryEffort) {
   const std::vector<std::vector<tokens>> lists = batches(9);
-  for (const search_budget effort : {small, search_budget{4000, 6}, search_budget{20'000, 20}}) {
+  int k = 0;
+  for (const search_budget effort : {search_budget{4000, 6}, small, search_budget{20'000, 20}}) {
+    if (!tests::is_tried(k++)) continue;
     const ranking found = shape_search{.first = small, .effort = effort, .finalists = 2}(layouts(500), lists, toy_on, plan_on).value();
     ASSERT_NE(found.best(), nullptr);
     EXPECT_TRUE(found.best()->finalist);

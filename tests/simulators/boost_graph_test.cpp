@@ -97,7 +97,9 @@ TEST(BoostGraph, RefusesACycleThatNothingLeadsTo) {
 
 TEST(BasicPlanner, MakesThePlanThatThePlannerMakes) {
   const std::vector<tokens> lengths{{40000}, {512}, {3000}, {700}, {9000}, {128}};
-  for (const int replicas : {1, 3}) {
+  int k = 0;
+  for (const int replicas : {3, 1}) {
+    if (!tests::is_tried(k++)) continue;
     const shape on{.stages = 3, .replicas = replicas};
     const plan with_boost = planner{on}(lengths).value();
     const plan with_sweep = basic_planner{on, {}, {}, {}, {}, simulators::sweep{}}(lengths).value();

@@ -435,7 +435,7 @@ TEST(LowerBounds, HoldForThePlansOfDividedExperts) {
 
 TEST(LowerBounds, AreFiniteAndNoLessThanTheWorkOfHardLists) {
   std::vector<std::vector<tokens>> lists{std::vector<tokens>(512, tokens{4096}),
-                                         std::vector<tokens>(100000, tokens{1}),
+                                         std::vector<tokens>(100000 / tests::one_in, tokens{1}),
                                          {{1}},
                                          {{longest_supported}},
                                          std::vector<tokens>(300, tokens{127})};

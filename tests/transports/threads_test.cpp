@@ -323,7 +323,7 @@ TEST(ThreadsTransport, CollectsOverOneToEightRanks) {
 }
 
 TEST(ThreadsTransport, ServesManyMoreRanksThanCores) {
-  threads world(64);
+  threads world(tests::under_sanitizer ? 16 : 64);
   for (const testing::report& r : laws_on_ranks(world, {.cases = 1, .largest = 4096})) EXPECT_TRUE(r) << r;
 }
 
