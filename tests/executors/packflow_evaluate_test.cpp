@@ -38,7 +38,8 @@ using tests::stages_of;
 /// A batch's forward alone; costs keep packs small, so that there are many.
 result<plan> planned_forward(const shape& on, std::span<const tokens> lengths) {
   const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
-  return basic_planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::list{}, simulators::sweep{}}.plan_forward(lengths);
+  const solvers::two_phase search{.effort = tests::under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal()};
+  return basic_planner{on, slicers::equal_cost{}, cost, search, schedules::list{}, simulators::sweep{}}.plan_forward(lengths);
 }
 
 template <class Compute>

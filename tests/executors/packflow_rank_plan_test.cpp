@@ -61,7 +61,7 @@ std::vector<result<step_report>> run_parts(const std::vector<rank_plan>& parts, 
 // Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
 TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
   std::size_t shared = 0, alone = 0;
-  int k = 0;
+  int n = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     testing::generator random(seed);
     for (const shape& on : {shape{.stages = 1, .replicas = 3}, shape{.stages = 2, .replicas = 4}, shape{.stages = 3, .replicas = 2}}) {
@@ -69,7 +69,7 @@ TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
       fine.quantum = {random.between(1, 4)};
       std::vector<tokens> lengths{{random.between(120, 160)}};
       for (int i = 0; i < 12; ++i) lengths.push_back({random.between(1, 40)});
-      if (!tests::is_tried(k++)) continue;
+      if (!tests::is_tried(n++)) continue;
       const std::vector<rank_plan> parts = planned_by_ranks(fine, lengths);
       for (const rank_plan& one : parts) (one.part.merges.empty() ? alone : shared) += 1;
       std::vector<stage> stages = stages_on(fine);

@@ -34,10 +34,13 @@ using forms = ::testing::Types<prefix_splitting<backward_cuts::any, false>, pref
                                prefix_splitting<backward_cuts::forward_cuts, true>>;
 TYPED_TEST_SUITE(PackflowWeights, forms);
 
+const solvers::two_phase search{.effort = tests::under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal(),
+                                .most_sharers = 1};
+
 /// Plans, runs, and compares with the model of uncut sequences.
 template <class Compute, class Schedule>
 void expect_uncut_gradients(const shape& on, const std::vector<tokens>& lengths, const Schedule& schedule, int seed) {
-  const plan p = tests::planned(on, lengths, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, schedule).value();
+  const plan p = tests::planned(on, lengths, slicers::equal_cost{}, search, schedule).value();
   std::vector<Compute> stages = stages_of<Compute>(p);
   const auto reports = run_everywhere(p, stages);
   tests::expect_uncut(p, reports, stages, "seed " + std::to_string(seed));
@@ -94,7 +97,7 @@ struct noting : Base {
 TYPED_TEST(PackflowWeights, AreFinalWithTheLastCallOfEither) {
   testing::generator random(5);
   for (const shape& on : {shape{.stages = 3, .quantum = {4}}, shape{.stages = 2, .chunks = 2, .quantum = {4}}}) {
-    const plan p = tests::planned(on, any_lengths(random, on.quantum), slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
+    const plan p = tests::planned(on, any_lengths(random, on.quantum), slicers::equal_cost{}, search,
                                   delayed_weights{3, 0.5})
                        .value();
     std::vector<noting<TypeParam>> stages = stages_of<noting<TypeParam>>(p);

@@ -4,6 +4,7 @@
 #include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/solvers/refined.hpp>
 
+#include "../solvers/batches.hpp"
 #include "../support/bucketed_cost.hpp"
 
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@ namespace {
 const std::vector<tokens> lengths{{9000}, {300}, {4000}, {200}, {2500}, {7000}, {100}, {600}};
 constexpr shape on{.stages = 2, .replicas = 2};
 const costs::quadratic cost{.linear = 1e-6, .attention = 4e-9, .per_pack = {1e-4}};
+const solvers::two_phase search{.effort = tests::effort};
 
 /// Answers with one chunk after the other, and with what two_phase would do as its runner-up.
 struct hesitant {
@@ -26,7 +28,7 @@ struct hesitant {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices, const Schedule& schedule) const {
     result<solution> first = solvers::chunked{.chunk = {1024}}.solve(batch, slicer, prices, schedule);
-    result<solution> other = solvers::two_phase{}.solve(batch, slicer, prices, schedule);
+    result<solution> other = search.solve(batch, slicer, prices, schedule);
     if (!first || !other) return first;
     if (unsound) other.value().replicas.front().sequences.pop_back();
     first.value().runners_up.push_back(std::move(other).value());
@@ -40,7 +42,7 @@ result<plan> planned(const Solver& solver) {
 }
 
 TEST(RunnersUp, AreTakenWhereTheirPlanIsFaster) {
-  const plan chunks = planned(solvers::chunked{.chunk = {1024}}).value(), found = planned(solvers::two_phase{}).value();
+  const plan chunks = planned(solvers::chunked{.chunk = {1024}}).value(), found = planned(search).value();
   ASSERT_LT(found.step_time, chunks.step_time);
   EXPECT_EQ(planned(hesitant{}).value().hash, found.hash);
 }
@@ -49,7 +51,7 @@ TEST(RunnersUp, AreTakenWhereTheirPlanIsFaster) {
 struct right_at_first {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices, const Schedule& schedule) const {
-    result<solution> first = solvers::two_phase{}.solve(batch, slicer, prices, schedule);
+    result<solution> first = search.solve(batch, slicer, prices, schedule);
     if (first) first.value().runners_up.push_back(solvers::chunked{.chunk = {1024}}.solve(batch, slicer, prices, schedule).value());
     return first;
   }
@@ -73,8 +75,8 @@ TEST(RunnersUp, AreNotRunInTheSimulatorWhereTheyAreSlower) {
     return std::pair(runs, hash);
   };
   const plan chunks = planned(solvers::chunked{.chunk = {1024}}).value();
-  const auto [alone, found] = run(solvers::two_phase{});
-  ASSERT_GT(chunks.replicas.front().makespan, planned(solvers::two_phase{}).value().step_time);
+  const auto [alone, found] = run(search);
+  ASSERT_GT(chunks.replicas.front().makespan, planned(search).value().step_time);
   EXPECT_EQ(run(right_at_first{}), std::pair(alone, found)) << "the first of the runner-up's two replicas tells by its makespan";
 }
 
@@ -96,7 +98,7 @@ struct asked {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices, const Schedule& schedule) const {
     *estimated = batch.estimated;
-    return solvers::two_phase{}.solve(batch, slicer, prices, schedule);
+    return search.solve(batch, slicer, prices, schedule);
   }
 };
 

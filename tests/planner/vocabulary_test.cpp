@@ -62,7 +62,6 @@ TEST(PlannerVocabulary, SpreadIsFasterWhereTheLastStageIsHeaviest) {
 
 TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
   testing::generator random(8);
-  const solvers::search_budget effort = tests::under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal();
   int tried = 0, limited = 0;
   for (int round = 0; round < 6; ++round) {
     shape on = llama_shape(4, 1 + round % 2, vocabulary::spread);
@@ -70,12 +69,12 @@ TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
     for (int i = 0; i < 100; ++i) lengths.push_back(random.length({16384}));
     if (!tests::is_tried(round, 3)) continue;
     ++tried;
-    const result<plan> free = planned(on, lengths, effort);
+    const result<plan> free = planned(on, lengths, tests::effort);
     ASSERT_TRUE(free);
     double most = 0;
     for (const replica_plan& r : free.value().replicas) most = std::max(most, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
     on.memory = memory_limit{memory_unit::byte, 0.9 * most};
-    const result<plan> made = planned(on, lengths, effort);
+    const result<plan> made = planned(on, lengths, tests::effort);
     if (!made) continue;
     ++limited;
     for (const replica_plan& r : made.value().replicas)

@@ -363,7 +363,7 @@ TEST(ShapeSearch, HandsOverThePlansOfTheBest) {
 TEST(ShapeSearch, LeavesWhatMemoryForcesIntoVeryManyPacks) {
   const std::vector<std::vector<tokens>> lists{{{4096}, {512}, {512}, {256}}};
   const auto with_largest = [&](std::uint64_t largest) {
-    return shape_search{.probe = {0, 1, largest}, .long_probes = 0, .first = small, .effort = small}(layouts(1500), lists, toy_on, plan_on).value();
+    return shape_search{.probe = {0, 1, largest}, .long_probes = 0, .first = small, .effort = small}(layouts(1500, 16), lists, toy_on, plan_on).value();
   };
   const ranking any = with_largest(search_budget::no_limit), few = with_largest(2000);
   EXPECT_EQ(any.count(outcome::too_long), 0u);

@@ -175,6 +175,7 @@ simulators::window_change change_of(const replica& after, pass p, std::size_t at
 // What the search gives up early it may miss, so a few that would do are refused.
 void joins_what_fits(std::uint64_t seed, int replicas, kind of, double most_missed) {
   testing::generator random(seed);
+  if (tests::under_sanitizer) replicas /= 2;
   int kept = 0, missed = 0, refused = 0;
   for (int i = 0; i < replicas; ++i) {
     replica r = any(random, false, of);

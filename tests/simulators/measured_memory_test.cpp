@@ -87,7 +87,9 @@ TEST(MeasuredMemory, CapsPlansInTheTrainersBytes) {
   const auto planned = [&] { return planner<slicers::equal_cost, measured>{on}(lengths).value(); };
   const plan free = planned();
   const double most = std::max(free.replicas[0].peak_memory[0], free.replicas[0].peak_memory[1]);
-  for (const double share : {1.0, 0.9, 0.8}) {
+  int k = 0;
+  for (const double share : {0.8, 0.9, 1.0}) {
+    if (!tests::is_tried(k++)) continue;
     on.memory = memory_limit{memory_unit::byte, share * most};
     const plan p = planned();
     for (std::size_t r = 0; r < 2; ++r) {

@@ -176,7 +176,7 @@ TEST(TwoPhase, ChangesTheOrderWhereTheScheduleLetsIt) {
     if (!tests::is_tried(chunks - 1)) continue;
     const auto planned = [&](const auto& schedule) {
       return planner{{.stages = 4, .chunks = chunks}, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
-                     solvers::two_phase{}, schedule}(tests::lengths_of({60000, 8000, 4000, 2000, 1000, 500}))
+                     solvers::two_phase{.effort = tests::effort}, schedule}(tests::lengths_of({60000, 8000, 4000, 2000, 1000, 500}))
           .value();
     };
     EXPECT_LT(planned(changeable_1f1b{}).step_time, planned(schedules::one_f_one_b{}).step_time) << chunks << " chunks";

@@ -291,7 +291,7 @@ struct mean_model {
 };
 
 testing::report tried(const place& wrong) {
-  return testing::stage_compute_laws(mean_model{wrong}, {.cases = tests::under_sanitizer ? 1 : 2, .longest = {40}, .stages = 2, .one_model = false});
+  return testing::stage_compute_laws(mean_model{wrong}, {.cases = 2, .longest = {40}, .stages = 2, .one_model = false});
 }
 
 bool says(const testing::report& r, std::string_view sentence) {
@@ -354,7 +354,7 @@ TEST(SharedComputeLaws, NameWhoGoesWrongWhereRowsGoRound) {
       for (const int layer : {0, 1})
         for (const std::uint32_t replica : {static_cast<std::uint32_t>(layer), place::everywhere})
           for (const exchange how : {exchange::queries, exchange::ring}) {
-            if (!tests::is_tried(k++, 3)) continue;
+            if (!tests::is_tried(k++, 3 * tests::one_in)) continue;
             const testing::report r = tried({what, stage, layer, replica, how});
             const bool asks = how == exchange::queries;
             const std::string who = replica == place::everywhere ? "every replica" : "replica " + std::to_string(replica);

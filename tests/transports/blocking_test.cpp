@@ -138,7 +138,7 @@ TYPED_TEST(BlockingTransport, ObeysTheLaws) {
   for (const int size : {1, 2, 4}) {
     TypeParam world(size);
     on_ranks(world, size, 2, [&](auto& t) {
-      const testing::report laws = testing::transport_laws(t, {static_cast<std::uint64_t>(size), tests::under_sanitizer ? 2 : 6, law_largest, {2}});
+      const testing::report laws = testing::transport_laws(t, {static_cast<std::uint64_t>(size), law_cases(6), law_largest, {2}});
       EXPECT_TRUE(laws) << laws;
     });
   }

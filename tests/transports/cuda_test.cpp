@@ -24,7 +24,7 @@ static_assert(transport<port>);
 TEST(CudaTransport, ObeysTheLawsOverStandIns) {
   for (const auto& [ranks, in_order] : {std::pair{1, true}, {2, false}, {4, true}, {4, false}}) {
     device_world world(ranks, {.seed = 3, .in_issue_order = in_order}, {law_time_out});
-    for (const testing::report& r : laws_on_ranks(world, {.seed = 3, .cases = 3, .time_out = {law_time_out}})) EXPECT_TRUE(r) << r;
+    for (const testing::report& r : laws_on_ranks(world, {.seed = 3, .cases = law_cases(3), .time_out = {law_time_out}})) EXPECT_TRUE(r) << r;
   }
 }
 
