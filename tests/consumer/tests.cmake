@@ -19,10 +19,12 @@ else()
   endif()
 endif()
 
-# Builds a target of the consumer, and runs programs of it one after the other.
+# Builds a target of the consumer, and runs programs of it one after the other. A folder is of one compiler: CMake forgets what
+# else it was told where that changes.
+cmake_path(GET consumer_compiler FILENAME compiler_name)
 function(slimpack_add_consumer name target programs)
   add_test(NAME consumer.${name}
-           COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${consumer} ${scratch}/${name}
+           COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${consumer} ${scratch}/${compiler_name}/${name}
                    --build-generator ${CMAKE_GENERATOR} --build-target ${target}
                    --build-options -D CMAKE_CXX_COMPILER=${consumer_compiler} ${ARGN}
                    --test-command sh -c "for program in ${programs}; do ./$program || exit 1; done")
