@@ -76,7 +76,7 @@ TEST(RefinedSolver, FindsPacksWhosePassesAreCutAtTheSamePlaces) {
 
 // A cut is worth next to nothing, and a call is never free, whether the cost model says so or not.
 TEST(RefinedSolver, MakesFewCallsWithoutAnyOverhead) {
-  const plan alike = planned(refined, {}), cut = planned(solvers::refined<unaware>{}, {});
+  const plan alike = planned(solvers::refined<>{}, {}), cut = planned(solvers::refined<unaware>{}, {});
   EXPECT_LT(calls(alike), calls(cut) / 2) << calls(cut);
   EXPECT_LT(alike.step_time, cut.step_time * 1.01);
 }
