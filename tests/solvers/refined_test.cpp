@@ -48,8 +48,9 @@ TEST(RefinedSolver, KeepsPacksOfBothPassesApart) {
 
 /// What a solver that knows nothing of common cuts finds, cut at the cuts of either pass.
 struct unaware {
+  solvers::search_budget effort = tests::effort;
   [[nodiscard]] result<solution> solve(const problem& batch, const auto& slicer, const auto& cost, const auto& schedule) const {
-    return solvers::two_phase{.effort = tests::effort}.solve(problem{batch.lengths, batch.shape}, slicer, cost, schedule);
+    return solvers::two_phase{.effort = effort}.solve(problem{batch.lengths, batch.shape}, slicer, cost, schedule);
   }
 };
 
@@ -76,7 +77,8 @@ TEST(RefinedSolver, FindsPacksWhosePassesAreCutAtTheSamePlaces) {
 
 // A cut is worth next to nothing, and a call is never free, whether the cost model says so or not.
 TEST(RefinedSolver, MakesFewCallsWithoutAnyOverhead) {
-  const plan alike = planned(solvers::refined<>{}, {}), cut = planned(solvers::refined<unaware>{}, {});
+  const solvers::search_budget normal = solvers::search_budget::normal();
+  const plan alike = planned(solvers::refined<>{}, {}), cut = planned(solvers::refined{unaware{normal}}, {});
   EXPECT_LT(calls(alike), calls(cut) / 2) << calls(cut);
   EXPECT_LT(alike.step_time, cut.step_time * 1.01);
 }
