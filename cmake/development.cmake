@@ -3,7 +3,8 @@
 set(CMAKE_CXX_EXTENSIONS OFF)
 
 add_library(slimpack_warnings INTERFACE)
-target_compile_options(slimpack_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+# clang's -Wconversion says -Wsign-conversion too, g++'s does not: said here, so that both find the same.
+target_compile_options(slimpack_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 raises the first three, one after the other, where "text" + std::to_string(n) is inlined (GCC bugs 105329 and
   # 105651), the others where a vector or an optional is destroyed at the end of an inlined function: false alarms. clang

@@ -54,7 +54,7 @@ struct division {
 // No placement is left out by the order in which replicas are used, and the objective is its largest load.
 TEST(MilpDivision, HoldsEveryPlacement) {
   testing::generator random(1);
-  for (std::size_t n = tests::cases(200); n > 0; --n) {
+  for (int n = tests::cases(200); n > 0; --n) {
     const division of(random);
     const milp_division program(of.items, of.replicas);
     const placement known = of.anyhow(random);
@@ -90,7 +90,7 @@ TEST(MilpDivision, BeginsWithPartsNoLargerThanTheMean) {
 
 TEST(MilpDivision, BeginsWithAPlacement) {
   testing::generator random(2);
-  for (std::size_t n = tests::cases(200); n > 0; --n) {
+  for (int n = tests::cases(200); n > 0; --n) {
     const division of(random);
     const milp_division program(of.items, of.replicas);
     const placement begun = program.balanced();

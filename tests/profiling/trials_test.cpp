@@ -47,7 +47,7 @@ TEST(Trials, CutNoSequenceLongerThanTheLongest) {
       std::size_t whole = 0;
       for (const trial& t : trials_for({longest}, {quantum}, true)) {
         EXPECT_LE(t.length(), tokens{longest});
-        whole += t.length() == tokens{longest} ? 1 : 0;
+        if (t.length() == tokens{longest}) ++whole;
         for (const tokens n : t.slices) EXPECT_GE(n, tokens{1});
       }
       EXPECT_GE(whole, 4u) << longest << " tokens, quantum " << quantum;  // whole, in two orders, apart

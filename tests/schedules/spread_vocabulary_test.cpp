@@ -284,7 +284,8 @@ void plans_hold(std::uint64_t from) {
     ASSERT_TRUE(laws) << laws << ", seed " << seed;
     double peak = 0;
     for (const replica_plan& r : free.value().replicas) peak = std::max(peak, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
-    ++planned, shared += free.value().merges.empty() ? 0 : 1;
+    ++planned;
+    if (!free.value().merges.empty()) ++shared;
     on.memory = memory_limit{memory_unit::byte, peak * (0.6 + 0.3 * random.ratio())};
     const result<plan> tight = planner_on()(lengths);
     if (!tight) {
