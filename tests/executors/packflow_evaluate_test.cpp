@@ -1,6 +1,7 @@
 #include <slimpack/executors/packflow.hpp>
 
 #include "../laws/cases.hpp"
+#include "../laws/effort.hpp"
 #include "diary.hpp"
 #include "everywhere.hpp"
 #include "prefix_model.hpp"
@@ -38,7 +39,7 @@ using tests::stages_of;
 /// A batch's forward alone; costs keep packs small, so that there are many.
 result<plan> planned_forward(const shape& on, std::span<const tokens> lengths) {
   const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
-  const solvers::two_phase search{.effort = tests::under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal()};
+  const solvers::two_phase search{.effort = tests::effort};
   return basic_planner{on, slicers::equal_cost{}, cost, search, schedules::list{}, simulators::sweep{}}.plan_forward(lengths);
 }
 

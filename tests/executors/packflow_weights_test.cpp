@@ -5,6 +5,7 @@
 #include <slimpack/solvers/two_phase.hpp>
 
 #include "../laws/cases.hpp"
+#include "../laws/effort.hpp"
 #include "delayed_weights.hpp"
 #include "diary.hpp"
 #include "everywhere.hpp"
@@ -34,8 +35,7 @@ using forms = ::testing::Types<prefix_splitting<backward_cuts::any, false>, pref
                                prefix_splitting<backward_cuts::forward_cuts, true>>;
 TYPED_TEST_SUITE(PackflowWeights, forms);
 
-const solvers::two_phase search{.effort = tests::under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal(),
-                                .most_sharers = 1};
+const solvers::two_phase search{.effort = tests::effort, .most_sharers = 1};
 
 /// Plans, runs, and compares with the model of uncut sequences.
 template <class Compute, class Schedule>

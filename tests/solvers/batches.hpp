@@ -4,11 +4,10 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/solvers/problem.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/testing/generator.hpp>
 
-#include "../laws/cases.hpp"
+#include "../laws/effort.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,9 +19,6 @@
 
 /// Batches and costs that the tests of solvers share.
 namespace slimpack::tests {
-
-/// What a search spends: the budget of users, and a small one where a sanitizer looks.
-inline constexpr solvers::search_budget effort = under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal();
 
 /// A second for each token of a forward, two for each of a backward.
 inline constexpr costs::quadratic per_token{.linear = 1, .attention = 0};
