@@ -610,7 +610,7 @@ class CommandLine(unittest.TestCase):
         lengths = self.file("l.txt", "100\n300\n" * 2048)
         names, options = self.outputs_of(old=True)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            command = [os.environ["SLIMPACK_PLAN"], "--lengths", lengths, *QUADRATIC, "--pp", "4", "--batch", "2", "--batches", "2048", "--json", self.outputs / "p.json"]
+            command = [os.environ["SLIMPACK_PLAN"], "--lengths", lengths, *QUADRATIC, "--planner", "megatron", "--batch", "2", "--batches", "2048", "--json", self.outputs / "p.json"]
             run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             while run.poll() is None and not any(p.suffix == ".tmp" for p in self.outputs.iterdir()):
                 time.sleep(0.001)
@@ -638,7 +638,7 @@ class CommandLine(unittest.TestCase):
         self.assertIn(-signal.SIGTERM, ended)
 
     def test_an_ignored_signal_stays_ignored(self):
-        command = [os.environ["SLIMPACK_PLAN"], "--lengths", self.file("l.txt", "100\n300\n" * 200), *QUADRATIC, "--batch", "2", "--batches", "200", "--json", self.outputs / "p.json"]
+        command = [os.environ["SLIMPACK_PLAN"], "--lengths", self.file("l.txt", "100\n300\n" * 200), *QUADRATIC, "--planner", "megatron", "--batch", "2", "--batches", "200", "--json", self.outputs / "p.json"]
         run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         while run.poll() is None and not any(self.outputs.iterdir()):
             time.sleep(0.001)

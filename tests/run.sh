@@ -1,11 +1,11 @@
 #!/bin/bash
 # Builds and tests slimpack on Debian 12, from any working directory; installs the packages that are missing.
 #
-#   bash tests/run.sh               every program and test, optimised
+#   bash tests/run.sh               every test and what it runs, optimised
 #   bash tests/run.sh --sanitizers  by clang++, which compiles them in a fraction of g++'s time: what runs on threads with
 #                                   the thread sanitizer, the unit tests with address and undefined behaviour
-#   bash tests/run.sh --full        both, with whole matrices and many more random cases; besides every public header and
-#                                   every unit test's file on its own, a minute of each fuzzer, and as root every command
+#   bash tests/run.sh --full        both, with whole matrices and many more random cases; besides every benchmark, every public
+#                                   header and every unit test's file on its own, a minute of each fuzzer, and as root every command
 #                                   of the READMEs on a bare Debian 12 if debootstrap is there
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -73,8 +73,8 @@ if [[ -n ${SLIMPACK_FULL-} ]]; then
   else
     echo "== commands of the READMEs on a bare Debian 12: left out, that takes root and debootstrap =="
   fi
-  echo "== gcc-release: every header on its own =="
-  cmake --build --preset gcc-release -j "$jobs" --target all_verify_interface_header_sets
+  echo "== gcc-release: benchmarks that no test runs, and every header on its own =="
+  cmake --build --preset gcc-release -j "$jobs" --target benchmarks all_verify_interface_header_sets
   echo "== fuzzers: a minute each =="
   bash tests/fuzz/run.sh 60 || {
     (($? == 77))  # else a finding, or a fuzzer that does not compile

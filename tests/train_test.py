@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ MPIRUN = shutil.which("mpirun")
 SMALL = "--layers 4 --hidden 16 --heads 2 --kv-heads 1 --ffn 24 --max-context 160 --quantum 16 --batch 6".split()
 QUADRATIC = ["--cost", "quadratic:1e-6,1e-8,2,2.5,1e-5,1e-6"]  # plans without measuring: the same on every machine
 FULL = bool(os.environ.get("SLIMPACK_FULL"))
+BRIEF = [] if FULL else ["--measure-for", "0.1"]  # where it matters little how well times are known
 FAST = [] if FULL else ["--effort", "fast"]  # where it matters little how good a plan is
 EXACT = ["--precision", "double", "--steps", "8", *QUADRATIC]
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
@@ -151,7 +153,7 @@ class Train(unittest.TestCase):
             with self.subTest(ranks=ranks):
                 file = self.folder / f"profile{ranks}.json"
                 shape = ["--pp", "2", "--dp", "2"] if ranks == 4 else ["--pp", "2"]
-                rows, said = self.trains(*exact, *shape, "--profile", file, "--refit", "4", ranks=ranks)
+                rows, said = self.trains(*exact, *shape, *BRIEF, "--profile", file, "--refit", "4", ranks=ranks)
                 self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
                 self.assertRegex(said, r"measured .* \d+ kinds of packs left out are \d+\.\d % off the fit of the others")
                 self.assertRegex(said, r"refit      to \d+ packs of 4 steps and all ranks, which took \d+\.\d+ of what was predicted")
@@ -223,10 +225,10 @@ class Train(unittest.TestCase):
                 self.assertIn("weight gradients ran apart in", said)
 
     def test_nor_does_a_spread_vocabulary(self):
-        measured = ["--precision", "double", "--steps", "8"]  # its times are measured
+        measured = ["--precision", "double", "--steps", "8", *BRIEF]  # its times are measured
         expected = self.losses(*EXACT, "--max-context", "600")
         spread = [*measured, "--vocabulary", "spread", "--effort", "fast", "--max-context", "600"]
-        # A run measures for three seconds, so that a few shapes have what many have under SLIMPACK_FULL.
+        # Every run measures, so that a few shapes have what many have under SLIMPACK_FULL.
         shapes = ["--pp 2 --vpp 2", "--pp 2 --dp 2 --divide estimated --reduction exposed"]
         shapes += (["--pp 2", "--pp 3 --dp 2 --sharers 1", "--pp 4 --weight-gradients apart", "--pp 2 --dp 2 --sharers 2"] if FULL else
                    ["--pp 3 --dp 2 --sharers 1 --weight-gradients apart"])
@@ -274,11 +276,12 @@ class Train(unittest.TestCase):
                     self.assertGreater(float(row["peak_bytes"]), 0)
 
     def test_measured_costs_plan_the_same_on_every_rank(self):
-        _, said = self.trains("--steps", "2", "--pp", "2", "--dp", "2")
-        self.assertIn("measured   this machine in", said)
+        _, said = self.trains("--steps", "2", "--pp", "2", "--dp", "2", "--measure-for", "0.1")
+        self.assertLess(float(re.search(r"measured   this machine in (\d+\.\d+) s", said)[1]), 3)  # which it takes by default
+        self.fails(2, ["--measure-for needs --cost measured"], "--measure-for", "1", *QUADRATIC)
 
     def test_a_memory_limit_holds(self):
-        measured = ["--steps", "3", "--pp", "2", *([] if FULL else ["--profile", self.folder / "limited.json"])]  # once for both
+        measured = ["--steps", "3", "--pp", "2", *BRIEF, *([] if FULL else ["--profile", self.folder / "limited.json"])]  # once for both
         free, _ = self.trains(*measured, "--planner", "chunked")
         most = max(float(row["peak_bytes"]) for row in free)
         rows, _ = self.trains(*measured, "--memory", f"{most / 1000 * 0.8}KB")
@@ -355,7 +358,7 @@ class Train(unittest.TestCase):
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("documents max-context batch seed layers hidden heads kv-heads ffn precision steps "
                        "learning-rate weight-decay clip dp pp vpp transport time-out planner compare effort quantum "
-                       "vocabulary rows ranks-per-node memory cost json trace timeline log").split():
+                       "vocabulary rows ranks-per-node memory cost profile measure-for refit json trace timeline log").split():
             self.assertIn("--" + option, run.stdout)
 
     def test_a_loss_that_is_no_number_ends_the_training(self):

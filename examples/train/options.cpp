@@ -227,6 +227,9 @@ std::variant<options, int> parse(int argc, char** argv) {
 
   auto* profile_option = add(planning, "--profile", profile, "FILE",
                              "What was measured, as JSON: read where the file is there, else measured and written");
+  auto* measure_option = add(planning, "--measure-for", o.measure_for.value, "SECONDS",
+                             "Time each stage for so long before the first step, with every trial three times at least [3]")
+                             ->check(wait);
   auto* refit_option = add(planning, "--refit", o.refit, "N", "After N steps, fit the cost to how their packs ran, and tell its drift [never]")
                            ->check(count);
   auto* json_option = add(output, "--json", json, "FILE", "Write the plan of the last step");
@@ -244,7 +247,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     cli::check_named(app, {"--documents", "--evaluate", "--profile", "--json", "--trace", "--timeline", "--log"});
     if (*json_option) o.json = json;
     if (*profile_option) o.profile = profile;
-    for (const auto& [option, name] : {std::pair{profile_option, "--profile"}, {refit_option, "--refit"}})
+    for (const auto& [option, name] : {std::pair{profile_option, "--profile"}, {measure_option, "--measure-for"}, {refit_option, "--refit"}})
       if (*option && o.cost_text != "measured") throw bad_usage{std::string(name) + " needs --cost measured; a quadratic cost is typed"};
     if (*held_out_option) o.held_out = held_out;
     if (*trace_option) o.trace = trace;

@@ -59,6 +59,7 @@ struct options {
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   std::optional<std::filesystem::path> profile;  ///< what was measured, read where it is there, else written
+  slimpack::seconds measure_for{3};  ///< how long a stage is timed before the first step
   int refit{};  ///< after so many steps the cost is fitted to them; 0: never
   std::string cost_text{"measured"};                    ///< as typed
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is not measured

@@ -119,6 +119,7 @@ class trainer {
     std::vector<std::uint8_t> text(static_cast<std::size_t>(longest.value));
     for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(options_.model.vocab));
     slimpack::profiling::driver drive{stage_, options_.shape, longest, transport_};
+    drive.budget = options_.measure_for;
     drive.apart = options_.weights == slimpack::weight_gradients::apart;
     drive.prepare = [&](std::span<const slimpack::sequence> all) {
       batch_.clear();
