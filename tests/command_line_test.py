@@ -423,6 +423,16 @@ class CommandLine(unittest.TestCase):
                 few = min(seconds_for(rows) for _ in range(2))
                 self.assertLess(seconds_for(10 * rows), 20 * few)
 
+    def test_writing_grows_with_the_batches(self):
+        def seconds_for(batches):
+            lengths = self.file("l.txt", "100\n300\n" * batches)
+            before = os.times()
+            self.plans("--lengths", lengths, *QUADRATIC, "--planner", "megatron", "--batch", 2, "--batches", batches, "--json", self.outputs / "p.json")
+            return os.times().children_user - before.children_user  # the system makes files at its own pace
+        few = min(seconds_for(2048) for _ in range(2))
+        self.assertLess(seconds_for(16384), 16 * few)
+        self.assertEqual(16384, sum(1 for _ in self.outputs.iterdir()))
+
     def test_hop_replaces_the_measured_time_of_a_message(self):
         path = self.outputs / "p.json"
         self.plans(*self.profiled("--gpu", "h100", "--cost", f"profiled:{DATA / 'profiles'}", "--hop", "0.25", "--json", path))
@@ -607,10 +617,10 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((3, []), (run.returncode, list(self.inputs.glob("q*"))), run.stderr)
 
     def test_a_signal_leaves_no_temporary_file(self):
-        lengths = self.file("l.txt", "100\n300\n" * 2048)
+        lengths = self.file("l.txt", "100\n300\n" * 4096)
         names, options = self.outputs_of(old=True)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            command = [os.environ["SLIMPACK_PLAN"], "--lengths", lengths, *QUADRATIC, "--planner", "megatron", "--batch", "2", "--batches", "2048", "--json", self.outputs / "p.json"]
+            command = [os.environ["SLIMPACK_PLAN"], "--lengths", lengths, *QUADRATIC, "--planner", "megatron", "--batch", "2", "--batches", "4096", "--json", self.outputs / "p.json"]
             run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             while run.poll() is None and not any(p.suffix == ".tmp" for p in self.outputs.iterdir()):
                 time.sleep(0.001)

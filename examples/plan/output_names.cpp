@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -39,7 +40,7 @@ result<void> check_writable(const std::filesystem::path& path) {
 }
 
 /// Files that are read.
-std::vector<std::filesystem::path> inputs_of(const options& o) {
+std::set<std::filesystem::path> inputs_of(const options& o) {
   std::vector<std::filesystem::path> read{o.lengths};
   if (o.from) read.push_back(o.from->file);
   if (o.model) read.push_back(*o.model);
@@ -47,9 +48,10 @@ std::vector<std::filesystem::path> inputs_of(const options& o) {
   for (const auto& file : {o.profile, o.memory_table, o.imbalances, o.config})
     if (file) read.push_back(*file);
   std::error_code failed;
-  for (std::filesystem::path& path : read)
-    path = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
-  return read;
+  std::set<std::filesystem::path> whole;
+  for (const std::filesystem::path& path : read)
+    whole.insert(std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed));
+  return whole;
 }
 
 /// One output at most, of one batch.
@@ -80,7 +82,7 @@ bool writes_to_standard_output(const options& o) {
 
 result<void> check_outputs(const options& o) {
   if (result<void> fine = check_standard_output(o); !fine) return fine;
-  std::vector<std::filesystem::path> taken = inputs_of(o);
+  std::set<std::filesystem::path> taken = inputs_of(o);
   std::error_code failed;
   for (const auto output : all_outputs())
     for (std::size_t b = 0; o.*output && o.*output != "-" && b < files_of(o, output); ++b) {
@@ -89,9 +91,8 @@ result<void> check_outputs(const options& o) {
       const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(name), failed);
       if (std::filesystem::exists(whole, failed) && !std::filesystem::is_regular_file(whole, failed))
         continue;  // a pipe or device
-      if (std::find(taken.begin(), taken.end(), whole) != taken.end())
+      if (!taken.insert(whole).second)
         return error{errc::unwritable, name.string() + ": cannot be written: it is an input, or another output"};
-      taken.push_back(whole);
     }
   return slimpack::success();
 }
