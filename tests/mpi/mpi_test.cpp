@@ -327,8 +327,8 @@ struct MpiGroup : ::testing::Test {
 };
 
 TEST_F(MpiGroup, ObeysTheLaws) {
-  transports::over t{mpi_group{communicator}, {seconds{1}}};
-  const testing::report laws = testing::transport_laws(t, {1, 3, mib, seconds{1}});
+  transports::over t{mpi_group{communicator}, {seconds{2}}};
+  const testing::report laws = testing::transport_laws(t, {1, 3, mib, seconds{2}});
   EXPECT_TRUE(laws) << laws;
 }
 
