@@ -150,15 +150,18 @@ class rule {
     states_.clear();
     for (std::size_t r = 0; r < p.stages; ++r)
       states_.push_back({.down_cell = p.down.cell(0, r), .up_cell = p.up.cell(0, r), .allowed = p.caps[p.row[r]]});
+    std::size_t from = 0;
     for (std::size_t left = (p.down.packs() + p.up.packs()) * p.stages; left > 0;) {
       std::size_t run = 0;
-      for (std::size_t r = 0; r + 1 < p.stages; ++r) run += visit(p, image, out, r, false);
+      for (std::size_t r = from; r + 1 < p.stages; ++r) run += visit(p, image, out, r, false);
       for (std::size_t r = p.stages; r-- > 0;) run += visit(p, image, out, r, false);
+      from = 1;  // nothing has changed since the visit of stage 0
       if (run == 0) {
         const auto sooner = [](const stage_state& a, const stage_state& b) { return a.start < b.start; };
         const auto first = std::min_element(states_.begin(), states_.end(), sooner);
         SLIMPACK_ASSERT(first->start != never, "memory_cap::check passed, so no stage waits for ever");
         run = visit(p, image, out, static_cast<std::size_t>(first - states_.begin()), true);
+        from = 0;
       }
       left -= run;
     }
