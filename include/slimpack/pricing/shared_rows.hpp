@@ -30,10 +30,11 @@ class rows_of_merges {
       for (const pass p : both_passes) {
         row_slices& to = slices[p];
         for (const std::vector<pack_id>& packs : m.of(p)) {
+          row_sum& sum = to.sums.emplace_back();
           for (std::uint32_t k = 0; k < packs.size(); ++k) {
             if (packs[k] == merge::none) continue;
             for (const slice& s : packs_of(m.replicas[k]).of(p)[packs[k].value])
-              if (s.sequence == m.sequence) to.all.push_back({k, s});
+              if (s.sequence == m.sequence) to.all.push_back({k, s}), sum.add(s);
           }
           to.ends.push_back(to.all.size());
         }
@@ -44,7 +45,8 @@ class rows_of_merges {
   }
 
   /// Those of a member, merge by merge.
-  /// Complexity O(slices of its rows), and O(sharers) besides for each that ends behind some sharer's last token
+  /// Complexity O(rows log(sharers)), and O(sharers) besides for each row that ends behind its own last token, and for each of its
+  ///            slices that ends behind some sharer's
   [[nodiscard]] std::vector<shared_row> of(std::uint32_t replica) const {
     std::vector<shared_row> rows;
     for (std::size_t i = 0; i < merges_.size(); ++i) {
@@ -59,15 +61,24 @@ class rows_of_merges {
         tokens waiting{};  // of the others in rows without own tokens, until the next own row forward
         for (std::size_t r = 0; r < m.of(p).size(); ++r) {
           shared_row row{m.sequence, p, m.of(p)[r][place], {}, m.replicas, {}, m.exchange, {}, {}, m.relays};
-          for (const auto& [k, s] : slices_[i][p].of(r)) {
-            row.begin = row.end > tokens{} ? std::min(row.begin, s.begin) : s.begin;
-            row.end = std::max(row.end, s.end());
-            if (m.exchange != exchange::keep) continue;
-            const auto needed_by = [&last, &one = s](std::size_t to) { return std::max(tokens{}, std::min(one.end(), last[to]) - one.begin); };
-            if (k != place) row.others += needed_by(place);
-            if (k == place && s.end() <= all_need) row.sent += s.length * static_cast<std::int64_t>(last.size() - 1);
-            for (std::size_t to = 0; k == place && s.end() > all_need && to < last.size(); ++to)
-              if (to != place) row.sent += needed_by(to);
+          const row_sum& sum = slices_[i][p].sums[r];
+          row.begin = sum.begin;
+          row.end = sum.end;
+          if (m.exchange == exchange::keep) {
+            const std::span<const row_slice> all = slices_[i][p].of(r);
+            const auto needed = [&last](const slice& one, std::size_t by) { return std::max(tokens{}, std::min(one.end(), last[by]) - one.begin); };
+            if (sum.end <= last[place])
+              row.others = sum.length;
+            else
+              for (const row_slice& s : all) row.others += needed(s.what, place);
+            for (auto s = std::ranges::lower_bound(all, place, {}, &row_slice::sharer); s != all.end() && s->sharer == place; ++s) {
+              row.others -= needed(s->what, place);
+              if (s->what.end() <= all_need)
+                row.sent += s->what.length * static_cast<std::int64_t>(last.size() - 1);
+              else
+                for (std::size_t to = 0; to < last.size(); ++to)
+                  if (to != place) row.sent += needed(s->what, to);
+            }
           }
           if (row.pack == merge::none) {
             // Backward they are owed with the own row before; where there is none, the row has no token that is needed.
@@ -90,10 +101,23 @@ class rows_of_merges {
     std::uint32_t sharer{};  // its place among the merge's replicas
     slice what;
   };
-  /// Of a pass of a merge, row by row.
+  /// Of all slices of a row.
+  struct row_sum {
+    tokens begin{};
+    tokens end{};
+    tokens length{};
+
+    void add(const slice& s) {
+      begin = end > tokens{} ? std::min(begin, s.begin) : s.begin;
+      end = std::max(end, s.end());
+      length += s.length;
+    }
+  };
+  /// Of a pass of a merge, row by row, and within a row by sharer.
   struct row_slices {
     std::vector<row_slice> all{};
     std::vector<std::size_t> ends{};
+    std::vector<row_sum> sums{};
     [[nodiscard]] std::span<const row_slice> of(std::size_t row) const {
       const std::size_t begin = row > 0 ? ends[row - 1] : 0;
       return std::span(all).subspan(begin, ends[row] - begin);
