@@ -648,7 +648,7 @@ class CommandLine(unittest.TestCase):
         self.assertIn(-signal.SIGTERM, ended)
 
     def test_an_ignored_signal_stays_ignored(self):
-        command = [os.environ["SLIMPACK_PLAN"], "--lengths", self.file("l.txt", "100\n300\n" * 200), *QUADRATIC, "--planner", "megatron", "--batch", "2", "--batches", "200", "--json", self.outputs / "p.json"]
+        command = [os.environ["SLIMPACK_PLAN"], "--lengths", self.file("l.txt", "100\n300\n" * 4096), *QUADRATIC, "--planner", "megatron", "--batch", "2", "--batches", "4096", "--json", self.outputs / "p.json"]
         run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         while run.poll() is None and not any(self.outputs.iterdir()):
             time.sleep(0.001)

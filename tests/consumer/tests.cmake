@@ -13,7 +13,6 @@ else()
   set(program consumer-paths)
   set(program_sources ${consumer}/paths.cpp)
   set(compiled_from -D COMPILED_FROM=small.cpp)
-  find_program(SLIMPACK_CLANG clang++)
   if(SLIMPACK_CLANG)  # takes half of g++'s time
     set(consumer_compiler ${SLIMPACK_CLANG})
   endif()

@@ -12,7 +12,6 @@ function(slimpack_add_step name)
 endfunction()
 
 # Macros of others do their harm while a file is parsed: clang++ does that below, with exceptions, and the step without them.
-find_program(SLIMPACK_CLANG clang++)
 set(every_step -fsyntax-only)
 if(DEFINED ENV{SLIMPACK_FULL})
   set(default_planner -DSLIMPACK_DEFAULT_PLANNER)

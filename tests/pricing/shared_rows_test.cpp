@@ -2,7 +2,6 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
-
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"
@@ -70,8 +69,8 @@ struct scattered {
     for (std::int64_t rows = random.between(1, 5); rows > 0; --rows) {
       std::vector<std::uint32_t>& row = owner_of.emplace_back(static_cast<std::size_t>(random.between(1, 30)));
       const std::int64_t mean = random.between(1, 8);
-      for (std::uint32_t& owner : row)
-        owner = &owner == row.data() || random.once_in(mean) ? static_cast<std::uint32_t>(random.between(0, static_cast<std::int64_t>(packs.size()) - 1)) : (&owner)[-1];
+      for (std::size_t t = 0; t < row.size(); ++t)
+        row[t] = t > 0 && !random.once_in(mean) ? row[t - 1] : static_cast<std::uint32_t>(random.between(0, static_cast<std::int64_t>(packs.size()) - 1));
     }
     for (const pass p : both_passes)
       for (std::size_t turn = 0; turn < owner_of.size(); ++turn) {
