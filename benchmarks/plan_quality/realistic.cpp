@@ -100,9 +100,9 @@ void print(const comparison& c) {
 }
 
 /// A row of the table: a comparison, or a sentence that says why slimpack or megatron has no plan.
-std::string compared(const cluster& on, const batch& b, tokens context) {
+std::string compared(const cluster& on, const batch& b) {
   const std::vector<shapes::layout> layouts = on.layouts_for(b.lengths);
-  std::optional<shapes::candidate> own = on.tuned("slimpack", layouts, b.lengths, context);
+  std::optional<shapes::candidate> own = on.tuned("slimpack", layouts, b.lengths);
   if (!own) return on.shortfall(longest_of(b.lengths).length);
   std::optional<shapes::candidate> megatron;
   std::optional<shapes::candidate> fastest;
@@ -111,11 +111,11 @@ std::string compared(const cluster& on, const batch& b, tokens context) {
   double over_same = 0;
   for (const std::string_view baseline : baselines::sharing_none.first<4>()) {  // slimpipe's rows take part in every plan of slimpack's, and are not tuned here
     const std::string planner(baseline);
-    const std::optional<shapes::candidate> other = on.tuned(planner, layouts, b.lengths, context);
+    const std::optional<shapes::candidate> other = on.tuned(planner, layouts, b.lengths);
     if (!other) continue;
     if (!fastest || other->step_time < fastest->step_time) fastest = other, name = planner;
     // A shape search plans few layouts with all effort: where a baseline ends, slimpack plans, too.
-    const result<plan> same = on.planned("slimpack", {}, other->layout, b.lengths, solvers::search_budget::normal());
+    const result<plan> same = on.planned(other->layout, b.lengths);
     if (planner == "megatron") megatron = other, over_same = same ? other->step_time / same.value().step_time : 0;
     if (same && same.value().step_time < own->step_time)
       spent = same.value().rank_time, own->layout = other->layout, own->step_time = same.value().step_time, own->bubble = same.value().bubble;
@@ -127,7 +127,7 @@ std::string compared(const cluster& on, const batch& b, tokens context) {
   c.over_fastest = fastest->step_time / own->step_time;
   c.over_same = over_same;
   const costs::transformer cost = on.cost_on(own->layout).value();
-  if (!spent) spent = on.planned("slimpack", {}, own->layout, b.lengths, solvers::search_budget::normal()).value().rank_time;
+  if (!spent) spent = on.planned(own->layout, b.lengths).value().rank_time;
   c.spent = split_of(*spent);
   c.longest = longest_share(cost, b.lengths);
   c.uncut = (uncut_floor(cost, own->layout.shape, b.lengths) + simulators::least_reduction(cost, own->layout.shape)) / own->step_time;
@@ -220,7 +220,7 @@ void realistic(const options& o, scoreboard& board) {
         }
     }
   }
-  finished_rows kept(o.rows, "realistic, vocabulary last or spread, layers even or not, experts spread, collectives apart, 512 sequences, seed " +
+  finished_rows kept(o.rows, "realistic, baselines tuned, vocabulary last or spread, layers even or not, experts spread, collectives apart, 512 sequences, seed " +
                                  std::to_string(o.seeds.front()));
   std::vector<comparison> all;
   std::optional<cluster> on;
@@ -235,7 +235,7 @@ void realistic(const options& o, scoreboard& board) {
     const std::string where = r.of.name + ", " + r.model + ", " + std::to_string(r.gpus) + ", " + std::to_string(r.context.value);
     std::optional<std::string> text = kept.find(where);
     if (!text) {
-      text = compared(*on, r.of, r.context);
+      text = compared(*on, r.of);
       kept.add(where, *text);
     }
     if (std::optional<comparison> c = comparison::of(r.of.name, *text)) {

@@ -1,25 +1,19 @@
 #include "tuning.hpp"
 
 #include "../../examples/plan/planners.hpp"
+#include "../../examples/plan/rivals.hpp"
 
 #include <slimpack/costs/model/gpus.hpp>
-#include <slimpack/pricing/price.hpp>
-#include <slimpack/pricing/workload.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/space.hpp>
 #include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
-#include <slimpack/solvers/baselines/named.hpp>
-#include <slimpack/solvers/problem.hpp>
-#include <slimpack/solvers/solution.hpp>
-#include <slimpack/solvers/two_phase/detail/baseline_contest.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 namespace slimpack::plan_quality {
@@ -34,49 +28,17 @@ result<costs::transformer> priced(const costs::model_shape& model, const shapes:
   return costs::transformer::sheet(model, h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
 }
 
-/// Of a spread vocabulary, what each stage computes beside its layers before tokens run backward.
-seconds least_output_of(const workload& work) {
-  if (work.vocabulary.output.empty()) return {};
-  std::vector<seconds> by_stage(static_cast<std::size_t>(work.shape.stages));
-  for (std::size_t i = 0; i < work.vocabulary.output.size(); ++i) by_stage[i % by_stage.size()] += work.vocabulary.output[i];
-  return *std::min_element(by_stage.begin(), by_stage.end());
-}
-
-/// What a baseline's step takes at least on a layout, in whatever order its packs run: they are cheap to make and to price. 0 of
-/// a planner whose packs are not known before its search.
-seconds least_of_packs(const std::string& planner, tokens pack, const shape& on, const costs::transformer& cost,
-                       std::span<const tokens> lengths) {
-  const result<std::vector<memory_rates>> rates = rates_of(cost, on);
-  if (!rates) return {};
-  const auto of_recipe = [&](const auto& recipe) -> seconds {
-    seconds least{};
-    if constexpr (requires { recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost); }) {
-      const result<std::vector<replica_solution>> packed = recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost);
-      if (!packed) return {};
-      for (const replica_solution& r : packed.value()) {
-        const workload work = price(r.partition, cost, on, rates.value());
-        least = std::max(least, detail::least_time_of(work) + least_output_of(work));
-      }
-    }
-    return least;
-  };
-  return baselines::with_named(planner, on, pack, of_recipe).value_or(seconds{});
-}
-
-/// A planner of the command line, as a shape search asks it.
+/// A planner of the command line, as a shape search asks it: a baseline at its best setting on each layout.
 struct named {
   std::string planner;
-  tokens pack;
   seconds& fastest;  ///< of its plans so far: a baseline makes none that is slower, of which the search would think no more
 
   result<plan> operator()(const shapes::layout& on, const costs::transformer& cost, std::span<const tokens> lengths,
                           const solvers::search_budget& effort) const {
-    const seconds least = least_of_packs(planner, pack, on.shape, cost, lengths);
-    if (least > fastest * (1 + 1e-9)) return error{errc::invalid_input, "its packs take longer than another layout's plan"};
-    result<plan> made = cli::plan_named({.planner = planner, .shape = on.shape, .context = pack, .effort = effort}, lengths, cost);
-    if (!made) return made;
-    if (made.value().step_time * (1 + 1e-9) < least) throw std::logic_error(planner + " is faster than its packs on " + text_of(on));
-    fastest = std::min(fastest, made.value().step_time);
+    const cli::request asked{.planner = planner, .shape = on.shape, .effort = effort};
+    if (planner == "slimpack") return cli::plan_named(asked, lengths, cost);
+    result<plan> made = cli::tuned(asked, lengths, cost, fastest).made;
+    if (made) fastest = std::min(fastest, made.value().step_time);
     return made;
   }
   [[nodiscard]] seconds least(const shapes::layout& on, const costs::transformer& cost,
@@ -119,29 +81,24 @@ std::vector<shapes::layout> cluster::layouts_for(std::span<const tokens> lengths
   return shapes::with_even_stages(model, layouts, batches, priced);
 }
 
-result<plan> cluster::planned(const std::string& planner, tokens pack, const shapes::layout& on,
-                              std::span<const tokens> lengths, const solvers::search_budget& effort) const {
+result<plan> cluster::planned(const shapes::layout& on, std::span<const tokens> lengths) const {
   result<costs::transformer> cost = cost_on(on);
   if (!cost) return std::move(cost).error();
-  return cli::plan_named({.planner = planner, .shape = on.shape, .context = pack, .effort = effort}, lengths, std::move(cost).value());
+  return cli::plan_named({.planner = "slimpack", .shape = on.shape, .effort = solvers::search_budget::normal()}, lengths,
+                         std::move(cost).value());
 }
 
 std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std::span<const shapes::layout> among,
-                                                std::span<const tokens> lengths, tokens context) const {
+                                                std::span<const tokens> lengths) const {
   const bool own = planner == "slimpack";
   shape_search search{.effort = solvers::search_budget::normal()};
   if (!own) search.effort = search.first, search.finalists = 1;  // effort means nothing to baselines
   const std::vector<std::vector<tokens>> batches{{lengths.begin(), lengths.end()}};
   const auto cost_of = [&](const shapes::layout& on) { return cost_on(on); };
-  std::optional<shapes::candidate> best;
-  for (tokens pack = longest_of(lengths).length; pack <= context; pack = {4 * pack.value}) {
-    seconds fastest = best ? best->step_time : seconds{std::numeric_limits<double>::infinity()};
-    const result<shapes::ranking> ranked = search(among, batches, cost_of, named{planner, pack, fastest});
-    const shapes::candidate* found = ranked.value().best();
-    if (found && (!best || found->step_time < best->step_time)) best = *found;
-    if (cli::cuts(planner)) break;
-  }
-  return best;
+  seconds fastest{std::numeric_limits<double>::infinity()};
+  const result<shapes::ranking> ranked = search(among, batches, cost_of, named{planner, fastest});
+  const shapes::candidate* found = ranked.value().best();
+  return found ? std::optional(*found) : std::nullopt;
 }
 
 std::string cluster::shortfall(tokens length) const {

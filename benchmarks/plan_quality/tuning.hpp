@@ -8,7 +8,6 @@
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/shapes/candidate.hpp>
 #include <slimpack/shapes/layout.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 
 #include <optional>
 #include <span>
@@ -27,17 +26,16 @@ struct cluster {
   [[nodiscard]] static cluster of(costs::model_shape model, int gpus);
   [[nodiscard]] result<costs::transformer> cost_on(const shapes::layout& on) const;
 
-  /// A planner of slimpack-plan by its name; `pack` is the length that a baseline packs to, 0 the longest sequence.
-  [[nodiscard]] result<plan> planned(const std::string& planner, tokens pack, const shapes::layout& on,
-                                     std::span<const tokens> lengths, const solvers::search_budget& effort) const;
+  /// slimpack's plan, by normal effort.
+  [[nodiscard]] result<plan> planned(const shapes::layout& on, std::span<const tokens> lengths) const;
 
   /// The layouts, and each once more with layers spread so that its stages are as even as they can be for a batch.
   [[nodiscard]] std::vector<shapes::layout> layouts_for(std::span<const tokens> lengths) const;
 
-  /// That of some layouts on which a planner's step is shortest; of a baseline that packs to a length, over 1, 4, 16 ... times
-  /// the longest sequence within the context as well. Nothing where no layout has room.
+  /// That of some layouts on which a planner's step is shortest; of a baseline that packs to a length, with the best length on
+  /// each (slimpack/solvers/baselines/pack_lengths.hpp). Nothing where no layout has room.
   [[nodiscard]] std::optional<shapes::candidate> tuned(const std::string& planner, std::span<const shapes::layout> among,
-                                                       std::span<const tokens> lengths, tokens context) const;
+                                                       std::span<const tokens> lengths) const;
 
   /// What the fullest GPU lacks on the layout where it lacks least: for its weights and optimizer, and an even share of
   /// a sequence of that length.

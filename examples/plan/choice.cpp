@@ -1,6 +1,7 @@
 #include "choice.hpp"
 
 #include "origin.hpp"
+#include "rivals.hpp"
 #include "texts.hpp"
 
 #include <slimpack/costs/model/training_flops.hpp>
@@ -9,7 +10,9 @@
 #include <slimpack/shapes/with_even_stages.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <ostream>
@@ -36,12 +39,16 @@ struct named {
   const setting& s;
   const std::string& planner;
   std::stop_token stop;
+  /// Of one batch: the least step of a baseline so far, which makes no plan that is slower. It changes no winner, whichever
+  /// thread comes first: what is left out is slower than a plan that is there.
+  std::atomic<double>* fastest;
 
   template <class Cost>
   result<plan> operator()(const layout& on, const Cost& cost, std::span<const tokens> lengths,
                           solvers::search_budget effort) const {
     request asked = request_of(s, planner, on);
     asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
+    if (is_baseline(planner)) return tuned_on(asked, any_cost(cost), lengths);
     const bool estimates = planner == "slimpack" && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
     if (estimates) {
       const auto fast = solvers::search_budget::fast();  // options can say how the plan is made again
@@ -55,7 +62,18 @@ struct named {
   }
   template <class Cost>
   seconds least(const layout& on, const Cost& cost, std::span<const tokens> lengths) const {
-    return cuts(planner) ? seconds{} : uncut_floor(cost, on.shape, lengths);
+    return cuts(planner) && s.options.trainer.cuts ? seconds{} : uncut_floor(cost, on.shape, lengths);
+  }
+
+ private:
+  [[nodiscard]] result<plan> tuned_on(const request& asked, const any_cost& cost, std::span<const tokens> lengths) const {
+    const double to_beat = fastest ? fastest->load() : std::numeric_limits<double>::infinity();
+    result<plan> made = tuned(asked, lengths, cost, seconds{to_beat}).made;
+    if (!made || !fastest) return made;
+    const double step = made.value().step_time.value;
+    for (double seen = fastest->load(); step < seen && !fastest->compare_exchange_weak(seen, step);) {
+    }
+    return made;
   }
 };
 
@@ -92,6 +110,20 @@ std::vector<std::string> line_of(const ranking& found, const candidate& c, bool 
 
 }  // namespace
 
+std::vector<costs::recompute> recomputes_of(const setting& s, const std::string& planner) {
+  const options& o = s.options;
+  if (planner == o.planner && (!o.automatic || o.automatic->recompute)) return {s.layout.recompute};
+  if (planner != o.planner) {
+    if (const auto fixed = fixed_for(planner, o.baselines).recompute) return {*fixed};
+    if (o.quadratic) return {s.layout.recompute};
+  }
+  std::vector<costs::recompute> all = shapes::space{}.recompute;
+  std::erase_if(all, [&](costs::recompute what) { return !o.trainer.recomputes(what); });
+  const auto own = std::find(all.begin(), all.end(), s.layout.recompute);
+  if (own != all.end()) std::rotate(all.begin(), own, own + 1);
+  return all;
+}
+
 std::vector<layout> layouts_of(const setting& s, const std::string& planner, int gpus) {
   const auto given = *s.options.automatic;
   const shape& on = s.layout.shape;
@@ -111,11 +143,10 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
   if (given.chunks || planner == "milp") all.chunks = {on.chunks};
   all.vocabularies = {on.vocabulary};
   if (!given.vocabulary && planner != "milp" && can_spread(s)) all.vocabularies = {vocabulary::spread, vocabulary::last};
-  if (given.recompute) all.recompute = {s.layout.recompute};
+  all.recompute = recomputes_of(s, planner);
   const trainer& can = s.options.trainer;
   if (!can.chunks) all.chunks = {1};
   if (!can.spread_vocabulary) all.vocabularies = {vocabulary::last};
-  std::erase_if(all.recompute, [&](costs::recompute what) { return !can.recomputes(what); });
   std::vector<layout> found = all.layouts();
   std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one); });
   for (layout& one : found) one.layers = s.layout.layers;
@@ -134,7 +165,8 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
 result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
                        std::span<const layout> layouts, std::span<const std::vector<tokens>> batches,
                        std::stop_token stop, const shapes::progress_listener& told) {
-  const named plan_of{s, planner, stop};
+  std::atomic<double> fastest{std::numeric_limits<double>::infinity()};
+  const named plan_of{s, planner, stop, batches.size() == 1 ? &fastest : nullptr};
   const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop, told); };
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });

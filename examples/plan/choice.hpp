@@ -18,6 +18,10 @@
 
 namespace cli {
 
+/// What backward may compute again under a planner, the setting's first: what --recompute says, which binds --planner alone;
+/// what --baseline says of a planner that is compared; else each that the trainer can run.
+std::vector<slimpack::costs::recompute> recomputes_of(const setting& s, const std::string& planner);
+
 /// The layouts of so many GPUs that a planner may be given under a setting: what its options fix stays.
 std::vector<slimpack::shapes::layout> layouts_of(const setting& s, const std::string& planner, int gpus);
 
@@ -25,7 +29,7 @@ std::vector<slimpack::shapes::layout> layouts_of(const setting& s, const std::st
 std::vector<slimpack::shapes::layout> with_even_stages(const setting& s, std::vector<slimpack::shapes::layout> layouts,
                                                        std::span<const std::vector<slimpack::tokens>> batches);
 
-/// Ranks layouts by how fast a planner trains these batches on them.
+/// Ranks layouts by how fast a planner trains these batches on them; a baseline has its best setting on each.
 slimpack::result<slimpack::shapes::ranking> ranked(const setting& s, const std::string& planner,
                                                    const slimpack::shape_search& how,
                                                    std::span<const slimpack::shapes::layout> layouts,

@@ -15,6 +15,7 @@
 #include "progress.hpp"
 #include "repeat.hpp"
 #include "report.hpp"
+#include "rivals.hpp"
 #include "setting.hpp"
 #include "simulator.hpp"
 #include "stop_signals.hpp"
@@ -40,6 +41,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <ostream>
@@ -63,6 +65,13 @@ struct contender {
   any_cost cost;
   std::vector<plan> plans{};  ///< by batch; empty where there are none yet
   bool out_of_time{};         ///< these were made, and --time-limit was over before all were
+
+  /// Mean step time of the plans, which are there.
+  [[nodiscard]] double step() const {
+    double sum = 0;
+    for (const plan& p : plans) sum += p.step_time.value;
+    return sum / static_cast<double>(plans.size());
+  }
 };
 
 std::optional<std::chrono::milliseconds> limit_of(const options& o) {
@@ -95,15 +104,21 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
   solvers::search_report search;
   if (o.search_report) asked.report = &search;
   const bool is_planned = batch < c.plans.size() && !o.search_report;
-  row r{c.planner, c.layout, is_planned ? result<plan>(c.plans[batch]) : plan_named(asked, lengths, c.cost)};
-  r.search = std::move(search);
-  r.out_of_time = is_planned ? c.out_of_time : limit && asked.stop.stop_requested();
-  if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan && asked.shape.memory) {
-    asked.shape.memory->amount = std::numeric_limits<double>::infinity();
-    r.plan = plan_named(asked, lengths, c.cost);
-    r.over_memory = r.plan.has_value();
-    if (r.plan) r.plan.value().shape.memory.reset();
+  row r{c.planner, c.layout, error{}};
+  if (is_baseline(c.planner)) {
+    tuned_plan best = tuned(asked, lengths, c.cost);
+    const bool fits_nowhere = !best.made && best.made.error().code == errc::out_of_memory && asked.shape.memory;
+    if (fits_nowhere && !main_plan) {
+      best = smallest(asked, lengths, c.cost);
+      r.over_memory = best.made.has_value();
+    }
+    r.plan = std::move(best.made), r.with = best.with;
+    r.out_of_time = !best.to_the_end;
+  } else {
+    r.plan = is_planned ? result<plan>(c.plans[batch]) : plan_named(asked, lengths, c.cost);
+    r.out_of_time = is_planned ? c.out_of_time : limit && asked.stop.stop_requested();
   }
+  r.search = std::move(search);
   if (r.plan) {
     plan& p = r.plan.value();
     p.cost = o.cost_text;
@@ -115,17 +130,34 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
     if (p.rank_time && !o.forward_only) p.any_layout_bound = any_layout_bound(s, p, lengths);
     p.hash = hash_of(p);
-    if (!p.origin) p.origin = origin_of(s, c.planner, c.layout);
+    if (!p.origin) p.origin = origin_of(s, c.planner, c.layout, r.with);
   }
   return r;
 }
 
-/// The layout given, or what --auto and --layers auto leave open, the one on which the planner is fastest over all batches.
+/// Of layouts on which a baseline fits nowhere, the one on which it holds least.
+shapes::layout smallest_of(const setting& s, const std::string& planner, std::span<const shapes::layout> layouts, std::span<const tokens> lengths) {
+  std::optional<std::pair<double, shapes::layout>> least;
+  for (const shapes::layout& on : layouts) {
+    const result<any_cost> cost = cost_on(s, on);
+    if (!cost) continue;
+    const tuned_plan best = smallest(request_of(s, planner, on), lengths, cost.value());
+    if (best.made && (!least || peak_of(best.made.value()) < least->first)) least = {peak_of(best.made.value()), on};
+  }
+  return least ? least->second : layouts.front();
+}
+
+/// The layout given, or what --auto, --layers auto and tuning leave open, the one on which the planner is fastest over all batches.
 result<contender> contender_of(std::ostream& out, const std::string& planner, const setting& s, const batches& all) {
-  shapes::layout on = s.layout;
-  std::vector<shapes::layout> layouts{on};
+  const bool is_compared = planner != s.options.planner;
+  const bool stays = is_compared && s.options.baseline_layout;
+  shapes::layout on = stays ? *s.options.baseline_layout : s.layout;
+  if (stays) on.shape.memory = s.layout.shape.memory;
+  const bool chooses = s.options.automatic && !stays;
+  std::vector<shapes::layout> layouts;
+  for (const costs::recompute again : recomputes_of(s, planner)) layouts.push_back(on), layouts.back().recompute = again;
   const int gpus = s.options.automatic ? s.options.automatic->gpus : static_cast<int>(on.gpus());
-  if (s.options.automatic) {
+  if (chooses) {
     layouts = layouts_of(s, planner, gpus);
     if (layouts.empty())
       return error{errc::invalid_input, "no shape of " + std::to_string(gpus) + " GPUs of " + s.device->name +
@@ -135,19 +167,27 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
   bool out_of_time = false;
   progress shown("choosing a layout for " + planner, limit_of(s.options));
   const std::optional<deadline> limit = deadline_of(s.options, .93);  // plans under way are still simulated and proven
-  if (s.options.even_stages) layouts = with_even_stages(s, std::move(layouts), all.lengths);
-  if (s.options.automatic || layouts.size() > 1) {
+  if (s.options.even_stages && !stays) layouts = with_even_stages(s, std::move(layouts), all.lengths);
+  if (chooses || layouts.size() > 1) {
     shape_search how{.effort = s.options.effort, .threads = s.options.threads};
     if (how.effort == how.probe) how.first = how.probe;
+    if (is_baseline(planner)) how.effort = how.first, how.finalists = 1;  // effort means nothing to baselines
     result<shapes::ranking> found =
         ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
                [&](const shapes::search_progress& far) { shown.say(text_of(far)); });
     if (!found) return found.error();
-    if (!found.value().best()) return none_of(found.value(), planner, gpus);
-    if (s.options.automatic) print_ranking(out, planner, found.value(), s, all.lengths);
-    on = found.value().best()->layout;
-    plans = std::move(found.value().plans);
-    out_of_time = limit && limit->token().stop_requested();
+    if (const shapes::candidate* const best = found.value().best()) {
+      if (chooses) print_ranking(out, planner, found.value(), s, all.lengths);
+      on = best->layout;
+      plans = std::move(found.value().plans);
+      out_of_time = limit && limit->token().stop_requested();
+    } else {
+      const error why = none_of(found.value(), planner, gpus);
+      if (chooses || !is_baseline(planner) || why.code != errc::out_of_memory) return why;
+      on = smallest_of(s, planner, layouts, all.lengths.front());
+    }
+  } else {
+    on = layouts.front();
   }
   result<any_cost> cost = cost_on(s, on);
   if (!cost) return std::move(cost).error();
@@ -160,6 +200,42 @@ std::vector<std::string> planners_of(const options& o) {
   for (const std::string& name : o.compare)
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   return names;
+}
+
+/// slimpack on each layout that a baseline ended on, behind the first contender: like is compared with like there. Where --auto
+/// lets it choose, a faster one of these leads.
+void add_same_layouts(std::vector<contender>& all, const setting& s, const batches& loaded) {
+  if (all.front().planner != "slimpack") return;
+  const options& o = s.options;
+  std::vector<shapes::layout> tried{all.front().layout};
+  std::vector<contender> same;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const shapes::layout& on = all[i].layout;
+    if (!is_baseline(all[i].planner) || std::find(tried.begin(), tried.end(), on) != tried.end()) continue;
+    tried.push_back(on);
+    contender one{"slimpack", on, all[i].cost, {}, {}};
+    const progress shown("planning slimpack on the layout of " + all[i].planner, limit_of(o));
+    const std::optional<deadline> limit = deadline_of(o);
+    request asked = request_of(s, "slimpack", on);
+    if (limit) asked.stop = limit->token();
+    for (const std::vector<tokens>& lengths : loaded.lengths) {
+      result<plan> made = plan_named(asked, lengths, one.cost);
+      if (!made) break;
+      one.plans.push_back(std::move(made).value());
+    }
+    one.out_of_time = limit && asked.stop.stop_requested();
+    if (one.plans.size() == loaded.lengths.size()) same.push_back(std::move(one));
+  }
+  if (o.automatic) {
+    const std::vector<shapes::layout> open = layouts_of(s, "slimpack", o.automatic->gpus);
+    const auto may_lead = [&](const contender& one) {
+      const auto given = [&](shapes::layout on) { return on.layers = s.layout.layers, on; }(one.layout);
+      return std::find(open.begin(), open.end(), given) != open.end();
+    };
+    for (contender& one : same)
+      if (may_lead(one) && one.step() < all.front().step()) std::swap(one, all.front());
+  }
+  all.insert(all.begin() + 1, std::make_move_iterator(same.begin()), std::make_move_iterator(same.end()));
 }
 
 /// Makes the outputs of a batch, the one that may be refused first.
@@ -237,6 +313,7 @@ int run(const options& o) {
       left_out.push_back(name + " has no plan: " + one.error().detail);
     }
   }
+  add_same_layouts(contenders, s, loaded.value());
   print_prices(out, s, contenders.front().cost);
   summary all;
   std::size_t late = 0;  // plans for which --time-limit was too short

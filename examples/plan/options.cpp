@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "baseline_options.hpp"
 #include "completion.hpp"
 #include "empty_names.hpp"
 #include "idle_options.hpp"
@@ -166,6 +167,11 @@ void resolve_trainer(options& o, const CLI::App& app) {
     throw needs(std::string("--lending ") + name_of(o.lending), "lends-attention", "--lending");
   if (const std::optional<slimpack::exchange> by = exchange_of(o.planner); by && !can.exchanges.contains(*by))
     throw needs("--planner " + o.planner, *by == slimpack::exchange::keep ? "shares-rows" : std::string(slimpack::name_of(*by)), "--planner");
+  std::vector<std::string> planners = o.compare;
+  planners.insert(planners.begin(), o.planner);
+  for (const std::string& name : planners)
+    if (!can.cuts && name != "slimpack" && cuts(name))
+      throw bad_usage{"the planner " + name + " cuts sequences, or replicas share them, which --trainer megatron cannot run: leave it out"};
   const std::string again = name_of(o.layout.recompute);
   if (!can.recomputes(o.layout.recompute)) throw needs("--recompute " + again, again, "--recompute");
   if (given("--exchange") && o.exchanges != slimpack::exchange_set::all()) {
@@ -184,6 +190,35 @@ void resolve_trainer(options& o, const CLI::App& app) {
   } else {
     o.sharers = 1;
   }
+}
+
+/// Baselines are planned on their own layout and on settings that are fixed, where these can be.
+void resolve_baselines(options& o, const std::optional<std::string>& settings, const std::optional<std::string>& layout) {
+  std::vector<std::string> asked = o.compare;
+  asked.push_back(o.planner);
+  std::erase_if(asked, [](const std::string& name) { return !is_baseline(name); });
+  for (const auto& [name, given] : {std::pair{"--baseline", settings.has_value()}, {"--baseline-layout", layout.has_value()}})
+    if (given && asked.empty())
+      throw bad_usage{std::string(name) + " is about baselines, and none is planned with: add --compare megatron, or leave it out"};
+  if (settings) o.baselines = baselines_of(*settings, asked);
+  for (const baseline_setting& one : o.baselines) {
+    if (!one.fixed.recompute) continue;
+    if (o.quadratic) throw bad_usage{"--baseline recompute needs --cost transformer or profiled; a quadratic cost knows no activations"};
+    if (!o.trainer.recomputes(*one.fixed.recompute))
+      throw bad_usage{std::string("--baseline recompute=") + name_of(*one.fixed.recompute) + " is not what --trainer can run: add " +
+                      name_of(*one.fixed.recompute) + " there, or leave it out"};
+  }
+  if (!layout) return;
+  if (o.compare.empty()) throw bad_usage{"--baseline-layout is for planners of --compare, and none is given there: add --compare megatron"};
+  if (o.quadratic) throw bad_usage{"--baseline-layout needs --cost transformer or profiled; a quadratic cost prices one stage of one shape"};
+  o.baseline_layout = baseline_layout_of(*layout);
+  const std::int64_t own = o.automatic ? o.automatic->gpus : o.layout.gpus(), its = o.baseline_layout->gpus();
+  if (its != own)
+    throw bad_usage{"--baseline-layout " + *layout + " takes " + std::to_string(its) + " GPUs, and " +
+                    (o.automatic ? "--gpus is " : "--dp x --pp x --tp x --cp is ") + std::to_string(own) + ": both sides need as many"};
+  o.baseline_layout->shape.quantum = o.layout.shape.quantum;
+  if (o.baseline_layout->shape.chunks > 1 && !o.trainer.chunks)
+    throw bad_usage{"--baseline-layout " + *layout + " has virtual stages, which --trainer cannot run: leave out vpp, or add chunks there"};
 }
 
 /// Thrown by options that print something and plan nothing, before others are looked at.
@@ -241,7 +276,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                                         std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
-  std::string vocabulary = "last", lending = "none", relay = "none", runs_on = "packflow";
+  std::string vocabulary = "last", lending = "none", relay = "none", runs_on = "packflow", baseline, baseline_layout;
   app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8; those typed here lead")->type_name("FILE");
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_option_function<std::string>(
@@ -356,17 +391,25 @@ std::variant<options, int> parse(int argc, char** argv) {
       "they are [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them")->join(',');
-  add(planning, "--slices", o.slices, "N", "Slices of a row of slimpipe, a multiple of --pp where stages lend [as many as --pp]")->check(degree);
+  auto* baseline_option = add(planning, "--baseline", baseline, "SETTING,...",
+                              "What is not tuned of the baselines: context=8192, the length of their packs; recompute=full; of one of\n"
+                              "them, megatron:context=8192 [all is tuned]");
+  auto* baseline_layout_option =
+      add(planning, "--baseline-layout", baseline_layout, "LAYOUT",
+          "Where the planners of --compare are planned, tp8,pp4,dp8: a layout of today against the one given, or --auto's best\n"
+          "[the one given; under --auto: the best of each]");
+  add(planning, "--slices", o.slices, "N", "Slices of a row of slimpipe, a multiple of --pp where stages lend [the fastest of 1, 2, 4, 8 x --pp]")->check(degree);
   add(planning, "--lending", lending, "HOW",
       "Attention that stages of slimpipe lend each other: none; pairs, whole slices from the most to the least loaded; level, to\n"
-      "the mean [none]")
+      "the mean [what is fastest]")
       ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--relay", relay, "HOW",
       "How rows that go round replicas cross between nodes, under te_cp, hybrid_dp and zeppelin: none, over the adapter of who sends\n"
       "them; proxies, in parts over adapters of all replicas of the nodes that share them, one leg after the other; proxies:N,\n"
       "in N segments, which follow each other through the legs [none]");
   add(planning, "--trainer", runs_on, "WHICH",
-      "What the trainer can run: packflow, all of it; plain, nothing of it; or a list of shares-rows, queries, ring, chunks,\n"
+      "What the trainer can run: packflow, all of it; plain, nothing of it; megatron, what Megatron-LM's main branch runs, which\n"
+      "cuts no sequence; or a list of shares-rows, queries, ring, chunks,\n"
       "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: attention, selective, full. Nothing else is\n"
       "planned [packflow]");
   add(planning, "--effort", effort, "EFFORT",
@@ -503,6 +546,8 @@ std::variant<options, int> parse(int argc, char** argv) {
     check_vocabulary(o);
     o.trainer = trainer_named(runs_on);
     resolve_trainer(o, app);
+    const auto text_of = [&](const CLI::Option* option, const std::string& text) { return given(option) ? std::optional(text) : std::nullopt; };
+    resolve_baselines(o, text_of(baseline_option, baseline), text_of(baseline_layout_option, baseline_layout));
     if (given(reduction_option) && o.quadratic)
       throw bad_usage{"--reduction needs --cost transformer or profiled; a quadratic cost knows no gradients"};
     for (const CLI::Option* const one : {imbalance_option, overlap_option, nodes_option})

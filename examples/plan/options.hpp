@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 
+#include "baseline_options.hpp"
 #include "trainer.hpp"
 
 #include <slimpack/core/lending/attention_lending.hpp>
@@ -71,6 +72,8 @@ struct options {
   cli::trainer trainer{};  ///< that is to run the plan
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
+  std::vector<baseline_setting> baselines;                   ///< what is not tuned of those
+  std::optional<slimpack::shapes::layout> baseline_layout;  ///< on which those of `compare` are planned, whatever slimpack's is
   int slices{0};                 ///< of a row of slimpipe; 0: as many as there are stages
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
   std::uint32_t relay{0};        ///< segments in which proxies relay rows between nodes; 0: none do

@@ -31,8 +31,14 @@ plan_origin::options options_on(const shapes::layout& on) {
 
 }  // namespace
 
-plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on) {
-  return origin_of(s, planner, on, {s.options.effort_text, s.options.by_estimates});
+plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on, const rival_setting& with) {
+  plan_origin made = origin_of(s, planner, on, {s.options.effort_text, s.options.by_estimates});
+  if (with.context > tokens{}) made.planning.emplace_back("baseline", "context=" + std::to_string(with.context.value));
+  if (with.slices > 0) {
+    made.planning.emplace_back("slices", std::to_string(with.slices));
+    made.planning.emplace_back("lending", name_of(with.lending));
+  }
+  return made;
 }
 
 plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on, const way& made_so) {
@@ -40,7 +46,8 @@ plan_origin origin_of(const setting& s, const std::string& planner, const shapes
   plan_origin made{std::to_string(SLIMPACK_VERSION_MAJOR) + "." + std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                    {}, {}, s.longest, s.inputs};
   const std::set<std::string> decided{"auto", "gpus", "dp",         "pp",     "tp",      "cp",      "ep",
-                                      "vpp",  "cost", "vocabulary", "layers", "quantum", "planner", "recompute", "effort"};
+                                      "vpp",  "cost", "vocabulary", "layers", "quantum", "planner", "recompute", "effort",
+                                      "baseline", "slices", "lending"};
   made.planning = {{"planner", planner}, {"cost", o.cost_text}};
   if (!o.forward_only) made.planning.emplace_back("effort", made_so.effort);
   for (auto& one : options_on(on)) made.planning.push_back(std::move(one));
@@ -50,8 +57,7 @@ plan_origin origin_of(const setting& s, const std::string& planner, const shapes
   for (const auto& one : o.given) {
     if (divides_otherwise && one.first == "divide") continue;
     if (takes_batches(one.first)) made.batch.push_back(one);
-    const bool is_limit = one.first == "max-context" || one.first == "over-long";  // planners are told the former
-    if ((takes_batches(one.first) && !is_limit) || decided.contains(one.first) || !why_idle(one.first, o, std::span(&planner, 1), on).empty())
+    if (takes_batches(one.first) || decided.contains(one.first) || !why_idle(one.first, o, std::span(&planner, 1), on).empty())
       continue;
     made.planning.push_back(one);
   }

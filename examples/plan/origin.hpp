@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_ORIGIN_HPP
 #define SLIMPACK_EXAMPLES_PLAN_ORIGIN_HPP
 
+#include "rivals.hpp"
 #include "setting.hpp"
 
 #include <slimpack/core/plan.hpp>
@@ -16,8 +17,9 @@ struct way {
   bool by_estimates{};
 };
 
-/// What makes a plan again under a setting: options that give this layout, whoever chose it, and all that files hold.
-slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on);
+/// What makes a plan again under a setting: options that give this layout and what a baseline was set to, whoever chose these,
+/// and all that files hold.
+slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on, const rival_setting& with = {});
 slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on, const way& made_so);
 
 }  // namespace cli

@@ -1,6 +1,7 @@
 #include "planners.hpp"
 
 #include "milp.hpp"
+#include "rivals.hpp"
 
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
@@ -90,6 +91,10 @@ slimpack::exchange_set exchanges_named(const std::string& name) {
   return exchange_set::all();
 }
 
+bool is_baseline(const std::string& planner) {
+  return std::find(baselines::names.begin(), baselines::names.end(), planner) != baselines::names.end();
+}
+
 bool cuts(const std::string& planner) {
   return baselines::with_named(planner, {}, {}, [](const auto& recipe) { return recipe.cuts; }).value_or(true);
 }
@@ -132,6 +137,7 @@ result<void> check_relays(std::span<const std::string> planners) {
 result<plan> plan_named(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
   result<plan> made = std::visit(
       [&](const auto& cost) -> result<plan> {
+        if (asked.planner == "slimpack" && !asked.may_cut) return whole_plan(asked, lengths, any);
         if (asked.planner == "milp") return plan_with_milp(asked, lengths, any);
         std::optional<result<plan>> baseline =
             baselines::with_named(asked.planner, asked.shape, asked.context, [&](auto recipe) -> result<plan> {
@@ -142,7 +148,7 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
                   recipe.solver.relays = asked.relays.value();
                 }
               }
-              if constexpr (requires { recipe.solver.lending; }) recipe.solver.slices = asked.slices, recipe.solver.lending = asked.lending;
+              set_rows(recipe, asked);
               return planner{asked.shape, recipe.slicer, cost, recipe.solver, recipe.schedule}(lengths, asked.stop);
             });
         if (baseline) return *std::move(baseline);

@@ -37,9 +37,10 @@ const std::vector<std::string>& planner_names();
 struct request {
   std::string planner;
   slimpack::shape shape;
-  slimpack::tokens context;  ///< of packs of baselines that share nothing; 0: the longest sequence
-  int slices{0};             ///< of a row of slimpipe; 0: as many as there are stages
+  slimpack::tokens context{};  ///< of packs and rows of baselines; 0: the longest sequence, or what is fastest where they are tuned
+  int slices{0};               ///< of a row of slimpipe; 0: as many as there are stages, or what is fastest
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
+  bool tunes_lending{};  ///< where slimpipe is tuned, it may lend by what is fastest, whatever `lending` says
   slimpack::solvers::search_budget effort;
   std::stop_token stop{};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
@@ -50,13 +51,23 @@ struct request {
   bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::backward_cuts cuts{slimpack::backward_cuts::any};  ///< of slimpack's own plans
+  bool may_cut{true};  ///< sequences, in slimpack's own plans; else these have the packs of the fastest baseline that cuts none
   bool forward_only{};  ///< plan the forward alone, to evaluate; of slimpack's own plans
   std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
   slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did
 };
 
+/// Whether that planner is one of the shipped baselines.
+bool is_baseline(const std::string& planner);
+
 /// Whether that planner may cut a sequence.
 bool cuts(const std::string& planner);
+
+/// Gives a baseline that cuts rows into slices what the request says of them.
+template <class Recipe>
+void set_rows(Recipe& recipe, const request& asked) {
+  if constexpr (requires { recipe.solver.slices; }) recipe.solver.slices = asked.slices, recipe.solver.lending = asked.lending;
+}
 
 /// By which exchange its replicas share every sequence that they share; none of others.
 std::optional<slimpack::exchange> exchange_of(const std::string& planner);

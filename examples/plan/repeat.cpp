@@ -19,7 +19,7 @@ namespace {
 using namespace slimpack;
 
 /// The same plan comes of all of these.
-const std::set<std::string> without_effect{"help", "version", "completion", "list-models", "config", "from", "compare", "threads", "explain",
+const std::set<std::string> without_effect{"help", "version", "completion", "list-models", "config", "from", "compare", "baseline-layout", "threads", "explain",
                                            "verbose", "summary", "search-report", "json", "trace", "timeline", "graph"};
 
 std::string long_name(const CLI::Option& option) {
@@ -37,7 +37,6 @@ std::string typed_text(const std::string& name, const std::string& value) {
 
 /// Whether a plan file may say that it was made with this option.
 bool makes_plans(const std::string& option) {
-  if (option == "max-context" || option == "over-long") return true;  // planners are told the former
   const bool chooses = option == "auto" || option == "gpus" || option == "time-limit";
   return !chooses && !takes_batches(option) && !without_effect.contains(option);
 }

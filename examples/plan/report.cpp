@@ -78,6 +78,27 @@ void print_calls(std::ostream& out, const options& o, const plan& p) {
   out << "pieces    " << pieces[0] << " in " << packs[0] << " forward packs, " << pieces[1] << " in " << packs[1] << " backward packs\n";
 }
 
+std::string text_of(const speed_up& over) {
+  const std::string range = over.low < over.high ? " (" + fixed(over.low, 2) + " to " + fixed(over.high, 2) + ")" : std::string{};
+  return (over.as_fast() ? "as fast" : fixed(over.value, 2) + " x") + range;
+}
+
+/// Which of those that are compared is the fastest, and what that says; nothing where none is compared.
+void print_best_rival(std::ostream& out, const setting& s, const std::vector<row>& rows) {
+  const std::string& own = rows.front().planner;
+  const bool compares = std::any_of(rows.begin(), rows.end(), [&](const row& r) { return r.planner != own; });
+  if (!compares) return;
+  const row* const rival = best_rival(rows);
+  if (!rival) return void(out << "No speed-ups: of the planners that are compared none fits.\n");
+  const speed_up over = speed_up_over(s, rows, *rival);
+  out << own << " is " << (over.as_fast() ? "as fast as" : fixed(over.value, 2) + " times as fast as") << " the best rival, " << rival->planner
+      << (over.low < over.high ? " (" + fixed(over.low, 2) + " to " + fixed(over.high, 2) + ")" : std::string{})
+      << (is_baseline(rival->planner) ? "; each rival has the setting that is fastest for it.\n" : ".\n");
+  for (const row& r : rows)
+    if (&r != &rows.front() && r.planner == own && r.plan && r.plan.value().step_time < rows.front().plan.value().step_time)
+      out << own << " is faster on " << ended_on(s, rows, r) << ", where it takes " << time_of(r.plan.value().step_time) << ".\n";
+}
+
 void print_batch(std::ostream& out, const setting& s, const row& first) {
   const options& o = s.options;
   const plan& p = first.plan.value();
@@ -115,13 +136,6 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
 
 }  // namespace
 
-double peak_of(const plan& p) {
-  double peak = 0;
-  for (const replica_plan& r : p.replicas)
-    for (const double held : r.peak_memory) peak = std::max(peak, held);
-  return peak;
-}
-
 double tokens_of(const plan& p) {
   double sum = 0;
   for (const tokens length : p.lengths) sum += static_cast<double>(length.value);
@@ -130,6 +144,29 @@ double tokens_of(const plan& p) {
 
 double rate_of(const plan& p) {
   return tokens_of(p) / p.step_time.value / static_cast<double>(shapes::layout{.shape = p.shape}.gpus());
+}
+
+bool is_rival(const std::vector<row>& rows, const row& r) {
+  return r.planner != rows.front().planner && r.plan && !r.over_memory;
+}
+
+const row* best_rival(const std::vector<row>& rows) {
+  const row* best = nullptr;
+  for (const row& r : rows)
+    if (is_rival(rows, r) && (!best || r.plan.value().step_time < best->plan.value().step_time)) best = &r;
+  return best;
+}
+
+speed_up speed_up_over(const setting& s, const std::vector<row>& rows, const row& rival) {
+  return speed_up_of(rival.plan.value().step_time, rows.front().plan.value().step_time, ratio_spread(s));
+}
+
+std::string ended_on(const setting& s, const std::vector<row>& rows, const row& r) {
+  const bool is_main = &r == &rows.front();
+  std::string text = s.options.automatic ? options_of(r.layout) : is_main && !s.options.even_stages ? "" : options_of(r.layout, rows.front().layout);
+  if (!s.options.automatic && is_main && s.options.even_stages) text = options_of(r.layout);
+  if (const std::string with = text_of(r.with); !with.empty()) text += (text.empty() ? "" : ", ") + with;
+  return text.empty() ? "-" : text;
 }
 
 void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
@@ -142,25 +179,22 @@ void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
 void print(std::ostream& out, const setting& s, const std::vector<row>& rows, seconds uncut) {
   const options& o = s.options;
   print_batch(out, s, rows.front());
-  const auto megatron = std::find_if(rows.begin(), rows.end(),
-                                     [](const row& r) { return r.planner == "megatron" && r.plan && !r.over_memory; });
-  const std::vector<std::string> head{"planner", "step time", "speed-up",    "tokens/s/GPU", "MFU",
-                                      "useful",  "to gain",   "peak memory", "planning"};
-  std::vector<std::vector<std::string>> table{head};
-  const bool chosen = o.automatic || o.even_stages;
-  if (chosen) table.front().emplace_back("on");
+  std::vector<std::vector<std::string>> table{{"planner", "step time", "speed-up over it", "tokens/s/GPU", "MFU", "useful", "to gain",
+                                               "peak memory", "planning"}};
+  const bool tells_settings = o.automatic || o.even_stages || rows.size() > 1;
+  if (tells_settings) table.front().emplace_back("ended on");
   for (const row& r : rows) {
     if (!r.plan) continue;
     const plan& p = r.plan.value();
-    const bool compared = megatron != rows.end() && !r.over_memory;
-    table.push_back(
-        {r.planner, time_of(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
-         fixed(rate_of(p), 0), mfu_text(p.mfu), percent(useful_share(p), 2), gain_text(p.efficiency),
-         slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time_of(p.planning_time)});
-    if (chosen) table.back().push_back(options_of(r.layout));
+    const bool compared = is_rival(rows, r);
+    table.push_back({r.planner, time_of(p.step_time), compared ? text_of(speed_up_over(s, rows, r)) : "-", fixed(rate_of(p), 0), mfu_text(p.mfu),
+                     percent(useful_share(p), 2), gain_text(p.efficiency),
+                     slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time_of(p.planning_time)});
+    if (tells_settings) table.back().push_back(ended_on(s, rows, r));
   }
   print_table(out, table);
   print_out_of_time(out, rows);
+  print_best_rival(out, s, rows);
   const plan& first = rows.front().plan.value();
   const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
                                      [](const bound& a, const bound& b) { return a.time < b.time; });
@@ -179,8 +213,7 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
            "not count.\n";
   if (!o.forward_only) out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
-    out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";
-  if (rows.size() > 1 && megatron == rows.end()) out << "No speed-ups: megatron is not among the planners that fit.\n";
+    out << "* does not fit the limit with any setting: shown without a limit, at the setting that holds least; counts in no speed-up.\n";
   for (const row& r : rows)
     if (!r.plan) out << r.planner << " has no plan: " << r.plan.error().detail << ".\n";
 }

@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_REPORT_HPP
 #define SLIMPACK_EXAMPLES_PLAN_REPORT_HPP
 
+#include "prices.hpp"
+#include "rivals.hpp"
 #include "setting.hpp"
 
 #include <slimpack/core/error.hpp>
@@ -19,13 +21,24 @@ struct row {
   std::string planner;
   slimpack::shapes::layout layout;
   slimpack::result<slimpack::plan> plan;
+  rival_setting with{};  ///< of a baseline: what it ended on besides its layout
   bool over_memory{};  ///< planned without the limit, since it does not fit
   bool out_of_time{};  ///< --time-limit was over when it was planned
   slimpack::solvers::search_report search{};  ///< what slimpack's search did, where it was asked
 };
 
-/// The most memory that any stage of a plan holds.
-double peak_of(const slimpack::plan& p);
+/// Whether a row counts as a rival of the first: of another planner, with a plan that fits.
+bool is_rival(const std::vector<row>& rows, const row& r);
+
+/// The fastest rival; null where there is none.
+const row* best_rival(const std::vector<row>& rows);
+
+/// How many times as fast as a rival the first row is.
+speed_up speed_up_over(const setting& s, const std::vector<row>& rows, const row& rival);
+
+/// What a planner ended on: options of its layout, but under --auto only those that the first row's lacks; and of a baseline what it
+/// was set to besides. "-" where there is nothing to tell.
+std::string ended_on(const setting& s, const std::vector<row>& rows, const row& r);
 
 /// Tokens of the batch, and those that each GPU trains in a second.
 double tokens_of(const slimpack::plan& p);

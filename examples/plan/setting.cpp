@@ -321,9 +321,10 @@ request request_of(const setting& s, const std::string& planner, const shapes::l
   const options& o = s.options;
   return {.planner = planner,
           .shape = on.shape,
-          .context = o.max_context.value_or(tokens{0}),
+          .context = fixed_for(planner, o.baselines).context.value_or(tokens{0}),
           .slices = o.slices,
           .lending = o.lending,
+          .tunes_lending = o.trainer.lends_attention && !o.has("lending"),
           .effort = o.effort,
           .most_sharers = o.sharers,
           .exchanges = o.exchanges,
@@ -333,6 +334,7 @@ request request_of(const setting& s, const std::string& planner, const shapes::l
           .by_estimates = o.by_estimates,
           .weights = o.weights,
           .cuts = o.cuts,
+          .may_cut = o.trainer.cuts,
           .forward_only = o.forward_only,
           .threads = o.threads};
 }

@@ -13,7 +13,7 @@ bool trainer::recomputes(slimpack::costs::recompute what) const {
 }
 
 const std::vector<std::string>& trainer_words() {
-  static const std::vector<std::string> words{"packflow", "plain", "shares-rows", "queries", "ring", "chunks", "weights-apart",
+  static const std::vector<std::string> words{"packflow", "plain", "megatron", "shares-rows", "queries", "ring", "chunks", "weights-apart",
                                               "spread-vocabulary", "lends-attention", "attention", "selective", "full"};
   return words;
 }
@@ -25,6 +25,11 @@ trainer trainer_named(const std::string& text) {
               .lends_attention = false,
               .recompute = {recompute::none}};
   if (text == "plain") return can;
+  if (text == "megatron") {
+    can.cuts = false, can.chunks = true;
+    can.recompute = {recompute::none, recompute::selective, recompute::full};
+    return can;
+  }
   for (const std::string& word : split(text, ',')) {
     if (word == "shares-rows")
       can.exchanges.keep = true;
@@ -44,7 +49,7 @@ trainer trainer_named(const std::string& text) {
              kind != all.recompute.end())
       can.recompute.push_back(*kind);
     else
-      throw bad_usage{"--trainer '" + text + "' is not packflow, plain, or a list of shares-rows, queries, ring, chunks, weights-apart, "
+      throw bad_usage{"--trainer '" + text + "' is not packflow, plain, megatron, or a list of shares-rows, queries, ring, chunks, weights-apart, "
                       "spread-vocabulary, lends-attention, attention, selective and full"};
   }
   return can;

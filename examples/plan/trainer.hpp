@@ -12,6 +12,7 @@ namespace cli {
 /// What a trainer can run, beyond packs on stages with all ranks of tensor, context and expert parallelism.
 struct trainer {
   slimpack::exchange_set exchanges{slimpack::exchange_set::all()};  ///< by which its replicas share rows
+  bool cuts{true};                                                  ///< sequences into slices, by other packs backward
   bool chunks{true};                                                ///< virtual stages
   bool weights_apart{true};                                         ///< weight gradients
   bool spread_vocabulary{true};
@@ -22,7 +23,13 @@ struct trainer {
   [[nodiscard]] bool recomputes(slimpack::costs::recompute what) const;
 };
 
-/// What --trainer says: packflow, plain, or capabilities with commas between them. Throws bad_usage.
+/// What --trainer says: packflow, plain, megatron, or capabilities with commas between them. Throws bad_usage.
+///
+/// megatron is what the main branch of Megatron-LM runs by its arguments: packs of whole sequences, the same in both passes
+/// (micro-batches of packed sequences), under 1F1B; --num-layers-per-virtual-pipeline-stage (chunks); layers by
+/// --pipeline-model-parallel-layout; --recompute-granularity selective and full. It has neither a vocabulary that all
+/// stages share, nor weight gradients that run apart, nor sequences that replicas share: its context-parallel groups
+/// of changing size refuse pipelines.
 trainer trainer_named(const std::string& text);
 
 /// The words that --trainer takes.

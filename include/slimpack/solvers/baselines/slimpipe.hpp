@@ -46,10 +46,9 @@ struct slimpipe {
   int stages{1};      ///< of the pipeline (a search may see one more, where packs turn)
 
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*cuts as it says*/, const Cost& cost, const Schedule& schedule) const {
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule) const {
     if (result<void> fine = equal_parts(batch, cost); !fine) return std::move(fine).error();
-    result<std::vector<replica_solution>> made =
-        slimpack::detail::sliced_rows(batch, context, row_slices(), lending != attention_lending::none);
+    result<std::vector<replica_solution>> made = packed(batch, slicer, cost);
     if (!made) return std::move(made).error();
     if (lending == attention_lending::none) return slimpack::detail::put_in_order(std::move(made).value(), batch.shape, cost, schedule);
     // Lock steps are those of the pipeline's own stages.
@@ -66,6 +65,13 @@ struct slimpipe {
       r.programs = std::move(programs).value();
     }
     return solution{std::move(made).value()};
+  }
+
+  /// The packs of each replica, before they are ordered and stages lend.
+  template <class Slicer, class Cost>
+  [[nodiscard]] result<std::vector<replica_solution>> packed(const problem& batch, const Slicer& /*cuts as it says*/,
+                                                             const Cost& /*packs by length*/) const {
+    return slimpack::detail::sliced_rows(batch, context, row_slices(), lending != attention_lending::none);
   }
 
   constexpr void share_by(exchange_set) noexcept {}  // it lets none share

@@ -13,10 +13,12 @@
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/detail/least_of_packs.hpp>
 #include <slimpack/solvers/baselines/detail/sliced_rows.hpp>
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/baselines/pack_lengths.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
@@ -40,37 +42,13 @@
 
 namespace slimpack::detail {
 
-/// The least time that a replica's packs take in any order: each stage runs all of them, the first one once it has passed
-/// the stages before, and the last one has to pass these on its way back.
-/// Formula   the largest over stages r of (forward of the first pack on parts 0 .. r - 1) + (all passes of all packs on the
-///           chunks of r) + (backward of the last pack on parts 0 .. r - 1); the last term counts where weight gradients run
-///           with those of inputs. Derived: packs of a pass run in order (law 1 of schedules), each part after the one before
-/// Complexity O(packs * parts)
-[[nodiscard]] inline seconds least_time_of(const workload& work) {
-  if (work.forward.size() == 0 || work.backward.size() == 0) return {};
-  const auto parts = static_cast<std::size_t>(work.shape.parts());
-  const auto stages = static_cast<std::size_t>(work.shape.stages);
-  std::vector<seconds> busy(stages);
-  for (const pass p : both_passes)
-    for (std::size_t cell = 0; cell < work.of(p).time.size(); ++cell) busy[cell % parts % stages] += work.of(p).time[cell];
-  const std::size_t last = (work.backward.size() - 1) * parts;
-  seconds least{}, around{};
-  for (std::size_t r = 0; r < stages; ++r) {
-    least = std::max(least, busy[r] + around);
-    around += work.forward.time[r];
-    if (work.split.inputs.empty()) around += work.backward.time[last + r];
-  }
-  return least;
-}
-
 /// What the shipped baselines would do, against a plan: their packs by the schedule, and by their own 1F1B where the
 /// schedule's order may change; and the plan's packs by 1F1B there, unless they are many for the effort.
 /// Law       the answer is no slower than the plan nor, but for rounding, than any of these that the slicer and the memory
-///           allow: packs that do not cut, and rows of as many slices as there are stages, hold up to 1, 4, 16, ... times the
-///           longest sequence, until one holds them all or their ramps are too long, and a chunk has 8192 tokens; as it was
-///           where nothing is faster. Packs of a replica
-///           that are more than the quickest search can simulate take no part. Where times are estimates, those that are near
-///           the fastest are kept, too
+///           allow: packs that do not cut, and rows of as many slices as slice_counts says, of each of pack_lengths, until
+///           their ramps are too long (baselines/pack_lengths.hpp), and a chunk has 8192 tokens; as it was where nothing is
+///           faster. Packs of a replica that are more than the quickest search can simulate take no part. Where times are
+///           estimates, those that are near the fastest are kept, too
 /// Complexity for each length of packs that of the baselines, and a pricing of their packs; what those take at least
 ///           (least_time_of) spares most of them a schedule
 class baseline_contest {
@@ -94,14 +72,16 @@ class baseline_contest {
     static_cast<void>(consider(solvers::chunked{}.packed(batch_, slicer_, cost_), early));
     const auto longest = std::max_element(batch_.lengths.begin(), batch_.lengths.end());
     const sequence giant{{static_cast<std::uint32_t>(longest - batch_.lengths.begin())}, *longest};
+    const std::vector<tokens> packs = baselines::pack_lengths(batch_.lengths, batch_.shape, rates_);
     if (may_be_whole(giant)) {
-      consider_lengths<solvers::megatron>(giant.length);
-      consider_lengths<solvers::dp_balanced>(giant.length);
-      consider_lengths<solvers::karmarkar_karp>(giant.length);
+      consider_lengths<solvers::megatron>(packs);
+      consider_lengths<solvers::dp_balanced>(packs);
+      consider_lengths<solvers::karmarkar_karp>(packs);
     }
     // A search may see one stage more than there are (pricing/detail/vocabulary_turn.hpp), and so one slice more.
-    for (int slices = batch_.shape.stages; slices >= std::max(1, batch_.shape.stages - batch_.estimated); --slices)
-      consider_lengths(giant.length, early, [&](tokens row) { return allowed(sliced_rows(batch_, row, slices, false)); });
+    for (int stages = batch_.shape.stages; stages >= std::max(1, batch_.shape.stages - batch_.estimated); --stages)
+      for (const int slices : baselines::slice_counts(stages))
+        consider_lengths(packs, early, [&](tokens row) { return allowed(sliced_rows(batch_, row, slices, false)); });
     return end_ < before;
   }
 
@@ -168,12 +148,6 @@ class baseline_contest {
     return solvers::search_budget::fast().tasks / (6 * static_cast<std::size_t>(batch_.shape.parts()));
   }
 
-  [[nodiscard]] tokens total() const {
-    tokens sum{};
-    for (const tokens length : batch_.lengths) sum += length;
-    return sum;
-  }
-
   /// Whether the slicer lets the longest sequence be, and it can pass all stages there and back in time.
   [[nodiscard]] bool may_be_whole(const sequence& longest) const {
     const slice whole{longest.id, {0}, longest.length};
@@ -190,15 +164,14 @@ class baseline_contest {
 
   /// A baseline's packs of rising length, as long as their ramps are no reason to leave it.
   template <class Baseline>
-  void consider_lengths(tokens longest) {
-    consider_lengths(longest, baselines::classic(batch_.shape),
+  void consider_lengths(std::span<const tokens> packs) {
+    consider_lengths(packs, baselines::classic(batch_.shape),
                      [&](tokens pack) { return Baseline{pack}.packed(batch_, slicer_, cost_); });
   }
   template <class Pack>
-  void consider_lengths(tokens longest, schedules::one_f_one_b usual, const Pack& packed) {
-    const tokens all = total();
-    for (tokens pack = longest; !batch_.stop.stop_requested(); pack = {4 * pack.value})
-      if (!consider(packed(pack), usual) || pack >= all) return;
+  void consider_lengths(std::span<const tokens> packs, schedules::one_f_one_b usual, const Pack& packed) {
+    for (const tokens pack : packs)
+      if (batch_.stop.stop_requested() || !consider(packed(pack), usual)) return;
   }
 
   /// Packs that were cut without asking the slicer, if it would cut so, too.

@@ -1,0 +1,53 @@
+#ifndef SLIMPACK_SOLVERS_BASELINES_PACK_LENGTHS_HPP
+#define SLIMPACK_SOLVERS_BASELINES_PACK_LENGTHS_HPP
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/units.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace slimpack::baselines {
+
+/// The lengths of packs, or of rows, that are tried where a baseline is tuned: what the user of a trainer that packs whole
+/// sequences would choose among. slimpack's own search tries the packs of these lengths, too.
+/// Formula   from the longest sequence L to U = min(tokens of the batch / replicas, rounded up; the most tokens that the
+///           activations of one pack leave room for on every stage), in n equal ratios: L (U / L)^(i / n), i = 0 .. n, where
+///           n is at least 11 and no ratio is more than the square root of 2; L alone where U is no more than L. Derived: no
+///           pack is shorter than the longest sequence; a longer one than U holds all that a replica has, or fits nowhere
+/// Shapes    lengths: of the batch, at least one; rates: of each stage, in the unit of the shape's limit
+/// Units     tokens, strictly rising
+/// Errors    none            Complexity  O(sequences + stages)
+[[nodiscard]] inline std::vector<tokens> pack_lengths(std::span<const tokens> lengths, const shape& on,
+                                                      std::span<const memory_rates> rates) {
+  constexpr double fewest = 11;
+  const tokens longest = *std::max_element(lengths.begin(), lengths.end());
+  const tokens all = std::accumulate(lengths.begin(), lengths.end(), tokens{});
+  double most = std::ceil(static_cast<double>(all.value) / on.replicas);
+  if (on.memory)
+    for (const memory_rates& stage : rates)
+      if (stage.live_token > 0) most = std::min(most, (on.memory->amount - stage.fixed) / stage.live_token);
+  const double first = static_cast<double>(longest.value);
+  std::vector<tokens> found{longest};
+  if (!(most > first)) return found;
+  const double steps = std::max(fewest, std::ceil(2 * std::log2(most / first)));
+  for (double i = 1; i <= steps; ++i) {
+    const tokens next{std::llround(first * std::pow(most / first, i / steps))};
+    if (next > found.back()) found.push_back(next);
+  }
+  return found;
+}
+
+/// The numbers of slices of a row that are tried where slimpipe is tuned: one, two, four and eight for each stage, as lending
+/// needs a multiple of the stages.
+[[nodiscard]] constexpr std::array<int, 4> slice_counts(int stages) noexcept { return {stages, 2 * stages, 4 * stages, 8 * stages}; }
+
+}  // namespace slimpack::baselines
+
+#endif
