@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The command line's contract: exit status, one clear line on standard error, nothing written when it fails."""
+import csv
 import gzip
 import itertools
 import json
@@ -266,7 +267,7 @@ class CommandLine(unittest.TestCase):
 
     def test_prices_are_measured_where_tables_are_shipped(self):
         made = {}
-        errors = (DATA / "price_errors.csv").read_text().splitlines()
+        errors = [row for row in self.table("price_errors") if row["model"] == "dense"]
         for gpu, typed, cost in (("h100", [], "measured"), ("a100", [], "measured"), ("h100-96gb-500w", [], "measured"), ("h200", [], "transformer"),
                                  ("h100", ["--cost", "measured"], "measured"), ("h100", ["--cost", "transformer"], "transformer"),
                                  ("h100", ["--cost", "transformer:sheet"], "transformer:sheet")):
@@ -274,12 +275,11 @@ class CommandLine(unittest.TestCase):
             plan = json.loads((self.outputs / "p.json").read_text())
             self.assertEqual(cost, plan["cost"])
             self.assertTrue(self.line(out, "prices").startswith(f"prices    {cost}: "), out)
-            family = gpu.split("-")[0] if f",{gpu.split('-')[0]}," in "".join(errors) else None
-            own = [line.split(",") for line in errors[1:] if line.startswith(cost + ",") and (family is None or line.split(",")[1] == family)]
-            self.assertEqual(len(own), len(re.findall(r"(?m)^          on \d+ published training", out)), out)
-            for _, _, what, runs, *_ in own:
-                self.assertIn(f"on {runs} published training{'' if runs == '1' else 's'} ({what}) ", out)
-            self.assertEqual(family is None, "other GPUs than this" in out)
+            family = gpu.split("-")[0] if any(gpu.split("-")[0] == row["gpu"] for row in errors) else None
+            own = [row for row in errors if row["cost"] == cost and family in (None, row["gpu"])]
+            self.says_errors(out, own, ", on other GPUs than this" if family is None else "")
+            if cost == "measured":
+                self.assertRegex(self.line(out, "prices"), r", \d+ % of the time interpolated between measured points, \d+ % extrapolated from them$")
             made[gpu, cost] = plan["step_time"]
         self.assertLess(made["h100", "transformer:sheet"], made["h100", "measured"])
         self.assertLess(made["h100", "measured"], made["h100-96gb-500w", "measured"], "a slower clock and memory")
@@ -287,6 +287,57 @@ class CommandLine(unittest.TestCase):
         (self.outputs / "p.json").unlink()
         self.fails(2, ["H200", "only on a100, h100", "--cost transformer"], *self.profiled("--gpu", "h200", "--cost", "measured"))
         self.fails(2, ["measured, transformer, transformer:sheet, profiled:DIR"], *self.profiled("--gpu", "h100", "--cost", "transformer:sheets"))
+
+    def table(self, name):
+        return list(csv.DictReader((DATA / f"{name}.csv").read_text().splitlines()))
+
+    def says_errors(self, out, rows, unlike=""):
+        """A report says of these rows of price_errors.csv, and of no others, how long the trainings took beside their predictions."""
+        said = re.findall(r"(?m)^          checked on .*$", out)
+        self.assertEqual(len(rows), len(said), out)
+        for row, line in zip(rows, said):
+            longer = 1 / (1 + float(row["worst_error_pct"]) / 100) - 1
+            one = row["runs"] == "1"
+            self.assertEqual(f"          checked on {row['runs']} published training{'' if one else 's'} ({row['what']}){unlike}: "
+                             f"{'it' if one else 'off by ' + row['mean_error_pct'] + ' % in the mean, at worst one'} took "
+                             f"{abs(100 * longer):.1f} % {'longer' if longer > 0 else 'less'} than such prices say", line)
+
+    def program_with(self, **tables):
+        """A copy of the program beside data of its own, whose tables of errors are these."""
+        home = self.folder / "home"
+        (home / "data").mkdir(parents=True)
+        shutil.copy(os.environ["SLIMPACK_PLAN"], home / "slimpack-plan")
+        for name in ("models", "gpus", "profiles"):
+            (home / "data" / name).symlink_to(DATA / name)
+        for name, rows in tables.items():
+            with (home / "data" / f"{name}.csv").open("w") as out:
+                written = csv.DictWriter(out, self.table(name)[0])
+                written.writeheader()
+                written.writerows(rows)
+        return home / "slimpack-plan"
+
+    def test_prices_of_a_model_with_experts_name_trainings_with_experts(self):
+        errors = self.table("price_errors")
+        typed = ["--lengths", self.file("l.txt", "100\n200\n5000\n"), "--model", "mixtral-8x7b", "--tp", "8", "--dp", "8", "--ep", "8"]
+        for gpu, cost, unlike in (("h100", "measured", ""), ("h100", "transformer", ""), ("h100", "transformer:sheet", ""), ("h800", "transformer", ""),
+                                  ("a100", "measured", ", on other GPUs than this"), ("b200", "transformer", ", on other GPUs than this")):
+            own = [row for row in errors if (row["cost"], row["model"]) == (cost, "experts") and (unlike or row["gpu"] == gpu)]
+            self.says_errors(self.plans(*typed, "--gpu", gpu, "--cost", cost), own, unlike)
+        self.assertRegex(self.plans(*typed, "--gpu", "h100"), r"(?m)^ +checked on 1 published training \(DeepSeek-V3 in FP8\): it took")
+        dense = [row for row in errors if row["model"] == "dense"]
+        program = self.program_with(price_errors=dense)
+        out = subprocess.run([program, *map(str, typed), "--gpu", "h100"], capture_output=True, text=True, cwd=self.folder).stdout
+        self.says_errors(out, [row for row in dense if (row["cost"], row["gpu"]) == ("measured", "h100")], ", of models without experts")
+
+    def test_flops_beyond_the_peak_are_said_to_be_wrong_prices(self):
+        lengths = ["--lengths", self.file("l.txt", "100\n200\n5000\n")]
+        said = (r"(?m)^MFU above 100 %: the prices of --cost quadratic:1e-9,0,1,1,0 are beyond the peak of H100-SXM5-80GB, so no GPU of this kind can be so fast\. "
+                r"Measure them \(examples/profile\), or leave --cost out\.$")
+        fast = ["--cost", "quadratic:1e-9,0,1,1,0"]
+        for layout, times in (("--pp 4", 1), ("--auto --gpus 4", 2)):  # the ranking says so, too
+            out = self.plans(*lengths, *MODEL, *fast, *layout.split())
+            self.assertEqual(times, len(re.findall(said, out)), out)
+        self.assertNotIn("MFU above", self.plans(*lengths, *MODEL, "--pp", "4", "--tp", "2"))
 
     def test_tables_say_what_gpus_reach(self):
         lengths = [100, 200, 5000]

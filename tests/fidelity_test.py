@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """slimpack-bench-fidelity on folders that others bring: parts of one, rows and GPUs that nothing is known of."""
 import csv
+import itertools
+import math
 import pathlib
 import re
 import shutil
@@ -128,15 +130,58 @@ class Fidelity(unittest.TestCase):
         self.assertIn(f"left out: {file}:{len(lines) + 1}, model 9.9B: no times of it in zero_bubble_profiled_times.csv", self.scores("F4"))
 
     def test_price_errors_that_are_shipped_are_those_of_today(self):
-        made = self.folder / "price_errors.csv"
-        done = subprocess.run([BENCH, "--only", "F15", "--price-errors", made], capture_output=True, text=True)
+        made, speed_ups = self.folder / "price_errors.csv", self.folder / "speed_up_errors.csv"
+        done = subprocess.run([BENCH, "--only", "F15", "--rows", "--price-errors", made, "--speed-up-errors", speed_ups], capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertEqual((DATA / "price_errors.csv").read_text(), made.read_text())
-        for cost, gpu, what, runs, mean, bias, worst in list(csv.reader(made.read_text().splitlines()))[1:]:
-            print(f"{cost} on {gpu}, {runs} of {what}: {mean} % off, at worst {worst} %")
-            if cost != "transformer:sheet":
-                self.assertLessEqual(float(mean), 10)
-                self.assertLessEqual(abs(float(worst)), 25)
+        self.assertEqual((DATA / "speed_up_errors.csv").read_text(), speed_ups.read_text())
+        kinds = set()
+        for row in csv.DictReader(made.read_text().splitlines()):
+            mean, worst = float(row["mean_error_pct"]), float(row["worst_error_pct"])
+            print(f"{row['cost']} on {row['gpu']}, {row['runs']} of {row['what']}: {mean} % off, at worst {worst} %")
+            kinds.add((row["cost"], row["model"]))
+            if row["model"] == "dense" and row["cost"] != "transformer:sheet":
+                self.assertLessEqual(mean, 10)
+                self.assertLessEqual(abs(worst), 25)
+            if row["cost"] == "transformer:sheet":
+                self.assertNotIn("FP8", row["what"])
+        self.assertEqual({(cost, model) for cost in ("measured", "transformer", "transformer:sheet") for model in ("dense", "experts")}, kinds)
+        self.assertIn("and 1 more, a data sheet's prices have products in bf16, not in FP8", done.stdout)
+        self.checks_speed_ups(done.stdout, list(csv.DictReader(speed_ups.read_text().splitlines())))
+
+    def checks_speed_ups(self, out, shipped):
+        """The spread of speed-ups is that of the errors of single runs: taken from the rows printed, in pairs of one batch."""
+        work = {}
+        for file, batch in (("zero_bubble_throughput", lambda r: int(r["micro_batch"]) * int(r["microbatches"])), ("recompute_iteration_time", lambda r: int(r["global_batch"])),
+                            ("megatron_sc21_ptd_vs_zero3", lambda r: int(r["global_batch"])), ("megatron_sc21_weak_scaling", lambda r: int(r["global_batch"]))):
+            for row in csv.DictReader((DATA / "published" / f"{file}.csv").read_text().splitlines()):
+                work[row["row_id"]] = (file, row["gpus"], row["hidden"], row["layers"], batch(row))
+        self.assertEqual(["measured", "transformer", "transformer:sheet"], [row["cost"] for row in shipped])
+        for row in shipped:
+            part = out[out.index(f"--cost {row['cost']}: seconds of iterations in bf16"):]
+            runs = [(work[name], float(predicted) / float(measured)) for name, predicted, measured
+                    in re.findall(r"^ +(\S+)\s.*?([\d.e-]+) +([\d.e-]+)  -?[\d.]+ %$", part[:part.index("\n\n")], re.M) if name in work]
+            self.assertEqual(80, len(runs))
+            errors = sorted(abs(math.log(a[1] / b[1])) for a, b in itertools.combinations(runs, 2) if a[0] == b[0])
+            self.assertEqual(int(row["pairs"]), len(errors))
+            kept = 100 * (math.exp(errors[math.ceil(.9 * len(errors)) - 1]) - 1)
+            print(f"{row['cost']}: nine of ten of {len(errors)} speed-ups within {kept:.2f} %")
+            self.assertAlmostEqual(float(row["nine_of_ten_pct"]), kept, delta=.06)
+
+    def test_few_speed_ups_give_no_range(self):
+        for name in ("profiles/gemm_bf16_a100_sxm.csv", "profiles/attention_fwd_causal_a100_sxm.csv", "profiles/collectives_nvlink_a100_sxm.csv",
+                     "published/recompute_iteration_time.csv", "published/megatron_sc21_weak_scaling.csv", "published/megatron_sc21_ptd_vs_zero3.csv"):
+            self.copy(name)
+        made = self.folder / "speed_up_errors.csv"
+        done = subprocess.run([BENCH, "--only", "F15", "--speed-up-errors", made, self.folder], capture_output=True, text=True)
+        self.assertIn("GPT by Megatron-LM before flash attention: 2 rows", done.stdout)
+        self.assertEqual("cost,model,what,pairs,nine_of_ten_pct\n", made.read_text())
+
+    def test_a_table_that_cannot_be_written_is_an_error(self):
+        self.copy("published/zero_bubble_throughput.csv")
+        for option in ("--price-errors", "--speed-up-errors"):
+            done = subprocess.run([BENCH, "--only", "F5", option, self.folder / "none" / "e.csv", self.folder], capture_output=True, text=True)
+            self.assertEqual((2, f"slimpack-bench-fidelity: {self.folder / 'none' / 'e.csv'}: cannot be written\n"), (done.returncode, done.stderr))
 
     def test_nothing_to_score_is_an_error(self):
         for only in ("F4", "F5,F4"):

@@ -79,7 +79,8 @@ COMMANDS = {
     "examples/data/README.md": {
         "bash cmake/install-packages.sh && cmake --preset gcc-release && cmake --build --preset gcc-release --target "
         "slimpack-bench-fidelity": LONG,
-        "build/gcc-release/benchmarks/slimpack-bench-fidelity --only F15 --price-errors examples/data/price_errors.csv": LONG,
+        "build/gcc-release/benchmarks/slimpack-bench-fidelity --only F15 --price-errors examples/data/price_errors.csv "
+        "--speed-up-errors examples/data/speed_up_errors.csv": LONG,
     },
     "examples/profile/README.md": {
         "build/gcc-release/examples/slimpack-plan --lengths examples/data/lengths/azure_code_2023.txt --model llama-3.1-8b --gpu h100 "

@@ -1,6 +1,6 @@
 // slimpack-bench-fidelity: how far predictions are from what others measured and published.
 //
-//   slimpack-bench-fidelity [--rows] [--only F4,F5] [FOLDER]
+//   slimpack-bench-fidelity [--rows] [--only F4,F5] [--price-errors FILE] [--speed-up-errors FILE] [FOLDER]
 //
 // FOLDER holds profiles/, published/, gpus/ and models/ as examples/data does, which is the default; rows and GPUs that
 // are added there are scored like the others, or named with the reason why not. A subject whose files cannot be read
@@ -26,7 +26,8 @@ namespace {
 struct options {
   std::filesystem::path data{SLIMPACK_DATA};
   std::string only{};
-  std::filesystem::path price_errors{};  ///< file to write; empty: none
+  std::filesystem::path price_errors{};     ///< file to write; empty: none
+  std::filesystem::path speed_up_errors{};  ///< likewise
   bool rows{};
 };
 
@@ -71,10 +72,18 @@ std::string unknown(const options& o) {
   return {};
 }
 
+/// Writes a table where a file is named for it. False, and a line on standard error, where it cannot be written.
+bool write_table(const std::filesystem::path& file, const std::string& table) {
+  if (file.empty() || (std::ofstream(file) << table).flush()) return true;
+  std::fprintf(stderr, "slimpack-bench-fidelity: %s: cannot be written\n", file.c_str());
+  return false;
+}
+
 int run(const options& o) {
   std::size_t goals = 0;
   std::string missed;
-  std::string table = "cost,gpu,what,runs,mean_error_pct,bias_pct,worst_error_pct\n";
+  std::string table = "cost,model,gpu,what,runs,mean_error_pct,bias_pct,worst_error_pct\n";
+  std::string speed_up_table = "cost,model,what,pairs,nine_of_ten_pct\n";
   std::set<std::string> scored;  // ids with a row or a goal, or with the reason why there is none
   for (const subject& each : subjects) {
     if (!any_wanted(o, each.ids)) continue;
@@ -82,6 +91,7 @@ int run(const options& o) {
       for (const fidelity::score& s : each.scores(o.data)) {
         if (!benchmarks::chosen(o.only, s.id)) continue;
         for (const std::string& line : s.table) table += line + "\n";
+        for (const std::string& line : s.speed_up_table) speed_up_table += line + "\n";
         const auto judged =
             std::count_if(s.goals.begin(), s.goals.end(), [](const fidelity::goal& g) { return g.judged(); });
         goals += static_cast<std::size_t>(judged);
@@ -96,10 +106,7 @@ int run(const options& o) {
     }
   }
   std::printf("%zu goals, missed:%s\n", goals, missed.empty() ? " none" : missed.c_str());
-  if (!o.price_errors.empty() && !(std::ofstream(o.price_errors) << table).flush()) {
-    std::fprintf(stderr, "slimpack-bench-fidelity: %s: cannot be written\n", o.price_errors.c_str());
-    return 2;
-  }
+  if (!write_table(o.price_errors, table) || !write_table(o.speed_up_errors, speed_up_table)) return 2;
   std::string empty;
   for (const std::string& id : asked_for(o))
     if (!scored.contains(id)) empty += (empty.empty() ? "" : ", ") + id;
@@ -121,8 +128,11 @@ int main(int argc, char** argv) {
       o.only = argv[++i];
     } else if (given == "--price-errors" && i + 1 < argc) {
       o.price_errors = argv[++i];
+    } else if (given == "--speed-up-errors" && i + 1 < argc) {
+      o.speed_up_errors = argv[++i];
     } else if (given.substr(0, 1) == "-") {
-      std::fprintf(stderr, "usage: slimpack-bench-fidelity [--rows] [--only F4,F5] [--price-errors FILE] [FOLDER]\n");
+      std::fprintf(stderr, "usage: slimpack-bench-fidelity [--rows] [--only F4,F5] [--price-errors FILE] "
+                           "[--speed-up-errors FILE] [FOLDER]\n");
       return 2;
     } else {
       o.data = given;

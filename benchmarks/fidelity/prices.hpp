@@ -23,7 +23,7 @@ inline constexpr price_kind all_prices[]{price_kind::measured, price_kind::trans
 }
 
 /// Calls with the cost model of a training on a machine: tables, rates, or the data sheet's. The last knows recomputation,
-/// layers and reduction, but nothing else of how a trainer runs.
+/// layers, reduction and routing, but nothing else of how a trainer runs.
 /// Errors    those of the cost model are thrown
 template <class Call>
 auto with_price(price_kind by, const machine& m, const slimpack::costs::model_shape& model, const slimpack::shape& on,
@@ -35,7 +35,8 @@ auto with_price(price_kind by, const machine& m, const slimpack::costs::model_sh
                                  {.recompute = with.recompute,
                                   .distributed_optimizer = with.distributed_optimizer,
                                   .reduction = with.reduction,
-                                  .layers = with.layers})
+                                  .layers = with.layers,
+                                  .routing = with.routing})
                   .value());
 }
 

@@ -15,6 +15,7 @@ struct row {
   double predicted{};
   double measured{};
   bool scored{true};  ///< false: shown, but in no mean and no goal
+  std::string work{};  ///< rows of the same work ran one batch of one model on the same GPUs; empty: like no other
 };
 
 /// How rows are compared.
@@ -34,7 +35,8 @@ struct score {
   std::vector<row> rows{};
   std::vector<goal> goals{};
   std::vector<std::string> notes{};
-  std::vector<std::string> table{};  ///< lines for --price-errors
+  std::vector<std::string> table{};           ///< lines for --price-errors
+  std::vector<std::string> speed_up_table{};  ///< lines for --speed-up-errors
 };
 
 /// Mean of absolute errors, mean of signed ones, the largest, and a percentile, over the rows that are scored. Without

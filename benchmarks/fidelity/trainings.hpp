@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_BENCHMARKS_FIDELITY_TRAININGS_HPP
 #define SLIMPACK_BENCHMARKS_FIDELITY_TRAININGS_HPP
 
+#include "data.hpp"
 #include "machines.hpp"
 #include "prices.hpp"
 #include "score.hpp"
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,17 @@ std::optional<slimpack::seconds> iteration(const Cost& cost, const slimpack::sha
 
 /// Of torchtitan's, those in bf16 that were not compiled, by a price.
 [[nodiscard]] std::vector<row> torchtitan_rows(const std::filesystem::path& data, machines& cluster, price_kind by);
+
+/// A training of a model whose experts ranks divide, in seconds of an iteration, with the family of its GPU.
+struct expert_row {
+  std::string gpu;
+  std::string what;  ///< "DeepSeek-V3 in FP8"
+  row seconds;
+};
+
+/// All of them that a price knows; those in FP8 count products as twice as fast as in bf16.
+[[nodiscard]] std::vector<expert_row> expert_rows(const std::filesystem::path& data, machines& cluster, price_kind by,
+                                                  left_out& others);
 
 /// Trainings of models whose experts ranks divide. Nothing is fitted to them, and no goal is set.
 [[nodiscard]] score expert_trainings(const std::filesystem::path& data);

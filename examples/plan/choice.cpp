@@ -1,6 +1,7 @@
 #include "choice.hpp"
 
 #include "origin.hpp"
+#include "prices.hpp"
 #include "rivals.hpp"
 #include "texts.hpp"
 
@@ -86,9 +87,7 @@ std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
 
-/// `batch_flops`: of the mean batch; `peak`: of a GPU.
-std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads, double batch_flops,
-                                 double peak) {
+std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads, double mfu) {
   const shape& on = c.layout.shape;
   std::vector<std::string> cells;
   for (const int degree : {on.replicas, on.stages, on.tensor, on.context})
@@ -101,7 +100,7 @@ std::vector<std::string> line_of(const ranking& found, const candidate& c, bool 
   cells.push_back(time_of(c.step_time) + (c.finalist ? "" : " ~"));
   cells.push_back(time_of(c.fastest) + " to " + time_of(c.slowest));
   cells.push_back(fixed(found.rate(c), 0));
-  cells.push_back(mfu_text(batch_flops / (c.step_time.value * static_cast<double>(c.layout.gpus()) * peak)));
+  cells.push_back(mfu_text(mfu));
   cells.push_back(percent(c.useful, 2));
   cells.push_back(gain_text(c.efficiency()));
   cells.push_back(slimpack::detail::amount(c.peak_memory, c.memory_unit));
@@ -206,11 +205,16 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
   if (has_experts) table.front().insert(table.front().begin() + 4, "ep");
   double flops = 0;
   for (const std::vector<tokens>& lengths : batches) flops += costs::training_flops(*s.model, lengths);
-  bool rough = false;
+  const double mean_flops = flops / static_cast<double>(batches.size());
+  const auto mfu_of = [&](const candidate& c) {
+    return mean_flops / (c.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
+  };
+  bool rough = false, beyond_peak = false;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, count(outcome::planned)); ++i) {
-    table.push_back(line_of(found, found.candidates[i], has_experts, spreads, flops / static_cast<double>(batches.size()),
-                            s.device->peak_bf16_flops));
-    rough |= !found.candidates[i].finalist;
+    const candidate& c = found.candidates[i];
+    table.push_back(line_of(found, c, has_experts, spreads, mfu_of(c)));
+    rough |= !c.finalist;
+    beyond_peak |= mfu_of(c) > 1;
   }
   print_table(out, table);
   const candidate& best = found.candidates.front();
@@ -218,6 +222,7 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
   if (!best.finalist)
     out << "~ planned with less effort than asked for: the time was over"
         << (count(outcome::planned) == 1 ? " before this one plan, the first that fits, was made" : "") << ".\n";
+  if (beyond_peak) out << beyond_peak_text(s) << "\n";
   out << "\n";
 }
 

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <iomanip>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -84,8 +85,9 @@ std::string described(const setting& s, const any_cost& any) {
       const double measured = all.share(costs::origin::measured) + all.share(costs::origin::interpolated);
       return (s.options.prices == prices::measured ? "measured: shipped tables of " + s.device->name + "'s family, "
                                                    : s.options.cost_text + ": ") +
-             percent(measured, 0) + " of the time at measured points or between them, " +
-             percent(all.share(costs::origin::extrapolated) + all.share(costs::origin::derived), 0) + " derived from them";
+             percent(measured, 0) + " of the time interpolated between measured points, " +
+             percent(all.share(costs::origin::extrapolated) + all.share(costs::origin::derived), 0) +
+             " extrapolated from them";
     }
     case prices::sheet:
       return "transformer:sheet: what single large kernels sustain and nothing besides, nothing of it measured here; trainings are "
@@ -94,24 +96,102 @@ std::string described(const setting& s, const any_cost& any) {
   }
 }
 
-/// How far such prices were off where trainings were published; nothing where the table lacks them.
-void print_errors(std::ostream& out, const setting& s) {
-  const result<io::csv_table> read = io::csv_table::read(shipped_data() / "price_errors.csv");
-  if (!read) return;
-  const io::csv_table& rows = read.value();
-  const std::string family = costs::gpu_family(s.device->name);
-  const auto text = [&](std::size_t i, const char* column) { return rows.text(i, column).value(); };
-  const auto ours = [&](std::size_t i) { return text(i, "cost") == s.options.cost_text; };
-  bool here = false;
-  for (std::size_t i = 0; i < rows.rows(); ++i) here |= ours(i) && text(i, "gpu") == family;
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    if (!ours(i) || (here && text(i, "gpu") != family)) continue;
-    const bool one = text(i, "runs") == "1";
-    const double worst = rows.number(i, "worst_error_pct").value();
-    out << "          on " << text(i, "runs") << " published training" << (one ? "" : "s") << " (" << text(i, "what") << ") "
-        << (one ? "" : text(i, "mean_error_pct") + " % off in the mean, ") << fixed(std::abs(worst), 1) << " % too "
-        << (worst < 0 ? "fast" : "slow") << (one ? "" : " at worst") << (here ? "" : ", other GPUs than this") << "\n";
+/// Published trainings of a kind, and how far predictions of their seconds were off: predicted / measured - 1.
+struct checked {
+  std::string what;
+  int runs{};
+  double mean{};  ///< of absolute errors
+  double worst{};
+};
+
+/// Those that say most about the prices of a setting.
+struct checks {
+  std::vector<checked> rows;
+  bool is_same_kind{};  ///< of models with experts where the setting's has some, and else of models without
+  bool is_same_gpu{};
+};
+
+bool has_experts(const setting& s) { return s.model && s.model->experts > 0; }
+
+/// What the tables of errors call a model like this.
+const char* kind_of(const setting& s) { return has_experts(s) ? "experts" : "dense"; }
+
+/// A shipped table of errors; nothing where it lacks.
+std::optional<io::csv_table> errors_in(const char* file) {
+  result<io::csv_table> read = io::csv_table::read(shipped_data() / file);
+  if (!read) return std::nullopt;
+  return std::move(read).value();
+}
+
+checks checks_of(const setting& s) {
+  checks found;
+  const std::optional<io::csv_table> table = errors_in("price_errors.csv");
+  if (!table) return found;
+  const auto text = [&](std::size_t i, const char* column) { return table->text(i, column).value(); };
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < table->rows(); ++i)
+    if (text(i, "cost") == s.options.cost_text) rows.push_back(i);
+  const auto narrowed = [&](const char* column, const std::string& value) {
+    std::vector<std::size_t> like;
+    for (const std::size_t i : rows)
+      if (text(i, column) == value) like.push_back(i);
+    if (like.empty()) return false;
+    rows = std::move(like);
+    return true;
+  };
+  found.is_same_kind = narrowed("model", kind_of(s));
+  found.is_same_gpu = s.device && narrowed("gpu", costs::gpu_family(s.device->name));
+  for (const std::size_t i : rows) {
+    const auto number = [&](const char* column) { return table->number(i, column).value(); };
+    found.rows.push_back({text(i, "what"), static_cast<int>(number("runs")), number("mean_error_pct") / 100,
+                          number("worst_error_pct") / 100});
   }
+  return found;
+}
+
+/// What trainings took beside their predictions: "it took 7.6 % longer".
+std::string took(int runs, double mean, double worst) {
+  const double longer = 1 / (1 + worst) - 1;
+  return (runs == 1 ? "it took " : "off by " + percent(mean, 1) + " in the mean, at worst one took ") +
+         percent(std::abs(longer), 1) + (longer < 0 ? " less" : " longer");
+}
+
+std::string trainings(int runs) { return std::to_string(runs) + " published training" + (runs == 1 ? "" : "s"); }
+
+/// What a reader must know of trainings that are not like the setting.
+std::string unlike(const setting& s, const checks& c) {
+  std::string text;
+  if (!c.is_same_kind) text += has_experts(s) ? ", of models without experts" : ", of models with experts";
+  if (!c.is_same_gpu) text += ", on other GPUs than this";
+  return text;
+}
+
+void print_errors(std::ostream& out, const setting& s) {
+  const checks all = checks_of(s);
+  for (const checked& c : all.rows)
+    out << "          checked on " << trainings(c.runs) << " (" << c.what << ")" << unlike(s, all) << ": "
+        << took(c.runs, c.mean, c.worst) << " than such prices say\n";
+}
+
+/// A line of speed_up_errors.csv.
+struct checked_speed_ups {
+  std::string what;
+  int pairs{};
+  double nine_of_ten{};
+  bool is_same_kind{};
+};
+
+std::optional<checked_speed_ups> speed_ups_of(const setting& s) {
+  const std::optional<io::csv_table> table = errors_in("speed_up_errors.csv");
+  std::optional<checked_speed_ups> found;
+  for (std::size_t i = 0; table && i < table->rows(); ++i) {
+    if (table->text(i, "cost").value() != s.options.cost_text) continue;
+    const bool is_same_kind = table->text(i, "model").value() == kind_of(s);
+    if (found && !is_same_kind) continue;
+    found = {table->text(i, "what").value(), static_cast<int>(table->number(i, "pairs").value()),
+             table->number(i, "nine_of_ten_pct").value() / 100, is_same_kind};
+  }
+  return found;
 }
 
 }  // namespace
@@ -122,6 +202,45 @@ void print_prices(std::ostream& out, const setting& s, const any_cost& any) {
   if (s.options.prices != prices::profiled) print_errors(out, s);
   if (s.measured && (s.options.prices == prices::profiled || s.options.verbose))
     print_sources(out, s, std::get<costs::profiled>(any));
+}
+
+std::string price_error_text(const setting& s) {
+  const checks all = checks_of(s);
+  if (all.rows.empty())
+    return "How far these prices are off is not known: no published training was predicted with them.";
+  int runs = 0;
+  double sum = 0, worst = 0;
+  for (const checked& c : all.rows) {
+    runs += c.runs, sum += c.runs * c.mean;
+    if (std::abs(c.worst) > std::abs(worst)) worst = c.worst;
+  }
+  return "These prices were checked on " + trainings(runs) + unlike(s, all) + ": " + took(runs, sum / runs, worst) +
+         " than they say.";
+}
+
+std::optional<double> ratio_spread(const setting& s) {
+  const std::optional<checked_speed_ups> known = speed_ups_of(s);
+  return known ? std::optional(1 + known->nine_of_ten) : std::nullopt;
+}
+
+std::string ratio_spread_text(const setting& s) {
+  const std::optional<checked_speed_ups> known = speed_ups_of(s);
+  if (!known) return {};
+  const std::string of = known->what + (known->is_same_kind ? "" : has_experts(s) ? ", no experts" : ", with experts");
+  return "Ranges of speed-ups: both plans have the same prices, so an error that they share cancels. Of " +
+         std::to_string(known->pairs) + " pairs of published trainings that ran one batch on the same GPUs (" + of +
+         "), nine of ten have a speed-up within " + percent(known->nine_of_ten, 1) + " of the predicted one.";
+}
+
+speed_up speed_up_of(seconds rival, seconds own, std::optional<double> spread) {
+  const double value = rival / own;
+  const double factor = spread.value_or(1);
+  return {value, value / factor, value * factor};
+}
+
+std::string beyond_peak_text(const setting& s) {
+  return "MFU above 100 %: the prices of --cost " + s.options.cost_text + " are beyond the peak of " + s.device->name +
+         ", so no GPU of this kind can be so fast. Measure them (examples/profile), or leave --cost out.";
 }
 
 }  // namespace cli

@@ -2,6 +2,7 @@
 
 #include "explain.hpp"
 #include "memory_margin.hpp"
+#include "prices.hpp"
 #include "simulator.hpp"
 #include "texts.hpp"
 
@@ -211,6 +212,8 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   if (first.mfu)
     out << "MFU: 6 flops a weight and token, and those of causal attention, over the peak of the GPUs; what is computed again does\n"
            "not count.\n";
+  if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.plan && r.plan.value().mfu > 1.0; }))
+    out << beyond_peak_text(s) << "\n";
   if (!o.forward_only) out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* does not fit the limit with any setting: shown without a limit, at the setting that holds least; counts in no speed-up.\n";
