@@ -5,11 +5,16 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+echo "The first run takes about 5 minutes on two cores, most of it compiling, and then as long as packages take to download."
+echo "[1/4] installing the packages that are missing"
 bash cmake/install-packages.sh libboost-iostreams-dev
+echo "[2/4] configuring"
 cmake --preset gcc-release
+echo "[3/4] compiling slimpack-plan"
 cmake --build --preset gcc-release --target slimpack-plan
 
 mkdir -p out
+echo "[4/4] planning 512 sequences by slimpack and by four other planners"
 build/gcc-release/examples/slimpack-plan \
   --lengths examples/data/lengths/mooncake_conversation.txt \
   --model examples/data/models/llama-3.1-8b.json \

@@ -30,6 +30,7 @@ struct forgetful : sliding_window {
 };
 
 int main() {
+  // Both reports are shown here. In a test, assert one, since it converts to bool: EXPECT_TRUE(report) << report.
   std::cout << slimpack::testing::cost_model_laws(sliding_window{});
   std::cout << "\n" << slimpack::testing::cost_model_laws(forgetful{}) << "\n";
 

@@ -36,6 +36,7 @@ int main() {
   };
   const std::vector<slimpack::tokens> lengths{{9000}, {30000}, {3000}, {2000}, {20000}, {900}, {12000}, {25000}};
   const auto plan_batch = planner_with({});
+  // The report is shown here. In a test, assert it, since it converts to bool: EXPECT_TRUE(report) << report.
   std::cout << slimpack::testing::rank_plan_laws(plan_batch, lengths, 3);
 
   const slimpack::rank_plan mine = plan_batch.of_replica(lengths, 1).value();

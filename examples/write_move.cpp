@@ -38,6 +38,7 @@ struct restless : level {
 using with_level = solvers::two_phase_with<solvers::improve::shipped::and_also<level>>;
 
 int main() {
+  // Both reports are shown here. In a test, assert one, since it converts to bool: EXPECT_TRUE(report) << report.
   std::cout << slimpack::testing::move_laws(level{}) << "\n";
   std::cout << slimpack::testing::move_laws(restless{}) << "\n";
 

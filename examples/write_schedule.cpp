@@ -37,6 +37,7 @@ struct careless : gpipe {
 };
 
 int main() {
+  // Both reports are shown here. In a test, assert one, since it converts to bool: EXPECT_TRUE(report) << report.
   std::cout << slimpack::testing::schedule_laws(gpipe{}) << "\n";
   std::cout << slimpack::testing::schedule_laws(careless{}) << "\n";
 

@@ -63,6 +63,7 @@ struct instant_messages : ready_queue {
 };
 
 int main() {
+  // Both reports are shown here. In a test, assert one, since it converts to bool: EXPECT_TRUE(report) << report.
   std::cout << slimpack::testing::simulator_laws(ready_queue{});
   std::cout << "\n" << slimpack::testing::simulator_laws(instant_messages{}) << "\n";
 

@@ -35,6 +35,7 @@ struct pushy : halves {
 };
 
 int main() {
+  // Both reports are shown here. In a test, assert one, since it converts to bool: EXPECT_TRUE(report) << report.
   std::cout << slimpack::testing::slicer_laws(halves{}, slimpack::costs::quadratic{}) << "\n";
   std::cout << slimpack::testing::slicer_laws(pushy{}, slimpack::costs::quadratic{}) << "\n";
 

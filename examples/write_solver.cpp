@@ -45,6 +45,7 @@ int main() {
   const slimpack::shape shape{.stages = 4, .replicas = 2};
   const slimpack::slicers::equal_cost slicer;
   const slimpack::costs::quadratic cost;
+  // Both reports are shown here. In a test, assert one, since it converts to bool: EXPECT_TRUE(report) << report.
   std::cout << slimpack::testing::solver_laws(one_by_one{}, slicer, cost, slimpack::schedules::list{}, shape) << "\n";
   std::cout << slimpack::testing::solver_laws(forgetful{}, slicer, cost, slimpack::schedules::list{}, shape) << "\n";
 

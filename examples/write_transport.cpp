@@ -101,6 +101,7 @@ void try_laws(std::string_view name) {
     ranks.emplace_back([&office, &mine = found[rank], rank] {
       Transport transport{office, rank};
       const auto laws = slimpack::testing::transport_laws(transport, {.cases = 5, .time_out = {1}});
+      // The report is shown here. In a test, assert it, since it converts to bool: EXPECT_TRUE(laws) << laws.
       mine = laws ? "every law holds" : laws.failures().front().line;
     });
   for (std::thread& t : ranks) t.join();

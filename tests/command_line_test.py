@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+from replay import Wrong, replay, rows_of
+
 DATA = pathlib.Path(__file__).parent.parent / "examples" / "data"
 QUADRATIC = ["--cost", "quadratic:1e-6,4.069e-11,2,2.5,6.4e-5", "--hop", "2.4e-5"]
 MODEL = ["--model", str(DATA / "models" / "llama-3.1-8b.json"), "--gpu", "h100"]
@@ -201,10 +203,11 @@ class CommandLine(unittest.TestCase):
         path = self.file("long.txt", "100\n900\n300\n")
         self.fails(2, ["1 of 3", "500", "--over-long"], "--lengths", path, *QUADRATIC, "--max-context", "500")
         out = self.plans("--lengths", path, *QUADRATIC, "--max-context", "500", "--over-long", "truncate")
-        self.assertIn("1 of 3", out)
+        exceed = "note      1 of 3 sequences exceed --max-context 500: "
+        self.assertIn(exceed + "truncated, which loses 400 of the 1300 tokens of the list, 30.77 %\n", out)
         self.assertIn("3 sequences, 900 tokens", out)
         out = self.plans("--lengths", path, *QUADRATIC, "--max-context", "500", "--over-long", "drop")
-        self.assertIn("1 of 3", out)
+        self.assertIn(exceed + "dropped, which loses 900 of the 1300 tokens of the list, 69.23 %\n", out)
         self.assertIn("2 sequences, 400 tokens", out)
         self.fails(2, ["nothing is left"], "--lengths", path, *QUADRATIC, "--max-context", "50", "--over-long", "drop")
 
@@ -217,6 +220,61 @@ class CommandLine(unittest.TestCase):
         self.assertEqual([[1, 2], [4, 8]], lengths)
         self.plans("--lengths", path, *QUADRATIC, "--seed", "1", "--json", self.outputs / "s.json")
         self.assertEqual([1, 2, 4, 8], sorted(json.loads((self.outputs / "s.json").read_text())["lengths"]))
+
+    def data_of(self, name):
+        """The file of a plan's data, and the row of each sequence with its length, as the replay reads them."""
+        made = json.loads((self.outputs / name).read_text())
+        replay(made)
+        return made["data"]["file"], list(zip(rows_of(made["data"]), made["lengths"]))
+
+    def test_plan_files_say_which_rows_of_the_data_they_have(self):
+        lengths = [100 + 7 * i for i in range(9)]
+        kinds = {"l.txt": "\n" + "\n\n".join(map(str, lengths)), "l.csv": "id,n\n\n" + "".join(f"a,{n}\n" for n in lengths), "l.json": json.dumps(lengths),
+                 "l.jsonl": "\n".join(f'{{"n": {n}}}\n' for n in lengths)}
+        for name, content in kinds.items():
+            path = self.file(name, content)
+            field = ["--field", "n"] if name in ("l.csv", "l.jsonl") else []
+            self.plans("--lengths", path, *field, *QUADRATIC, "--batch", "4", "--batches", "2", "--json", self.outputs / "p.json")
+            for batch in (0, 1):
+                self.assertEqual((path, [(i, lengths[i]) for i in range(4 * batch, 4 * batch + 4)]), self.data_of(f"p-{batch}.json"))
+        path = self.inputs / "l.txt"
+        for options, kept in ((["--seed", "3"], lengths), (["--seed", "3", "--max-context", "130", "--over-long", "drop"], lengths[:5]),
+                              (["--max-context", "130", "--over-long", "truncate"], [min(n, 130) for n in lengths])):
+            self.plans("--lengths", path, *QUADRATIC, *options, "--json", self.outputs / "p.json")
+            file, rows = self.data_of("p.json")
+            self.assertEqual((str(path), sorted(rows)), (file, list(enumerate(kept))))
+            self.assertEqual("--seed" in options, rows != sorted(rows))
+        self.plans("--lengths", path, *QUADRATIC, "--token-budget", "350", "--batches", "3", "--json", self.outputs / "p.json")
+        rows = [[row for row, _ in self.data_of(f"p-{batch}.json")[1]] for batch in range(3)]
+        self.assertEqual([[0, 1, 2], [3, 4], [5, 6]], rows)
+
+    def test_rows_are_kept_where_a_plan_is_made_again(self):
+        path = self.file("l.txt", "300\n500\n7000\n70\n")
+        typed = ["--lengths", path, *QUADRATIC, "--seed", "1", "--batch", "2", "--batches", "2", "--json", self.outputs / "p.json"]
+        self.plans(*typed)
+        for batch in (0, 1):
+            made = json.loads((self.outputs / f"p-{batch}.json").read_text())
+            self.assertEqual({"lengths": path, "batch": "2", "batches": "2", "seed": "1", "number": str(batch)}, made["made_with"]["batch"])
+            self.assertIn("the same plan", self.plans("--from", self.outputs / f"p-{batch}.json", "--json", self.outputs / "q.json"))
+            again = json.loads((self.outputs / "q.json").read_text())
+            self.assertEqual((made["data"], made["made_with"]), (again["data"], again["made_with"]))
+            replay(again)
+        self.plans("--from", self.outputs / "p-1.json", "--lengths", self.file("m.txt", "200\n100\n"), "--json", self.outputs / "q.json")
+        again = json.loads((self.outputs / "q.json").read_text())
+        self.assertEqual({"file": str(self.inputs / "m.txt"), "rows": [0, 1]}, again["data"])
+        self.assertEqual({"lengths": str(self.inputs / "m.txt")}, again["made_with"]["batch"])
+        without = {key: value for key, value in made.items() if key != "data"}
+        (self.outputs / "p.json").write_text(json.dumps(without))
+        self.plans("--from", self.outputs / "p.json", "--json", self.outputs / "q.json")
+        self.assertNotIn("data", json.loads((self.outputs / "q.json").read_text()))
+        (self.outputs / "p.json").unlink()
+        for rows, says in (([0], "data.rows is an array, expected 2 rows, one per sequence"), ([0, -1], "data.rows[1] is -1"), ([3, 3], "row 3 comes twice")):
+            bad = self.file("bad.json", json.dumps({**made, "data": {"file": path, "rows": rows}}))
+            run = self.run_plan("--from", bad)
+            self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), run.stderr)
+            self.assertIn(f"bad.json: {says}", run.stderr)
+            with self.assertRaises(Wrong):
+                replay(json.loads(pathlib.Path(bad).read_text()))
 
     def test_a_long_list_without_a_batch_is_noted(self):
         said = "sequences are planned as one batch, one step of training; --batch 512"

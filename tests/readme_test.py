@@ -20,6 +20,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -102,6 +103,27 @@ class Readme(unittest.TestCase):
                 for command in re.findall(rf"(?:^|[`/]){program} ([^`\n#]*)", text, re.M):
                     for option in re.findall(r"(?<!\S)--[a-z-]+", command):
                         self.assertIn(option, options, f"{readme}: {program} {command}")
+
+    def test_quickstart_says_how_long_it_takes_and_where_it_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder)
+            for name, text in (("examples/quickstart.sh", (ROOT / "examples/quickstart.sh").read_text()), ("cmake/install-packages.sh", "echo installs"),
+                               ("bin/cmake", '#!/bin/sh\necho "cmake $1"'), ("build/gcc-release/examples/slimpack-plan", "#!/bin/sh\necho plans")):
+                (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                (tree / name).write_text(text)
+                (tree / name).chmod(0o755)
+            said = subprocess.run(["bash", tree / "examples/quickstart.sh"], env={**os.environ, "PATH": f"{tree / 'bin'}:{os.environ['PATH']}"},
+                                  capture_output=True, text=True, check=True).stdout.splitlines()
+        self.assertRegex(said[0], r"about \d+ minutes on two cores, most of it compiling")
+        steps = [line for line in said[1:] if line.startswith("[")]
+        self.assertEqual([f"[{i + 1}/{len(steps)}]" for i in range(len(steps))], [line.split()[0] for line in steps])
+        self.assertEqual([steps[0], "installs", steps[1], "cmake --preset", steps[2], "cmake --build", steps[3], "plans"], said[1:])
+
+    def test_what_the_first_steps_write_is_ignored_by_git(self):
+        if not (ROOT / ".git").exists():
+            self.skipTest("this is no clone")
+        for path in ("examples/a.out", "out/plan.json", "build/gcc-release"):
+            self.assertEqual(0, subprocess.run(["git", "-C", ROOT, "check-ignore", "-q", path]).returncode, path)
 
     def test_quickstart_prints_what_is_shown(self):
         if not os.environ.get("SLIMPACK_PLAN"):

@@ -517,6 +517,8 @@ def check_origin(made, plan):
     claim(set(made) == {"version", "longest", "options", "batch", "inputs"}, "what made the plan has its five fields")
     claim(made["longest"] >= max(plan["lengths"]), "the longest of all batches is as long as this one's")
     claim(all(isinstance(value, str) for group in ("options", "batch") for value in made[group].values()), "options are texts")
+    if "number" in made["batch"]:
+        claim(0 <= int(made["batch"]["number"]) < int(made["batch"]["batches"]), "the batch is one of the batches")
     for name, key in (("dp", "dp"), ("pp", "stages"), ("tp", "tp"), ("cp", "cp"), ("vpp", "vpp"), ("ep", "ep"), ("quantum", "quantum")):
         claim(int(made["options"].get(name, 1)) == plan.get(key, 1), f"--{name} is the plan's")
     if made["options"].get("backward-cuts") == "forward":
@@ -525,6 +527,21 @@ def check_origin(made, plan):
             claim(pieces["forward"] == pieces["backward"], f"replica {r} runs backward what it runs forward, piece by piece")
     for one in made["inputs"]:
         claim(set(one) - {"content"} == {"option", "name", "hash"} and len(one["hash"]) == 16, "inputs have an option, a name and a hash")
+
+
+def rows_of(data):
+    """The data row of each sequence: a number is one, an object as many that follow each other."""
+    runs = [(row["first"], row["count"]) if isinstance(row, dict) else (row, 1) for row in data["rows"]]
+    claim(all(isinstance(first, int) and first >= 0 and isinstance(count, int) and count > 0 for first, count in runs), "rows of the data count from 0")
+    return [first + k for first, count in runs for k in range(count)]
+
+
+def check_data(data, plan):
+    """Which rows of a file the sequences are."""
+    claim(set(data) == {"file", "rows"} and isinstance(data["file"], str), "data has a file and rows")
+    rows = rows_of(data)
+    claim(len(rows) == len(plan["lengths"]), f"data has a row for each of {len(plan['lengths'])} sequences, not {len(rows)}")
+    claim(len(set(rows)) == len(rows), "no row of the data comes twice")
 
 
 def legs_of(relays):
@@ -595,6 +612,9 @@ def replay(plan):
     if "made_with" in plan:
         claim(plan["format"] == "slimpack-plan/2", "what made a plan is a field of slimpack-plan/2")
         check_origin(plan["made_with"], plan)
+    if "data" in plan:
+        claim(plan["format"] == "slimpack-plan/2", "data are a field of slimpack-plan/2")
+        check_data(plan["data"], plan)
     if "rank_time" in plan:
         claim(plan["format"] == "slimpack-plan/2", "rank time is a field of slimpack-plan/2")
         check_rank_time(plan)

@@ -1,10 +1,14 @@
 #include "batches.hpp"
 
 #include "lengths_file.hpp"
+#include "texts.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <random>
+#include <span>
 #include <utility>
 
 namespace cli {
@@ -15,25 +19,43 @@ using slimpack::error;
 using slimpack::result;
 using slimpack::tokens;
 
+/// A sequence of the list, and its data row.
+struct listed {
+  tokens length;
+  std::uint64_t row{};
+};
+
+tokens total(std::span<const listed> list) {
+  return std::accumulate(list.begin(), list.end(), tokens{}, [](tokens sum, const listed& one) { return sum + one.length; });
+}
+
 /// Sequences over the limit, as --over-long says. Returns a note, empty when there were none.
-result<std::string> limit(std::vector<tokens>& lengths, tokens most, over_long what) {
-  const auto longer = [most](tokens length) { return length > most; };
-  const auto count = std::count_if(lengths.begin(), lengths.end(), longer);
+result<std::string> limit(std::vector<listed>& list, tokens most, over_long what) {
+  const auto longer = [most](const listed& one) { return one.length > most; };
+  const auto count = std::count_if(list.begin(), list.end(), longer);
   if (count == 0) return std::string{};
-  const std::string text = std::to_string(count) + " of " + std::to_string(lengths.size()) +
+  const std::string text = std::to_string(count) + " of " + std::to_string(list.size()) +
                            " sequences exceed --max-context " + std::to_string(most.value);
+  const tokens before = total(list);
+  const auto lost = [&] {
+    const tokens gone = before - total(list);
+    return ", which loses " + std::to_string(gone.value) + " of the " + std::to_string(before.value) + " tokens of the list, " +
+           percent(static_cast<double>(gone.value) / static_cast<double>(before.value), 2);
+  };
   switch (what) {
-    case over_long::reject:
+    case over_long::reject: {
+      const auto shorter = [](const listed& a, const listed& b) { return a.length < b.length; };
       return error{errc::invalid_input, text + " (the longest has " +
-                                            std::to_string(std::max_element(lengths.begin(), lengths.end())->value) +
+                                            std::to_string(std::max_element(list.begin(), list.end(), shorter)->length.value) +
                                             " tokens); add --over-long truncate or drop"};
+    }
     case over_long::truncate:
-      std::replace_if(lengths.begin(), lengths.end(), longer, most);
-      return text + ": truncated";
+      for (listed& one : list) one.length = std::min(one.length, most);
+      return text + ": truncated" + lost();
     case over_long::drop:
-      std::erase_if(lengths, longer);
-      if (lengths.empty()) return error{errc::invalid_input, text + ": nothing is left to plan"};
-      return text + ": dropped";
+      std::erase_if(list, longer);
+      if (list.empty()) return error{errc::invalid_input, text + ": nothing is left to plan"};
+      return text + ": dropped" + lost();
   }
   return std::string{};
 }
@@ -42,63 +64,68 @@ result<std::string> limit(std::vector<tokens>& lengths, tokens most, over_long w
 constexpr std::size_t many_sequences = 2048;
 
 /// Fisher-Yates with a modulus, so that a seed means the same order with every standard library.
-void shuffle(std::vector<tokens>& lengths, std::uint64_t seed) {
+void shuffle(std::vector<listed>& list, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  for (std::size_t i = lengths.size(); i > 1; --i) std::swap(lengths[i - 1], lengths[random() % i]);
+  for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random() % i]);
+}
+
+/// Adds the next batch of a list.
+void add(batches& made, std::span<const listed> batch, const std::string& file) {
+  made.lengths.emplace_back();
+  slimpack::plan_data& data = made.data.emplace_back(slimpack::plan_data{file, {}}).value();
+  for (const listed& one : batch) made.lengths.back().push_back(one.length), data.rows.push_back(one.row);
 }
 
 /// Batches in file order, each as long as the budget of tokens lets it be.
-result<void> fill(std::vector<std::vector<tokens>>& made, const std::vector<tokens>& lengths, const options& o) {
+result<void> fill(batches& made, std::span<const listed> list, const options& o) {
   const std::string budget = "--token-budget " + std::to_string(o.token_budget->value);
-  tokens used{};
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] > *o.token_budget)
-      return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
-                                            " tokens, more than " + budget + "; raise it, or add --max-context " +
-                                            std::to_string(o.token_budget->value) + " --over-long truncate or drop"};
-    if (made.size() > o.batches) continue;  // only the lengths of what is left are still looked at
-    if (made.empty() || used + lengths[i] > *o.token_budget) made.emplace_back(), used = tokens{};
-    made.back().push_back(lengths[i]);
-    used += lengths[i];
+  const auto too_long = std::find_if(list.begin(), list.end(), [&](const listed& one) { return one.length > *o.token_budget; });
+  if (too_long != list.end())
+    return error{errc::invalid_input, "sequence " + std::to_string(too_long - list.begin()) + " has " + std::to_string(too_long->length.value) +
+                                          " tokens, more than " + budget + "; raise it, or add --max-context " +
+                                          std::to_string(o.token_budget->value) + " --over-long truncate or drop"};
+  while (made.lengths.size() < o.batches && !list.empty()) {
+    tokens used{};
+    std::size_t size = 0;
+    while (size < list.size() && used + list[size].length <= *o.token_budget) used += list[size++].length;
+    add(made, list.first(size), o.lengths.string());
+    list = list.subspan(size);
   }
-  if (made.size() < o.batches)
-    return error{errc::invalid_input, o.lengths.string() + " fills " + std::to_string(made.size()) + " of the " +
+  if (made.lengths.size() < o.batches)
+    return error{errc::invalid_input, o.lengths.string() + " fills " + std::to_string(made.lengths.size()) + " of the " +
                                           std::to_string(o.batches) + " batches of " + budget +
                                           " that are asked for; lower --batches"};
-  made.resize(o.batches);
   return slimpack::success();
 }
 
 }  // namespace
 
 result<batches> load(const options& o) {
-  if (!o.takes_list) return batches{{o.from->made->lengths}, {}};
-  result<std::vector<tokens>> read = lengths_of(o);
-  if (!read) return std::move(read).error();
-  std::vector<tokens>& lengths = read.value();
+  if (!o.takes_list) return batches{{o.from->made->lengths}, {o.from->made->data}, {}};
+  const result<std::vector<tokens>> read = lengths_of(o);
+  if (!read) return read.error();
+  std::vector<listed> list;
+  for (const tokens length : read.value()) list.push_back({length, list.size()});
   batches found;
   if (o.max_context) {
-    result<std::string> note = limit(lengths, *o.max_context, o.over_long);
+    result<std::string> note = limit(list, *o.max_context, o.over_long);
     if (!note) return std::move(note).error();
     if (!note.value().empty()) found.notes.push_back(std::move(note).value());
   }
-  if (o.seed) shuffle(lengths, *o.seed);
+  if (o.seed) shuffle(list, *o.seed);
   if (o.token_budget) {
-    if (result<void> filled = fill(found.lengths, lengths, o); !filled) return std::move(filled).error();
+    if (result<void> filled = fill(found, list, o); !filled) return std::move(filled).error();
     return found;
   }
-  const std::size_t size = o.batch.value_or(lengths.size());
-  if (size > lengths.size() / o.batches)
-    return error{errc::invalid_input, o.lengths.string() + " holds " + std::to_string(lengths.size()) + " sequences, " +
+  const std::size_t size = o.batch.value_or(list.size());
+  if (size > list.size() / o.batches)
+    return error{errc::invalid_input, o.lengths.string() + " holds " + std::to_string(list.size()) + " sequences, " +
                                           std::to_string(o.batches) + " x " + std::to_string(size) +
                                           " are asked for; lower --batch or --batches"};
   if (!o.batch && size > many_sequences)
     found.notes.push_back("all " + std::to_string(size) +
                           " sequences are planned as one batch, one step of training; --batch 512 plans the first 512");
-  for (std::size_t b = 0; b < o.batches; ++b) {
-    const auto first = lengths.begin() + static_cast<std::ptrdiff_t>(b * size);
-    found.lengths.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
-  }
+  for (std::size_t b = 0; b < o.batches; ++b) add(found, std::span(list).subspan(b * size, size), o.lengths.string());
   return found;
 }
 

@@ -4,8 +4,11 @@
 #include "options.hpp"
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
 #include <slimpack/core/units.hpp>
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,7 @@ namespace cli {
 /// The batches to plan, and what was done to the list on the way, a line each.
 struct batches {
   std::vector<std::vector<slimpack::tokens>> lengths;
+  std::vector<std::optional<slimpack::plan_data>> data;  ///< of each batch; none where the plan file of --from says none
   std::vector<std::string> notes;
 };
 

@@ -324,6 +324,7 @@ int run(const options& o) {
     std::vector<row> rows;
     for (const contender& c : contenders) {
       rows.push_back(plan_row(c, rows.empty(), s, lengths, b));
+      if (rows.back().plan) say_batch(rows.back().plan.value(), loaded.value(), b);
       if (rows.size() > 1 || rows.front().plan) continue;
       error e = rows.front().plan.error();
       if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, std::span(&lengths, 1));

@@ -48,6 +48,7 @@ plan_origin origin_of(const setting& s, const std::string& planner, const shapes
   const std::set<std::string> decided{"auto", "gpus", "dp",         "pp",     "tp",      "cp",      "ep",
                                       "vpp",  "cost", "vocabulary", "layers", "quantum", "planner", "recompute", "effort",
                                       "baseline", "slices", "lending"};
+  if (!o.takes_list) made.batch = o.from->made->origin->batch;
   made.planning = {{"planner", planner}, {"cost", o.cost_text}};
   if (!o.forward_only) made.planning.emplace_back("effort", made_so.effort);
   for (auto& one : options_on(on)) made.planning.push_back(std::move(one));
@@ -56,12 +57,17 @@ plan_origin origin_of(const setting& s, const std::string& planner, const shapes
   if (divides_otherwise) made.planning.emplace_back("divide", "estimated");
   for (const auto& one : o.given) {
     if (divides_otherwise && one.first == "divide") continue;
-    if (takes_batches(one.first)) made.batch.push_back(one);
+    if (o.takes_list && takes_batches(one.first)) made.batch.push_back(one);
     if (takes_batches(one.first) || decided.contains(one.first) || !why_idle(one.first, o, std::span(&planner, 1), on).empty())
       continue;
     made.planning.push_back(one);
   }
   return made;
+}
+
+void say_batch(plan& made, const batches& all, std::size_t number) {
+  made.data = all.data[number];
+  if (all.lengths.size() > 1) made.origin->batch.emplace_back("number", std::to_string(number));
 }
 
 }  // namespace cli

@@ -387,6 +387,60 @@ TEST(PlanJson, KeepsWhatMadeIt) {
   EXPECT_FALSE(back.inputs[1].content);
 }
 
+TEST(PlanJson, KeepsTheRowsOfTheData) {
+  plan p = sample(2, 1, false);
+  p.data = plan_data{"a \"list\".csv", {9007199254740993, 0}};
+  EXPECT_EQ(slimpack::hash_of(p), p.hash) << "a plan is the same wherever its data lie";
+  EXPECT_NE(written(p).find("slimpack-plan/2"), std::string::npos);
+  EXPECT_EQ(reread(p).data, p.data);
+  EXPECT_EQ(json::parse(written(p))["data"]["rows"], json::parse("[9007199254740993, 0]"));
+  p.data.reset();
+  EXPECT_EQ(reread(p).data, std::nullopt);
+}
+
+// Rows of a file in order are long lists where a plan has thousands of them.
+TEST(PlanJson, WritesRowsThatFollowEachOtherAsRuns) {
+  plan p = sample(2, 1, false);
+  p.lengths.resize(9, {64});  // of sequences that no replica has: a plan file does not judge that
+  p.hash = slimpack::hash_of(p);
+  p.data = plan_data{"l.txt", {7, 8, 9, 20, 21, 22, 23, 1, 0}};
+  EXPECT_EQ(json::parse(written(p))["data"]["rows"], json::parse(R"([7, 8, 9, {"first": 20, "count": 4}, 1, 0])"));
+  EXPECT_EQ(reread(p).data, p.data);
+}
+
+TEST(PlanJson, OfDataIsRefusedWithThePlaceThatIsWrong) {
+  const auto said = [](const char* data) {
+    plan p = sample(2, 1, false);
+    p.data = plan_data{"l.txt", {0, 1}};
+    json document = json::parse(written(p));
+    document["data"] = json::parse(data);
+    std::istringstream in(document.dump());
+    return complaint(read_plan(in, "p"), "p", errc::invalid_input);
+  };
+  EXPECT_EQ(said("[]"), "data is an array, expected an object");
+  EXPECT_EQ(said(R"({"rows": [0, 1]})"), "data lacks the key \"file\"");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [0, 1], "row": 1})"), "data.row is not a known key");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [0]})"), "data.rows is an array, expected 2 rows, one per sequence");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [0, 1, 2]})"), "data.rows is an array, expected 2 rows, one per sequence");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [0, -1]})"), "data.rows[1] is -1, expected a whole number from 0 to 9223372036854775807");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [5, 5]})"), "data.rows is an array, expected each row once: row 5 comes twice");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 0}]})"), "data.rows[0] lacks the key \"count\"");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 0, "count": 2, "last": 1}]})"), "data.rows[0].last is not a known key");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": -2, "count": 2}]})"),
+            "data.rows[0].first is -2, expected a whole number from 0 to 9223372036854775807");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 0, "count": 0}]})"),
+            "data.rows[0].count is 0, expected a whole number from 1 to 9223372036854775807");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [1, {"first": 0, "count": 999999999999}]})"),
+            "data.rows[1].count is 999999999999, expected no more than are left of 2 rows, one per sequence");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 9223372036854775807, "count": 2}]})"),
+            "data.rows[0].count is 2, expected rows up to 9223372036854775807");
+  plan old = sample(2, 1, false);
+  json document = json::parse(written(old));
+  document["data"] = json::parse(R"({"file": "l", "rows": [0, 1]})");
+  std::istringstream in(document.dump());
+  EXPECT_EQ(complaint(read_plan(in, "p"), "p", errc::invalid_input), "data is not a known key") << "format 1 has none";
+}
+
 TEST(PlanJson, KeepsTheLayersThatWereChosen) {
   plan p = sample(2, 1, false);
   const std::uint64_t plain = hash_of(p);

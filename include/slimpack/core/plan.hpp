@@ -88,9 +88,17 @@ struct plan_origin {
 
   std::string version;        ///< of the library
   options planning;
-  options batch;              ///< how the lengths were taken from a list; the plan has the lengths
+  options batch;              ///< how the lengths were taken from a list; the plan has the lengths. Of several batches that
+                              ///< were planned together, "number" says which one this is, from 0; it is no option
   tokens longest{};           ///< of all batches that were planned together: prices are tabulated up to there
   std::vector<input> inputs;
+};
+
+/// Where the sequences of a plan come from: a file of sequences, and which of them these are.
+struct plan_data {
+  std::string file;                 ///< its name, as the caller has it
+  std::vector<std::uint64_t> rows;  ///< the data row of each sequence: its place in the file, from 0 (io/lengths.hpp)
+  friend bool operator==(const plan_data&, const plan_data&) = default;
 };
 
 /// Everything a rank needs for one optimizer step, with its certificate.
@@ -103,6 +111,7 @@ struct plan {
   std::string gpu;
   std::string simulator;   ///< that ran it, simulator_for's name; neither hashed nor part of plan files
   std::vector<tokens> lengths;  ///< as planned; a sequence_id is an index into it
+  std::optional<plan_data> data{};  ///< where these come from, where the caller says. Not hashed
   slimpack::shape shape;
   std::vector<int> layers{};  ///< of the model on each part, where they were chosen; empty: as the trainer spreads them
   std::vector<replica_plan> replicas;

@@ -91,6 +91,9 @@ namespace detail {
 /// file      opens every message
 /// field     of json, jsonl and csv: the member or column to read, a number or (json) an array of tokens. Without one,
 ///           the first of "length", "tokens", "input_ids" that the sample has, or the only column
+/// Data rows element n of what is returned is row n of the file. Row 0 is the first line that is not blank of text and jsonl,
+///           the first such line below the column names of csv, element 0 of json and npy, sequence 0 of an idx. Plans name
+///           the sequences of their batches by these numbers (plan_data)
 /// Units     tokens, each length from 1 to longest_supported
 /// Errors    unreadable: the stream; invalid_input: what it holds, with the line, element or byte offset; an idx, which
 ///           is read from its file; files that are compressed, Parquet or Arrow, with what to do about them. A file

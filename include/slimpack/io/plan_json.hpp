@@ -11,6 +11,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
+#include <slimpack/io/detail/plan/data_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/plan_writer.hpp>
 #include <slimpack/io/detail/plan/replica_in.hpp>
@@ -33,7 +34,7 @@
 /// a line, so that large files are read by people and by line tools.
 ///
 /// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks, a spread vocabulary or loans, a
-///           model flops utilisation, an origin, or is written with its rank time; 2 has more fields:
+///           model flops utilisation, an origin, data, or is written with its rank time; 2 has more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
 ///             replica that has no tokens of the row; with "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...] where rows that
@@ -54,6 +55,9 @@
 ///             "made_with": {"version": "0.1.0", "longest": 4096, "options": {"pp": "2", ...}, "batch": {"seed": "7", ...},
 ///             "inputs": [{"option": "model", "name": "...", "hash": "...", "content": "..."}, ...]}
 ///             what made the plan (plan_origin); inputs without a content are known by their hash alone
+///             "data": {"file": "lengths.txt", "rows": [7, 2, {"first": 512, "count": 40}]}
+///             which data row of a file each sequence is, in the order of "lengths" (plan_data): a number is one row, and an object
+///             as many rows as its count says, each the one behind the row before. Rows count from 0, and none comes twice
 ///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
 
@@ -191,7 +195,7 @@ namespace detail {
                        is_second ? "transfers" : "format", is_second ? "rank_time" : "format",
                        is_second ? "layers" : "format", is_second ? "reduction" : "format", is_second ? "ep" : "format",
                        is_second ? "vocabulary" : "format", is_second ? "mfu" : "format",
-                       is_second ? "any_layout_bound" : "format", is_second ? "made_with" : "format"});
+                       is_second ? "any_layout_bound" : "format", is_second ? "made_with" : "format", is_second ? "data" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -202,6 +206,7 @@ namespace detail {
   const json_place lengths = file["lengths"];
   for (std::size_t i = 0; i < lengths.size(); ++i)
     p.lengths.push_back({lengths.at(i).integer(1, longest_supported.value)});
+  if (const std::optional<json_place> data = file.find({"data"})) p.data = data_in(*data, p.lengths.size());
   p.shape = shape_in(file);
   if (const std::optional<json_place> layers = file.find({"layers"})) {
     layers->must_have(static_cast<std::size_t>(p.shape.parts()), "one per part");

@@ -202,6 +202,7 @@ void check_cuts(report& r, const Cost& cost, const sequence& s, pass p, int part
 ///     return found ? 0 : 1;     // GoogleTest: EXPECT_TRUE(found) << found;
 ///   }
 ///
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none: what the model throws passes through            Complexity  O(cases * parts) questions
 template <cost_model Cost>
 [[nodiscard]] report cost_model_laws(const Cost& cost, int parts = 1, options o = {}) {

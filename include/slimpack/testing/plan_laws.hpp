@@ -301,6 +301,7 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 ///  8. all transfers of replicas that run together have one order, which a transport that moves one at a time can run
 ///  9. stages lend each other attention in lock steps, of keys that the queries see (core/lending/loans_of.hpp)
 /// Peak memory of a plan whose pieces keep bytes beside their tokens is recounted where its cost model is given.
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps
 [[nodiscard]] inline report plan_laws(const plan& p) { return detail::all_but_useful_work(p, naive::nothing_kept{}); }
 

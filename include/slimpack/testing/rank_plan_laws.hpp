@@ -23,6 +23,7 @@ namespace slimpack::testing {
 ///  5. a part claims nothing of the whole: no step time, bounds, efficiency or bubble; its hash is that of what it has
 ///  6. the whole batch is refused where a part is, and only there
 /// Planner   has operator()(lengths), of_replica(lengths, replica) and put_together(parts), as basic_planner does
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none            Complexity  a plan of each replica for each replica of its group, and one of all
 template <class Planner>
 [[nodiscard]] report rank_plan_laws(const Planner& plan_batch, std::span<const tokens> lengths, std::size_t replicas) {

@@ -46,7 +46,11 @@ struct failure {
 
 /// What a law header found: how often each law was checked, and what broke it. True when something was checked and
 /// nothing broke, so a run that tried nothing does not pass. Prints one line per failure, or one line that says "ok".
-class report {
+/// Printing alone lets a broken law pass: a report converts to bool, and a test has to assert it.
+///
+///   const slimpack::testing::report found = slimpack::testing::slicer_laws(my_slicer{}, my_cost{});
+///   EXPECT_TRUE(found) << found;  // GoogleTest; elsewhere: if (!found) std::cerr << found, std::exit(1);
+class [[nodiscard]] report {
  public:
   report(std::string_view subject, std::uint64_t seed) : subject_(subject), seed_(seed) {}
 

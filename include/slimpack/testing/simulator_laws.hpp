@@ -117,6 +117,7 @@ void check_threads(report& r, const Simulator& simulator, std::span<const simula
 /// Checks the laws of slimpack::simulator_for on the task graphs of random replicas, alone and with gates between several,
 /// as replicas have that share sequences. Whoever obeys laws 1 and 2 agrees with every other simulator to the last bit.
 /// `{.chunks = n}` tries up to n virtual stages.
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none: what the simulator throws passes through            Complexity  O(cases) calls of the simulator
 template <simulator_for Simulator>
 [[nodiscard]] report simulator_laws(const Simulator& simulator, options o = {}) {

@@ -75,6 +75,7 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
 /// schedule. Each batch is solved under the shape's own memory limit; if that is none, then also under limits in
 /// tokens: one that every order fits, the longest sequence, and half of that. Coverage, order, deadlock and memory are
 /// checked slice by slice (testing/replica_laws.hpp), with nothing taken from the simulator.
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none: what the policies throw passes through            Complexity  O(cases) calls of the solver
 template <class Solver, slicer Slicer, cost_model Cost, schedule_for Schedule>
 requires solver_for<Solver, Slicer, Cost, Schedule>

@@ -303,7 +303,8 @@ class compute_trial {
 ///     std::vector<double> gradients(const my_stage&) const;                      // from the first layer to the last
 ///     void zero(my_stage&) const;                                                // gradients
 ///   };
-///   std::cout << slimpack::testing::stage_compute_laws(my_model{}, {.stages = 2});
+///   const slimpack::testing::report found = slimpack::testing::stage_compute_laws(my_model{}, {.stages = 2});
+///   EXPECT_TRUE(found) << found;  // in a test of GoogleTest; without one: std::cout << found; return found ? 0 : 1;
 ///
 /// A compute whose vocabulary is spread over two stages or more (vocabulary_rows) has it in one place on one. So that its
 /// gradients can be compared, `gradients` gives those of layers alone, and a fifth member the others:
@@ -326,6 +327,7 @@ class compute_trial {
 ///           that it still attends to, or results that it does not merge. Of one that spreads
 ///           its vocabulary: words that no stage has, or several; a softmax that is not that of all words; logits that are
 ///           left of a step that failed
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none; what the compute throws passes through
 /// Complexity  cases * stages * 8 steps of a few sequences; of 16 more where replicas share
 template <class Model>

@@ -363,6 +363,7 @@ class transport_law_trial : collective_trial<Transport> {
 /// left ranks apart.
 /// Bytes are looked at after wait and finish, or once test has said that they are there: on a stream wait is an order. Where the
 /// transport moves memory of a device, they lie in pinned memory of transport.device().
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none: a transport's error is a broken law            Complexity  O(cases) rounds; 4 largest bytes per rank
 template <transport Transport>
 [[nodiscard]] report transport_laws(Transport& t, transport_options o = {}) {

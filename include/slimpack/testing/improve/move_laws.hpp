@@ -185,6 +185,7 @@ class move_trial {
 /// Checks the laws of solvers::improve::move at random sites of each kind that it is tried at (solvers/improve/sites.hpp): packs
 /// among others, windows of a pass, sequences in their packs, and instructions of random replicas. At an instruction, law 1
 /// asks whether the order has changed. Elsewhere a move may say that it did something and have done nothing.
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none: what the move throws passes through            Complexity  O(cases) moves; at instructions O(cases) sweeps
 template <solvers::improve::move Move>
 [[nodiscard]] report move_laws(const Move& move, options o = {.cases = 50, .longest = {16384}}) {

@@ -5,6 +5,7 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/relays/relay.hpp>
 #include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/plan/data_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 #include <slimpack/views.hpp>
@@ -31,7 +32,7 @@ class plan_writer {
   plan_writer(std::ostream& out, const plan& p, bool explained)
       : json_(out), plan_(p),
         is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || spreads() ||
-                   (explained && p.rank_time) || p.mfu || p.any_layout_bound || p.origin ||
+                   (explained && p.rank_time) || p.mfu || p.any_layout_bound || p.origin || p.data ||
                    std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {}
 
   void write() {
@@ -41,6 +42,10 @@ class plan_writer {
     if (plan_.origin) {
       json_.line();
       write_origin(json_, *plan_.origin);
+    }
+    if (plan_.data) {
+      json_.line();
+      write_data(json_, *plan_.data);
     }
     json_.line();
     list("lengths", plan_.lengths, [](tokens length) { return length.value; });
