@@ -104,8 +104,8 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
                          : std::string("no limit"));
   if (s.device && p.shape.memory && !o.limits_memory) {
     const memory_margin margin = memory_margin::of(*s.device);
-    out << ", a margin of " << amount(margin.all()) << " left of " << amount(s.device->memory) << ": fragments "
-        << amount(margin.fragments) << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators);
+    out << ": " << amount(s.device->memory) << " less a margin of " << amount(margin.all()) << " (fragments " << amount(margin.fragments)
+        << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators) << ")";
   }
   out << "\n";
   print_calls(out, o, p);
@@ -164,22 +164,22 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   const plan& first = rows.front().plan.value();
   const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
                                      [](const bound& a, const bound& b) { return a.time < b.time; });
-  out << "\nstep time is a makespan: from a common start to the end of the slowest replica"
-      << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
+  out << "\nstep time: from the common start of all replicas to the end of the slowest one"
+      << (first.reduce_time.value > 0 ? " and of its reduction.\n" : ".\n");
   print_critical_path(out, first);
   if (first.rank_time && first.step_time > seconds{}) {
     const std::string lost = losses_of(first);
-    out << "useful: of the stages' time " << percent(useful_share(first), 1) << " is work of the batch"
-        << (lost.empty() ? "" : "; " + lost) << ".\n";
+    out << "useful: " << percent(useful_share(first), 1) << " of the stages' time is work of the batch"
+        << (lost.empty() ? "" : "; the rest is " + lost) << ".\n";
   }
-  out << "to gain: no plan of this batch on this layout is faster than " << time_of(first.lower_bound) << " (" << best->name
-      << "), so at most " << gain_text(first.efficiency) << " of the step.\n";
+  out << "to gain: at most " << gain_text(first.efficiency) << " of the step, since every plan of this batch on this layout takes at least "
+      << time_of(first.lower_bound) << " (" << best->name << ").\n";
   if (first.mfu)
-    out << "MFU: 6 flops a weight and token, and those of causal attention, over the peak of the GPUs; what is computed again does\n"
+    out << "MFU: 6 flops for each weight and token, plus the flops of causal attention, over the peak of the GPUs. Recomputation does\n"
            "not count.\n";
-  if (!o.forward_only) out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
+  if (!o.forward_only) out << "Without slicing, a step takes at least " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
-    out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";
+    out << "* does not fit the memory limit: planned without the limit, and not used for speed-ups.\n";
   if (rows.size() > 1 && megatron == rows.end()) out << "No speed-ups: megatron is not among the planners that fit.\n";
   for (const row& r : rows)
     if (!r.plan) out << r.planner << " has no plan: " << r.plan.error().detail << ".\n";
@@ -191,8 +191,8 @@ void print_search(std::ostream& out, const solvers::search_report& did) {
     table.push_back({std::string(m.name), std::to_string(m.tried), std::to_string(m.taken), time_of(m.gained)});
   out << "\n";
   print_table(out, table);
-  out << "Of all replicas and divisions of the batch together, those that were not chosen among them.\n"
-         "first, kinds, sizes, whole: packs by ratios; divided, balanced, levelled: which replicas run what;\n"
+  out << "Counted over all replicas and all divisions of the batch, also over divisions that were not chosen.\n"
+         "first, kinds, sizes, whole: packs made by size ratios; divided, balanced, levelled: which replica runs which sequence;\n"
          "the others are moves (include/slimpack/solvers/improve/).\n";
 }
 
