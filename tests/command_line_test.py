@@ -271,7 +271,7 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(1, out.count(f"table     {table}: "), table)
             for name, use in ((f"gemm_bf16_{gpu}_sxm", "all 1100 rows used for products"), (f"gemm_bf16_{other}_sxm", f"all 1100 rows not used, of {other.upper()}-SXM"),
                               (f"collectives_nvlink_{gpu}_sxm", "all 252 rows used for links"), ("memory_galvatron", "not used, its columns are no measurements"),
-                              (f"attention_fwd_causal_{gpu}_sxm", "all 600 rows used for the shape of attention, scaled to "), ("layer_ops_vidur", "not used, of no layer of llama-3.1-8b on tp 2")):
+                              (f"attention_fwd_causal_{gpu}_sxm", "all 600 rows used for the shape of attention, scaled to "), ("layer_ops_vidur", "not used, no layer of llama-3.1-8b on tp 2")):
                 self.assertRegex(out, rf"(?m)^table     .*/{name}\.csv: .*{re.escape(use)}")
             self.assertEqual(f"profiled:{DATA / 'profiles'}", json.loads((self.outputs / "p.json").read_text())["cost"])
 
@@ -1233,7 +1233,7 @@ class CommandLine(unittest.TestCase):
         self.assertFalse(any("relays" in merge for merge in direct["merges"]))
         said, once = steps(*wide, "--relay", "proxies")
         self.assertRegex(said, r"te_cp: rows of \d+ sequences cross between nodes in 8 strands of 1 segment: [\d.]+ \wi?B over adapters, [\d.]+ \wi?B more inside nodes; "
-                               r"keys and values of 4096 tokens take [\d.]+ us, over one adapter [\d.]+ us\.")
+                               r"the longest transfer, keys and values of 4096 tokens, takes [\d.]+ us, and over one adapter [\d.]+ us\.")
         _, often = steps(*wide, "--relay", "proxies:8")
         self.assertEqual([8], sorted({relay["segments"] for merge in often["merges"] for relay in merge.get("relays", [])}))
         print(f"ring of 16: {direct['step_time']} s, relayed {once['step_time']} s, in 8 segments {often['step_time']} s")
