@@ -65,7 +65,7 @@ class CommandLine(unittest.TestCase):
         return run.stdout
 
     def test_help_and_no_arguments(self):
-        run = self.run_plan("--help")
+        run = self.run_plan("--help-all")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop call-overhead relay layers reduction cost planner compare explain search-report effort weight-gradients backward-cuts zones rows divide threads time-limit json trace timeline graph").split():
@@ -75,15 +75,30 @@ class CommandLine(unittest.TestCase):
         self.assertIn("--help", run.stderr)
         self.assertEqual(1, run.stderr.count("\n"))
 
+    def test_help_has_the_options_of_daily_use_in_groups(self):
+        daily, everything = self.plans("--help"), self.plans("--help-all")
+        self.assertRegex(daily, r"slimpack-plan --help-all shows \d+ more")
+        options = {text: re.findall(r"^  (?:-h,)?(--[a-z-]+)", text, re.M) for text in (daily, everything)}
+        self.assertLess(set(options[daily]), set(options[everything]))
+        more = re.search(r"--help-all shows (\d+) more", daily)[1]
+        self.assertEqual(len(options[everything]), len(options[daily]) + int(more))
+        self.assertTrue(18 <= len(set(options[daily]) - {"--help", "--help-all"}) <= 24, options[daily])
+        self.assertEqual(["Options", "Batch", "Model and machine", "Planning", "Output"], re.findall(r"^([A-Z][a-z ]+):$", daily.split("Examples:")[0], re.M))
+        for option in ("--lengths", "--model", "--pp", "--auto", "--compare", "--timeline"):
+            self.assertIn(option, options[daily])
+        for option in ("--call-overhead", "--search-report", "--expert-nodes"):
+            self.assertNotIn(option, options[daily])
+
     def test_version(self):
         version = dict(re.findall(r"#define SLIMPACK_VERSION_(MAJOR|MINOR|PATCH) (\d+)", (DATA.parent.parent / "include" / "slimpack" / "version.hpp").read_text()))
         self.assertEqual("slimpack-plan {MAJOR}.{MINOR}.{PATCH}\n".format(**version), self.plans("--version"))
 
     def test_examples_of_the_help_have_only_options_of_the_help(self):
-        before, examples = self.plans("--help").split("Examples:\n")
-        self.assertGreaterEqual(examples.count("slimpack-plan "), 3)
-        for option in re.findall(r"--[a-z-]+", examples):
-            self.assertIn(option + " ", before)
+        for asked in ("--help", "--help-all"):
+            before, examples = self.plans(asked).split("Examples:\n")
+            self.assertGreaterEqual(examples.count("slimpack-plan "), 3)
+            for option in re.findall(r"--[a-z-]+", examples):
+                self.assertIn(option + " ", before)
 
     def test_amounts_have_any_case_and_a_space(self):
         lengths = ("--lengths", self.file("l.txt", "100\n200\n"))
@@ -315,7 +330,7 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(1, out.count(f"table     {table}: "), table)
             for name, use in ((f"gemm_bf16_{gpu}_sxm", "all 1100 rows used for products"), (f"gemm_bf16_{other}_sxm", f"all 1100 rows not used, of {other.upper()}-SXM"),
                               (f"collectives_nvlink_{gpu}_sxm", "all 252 rows used for links"), ("memory_galvatron", "not used, its columns are no measurements"),
-                              (f"attention_fwd_causal_{gpu}_sxm", "all 600 rows used for the shape of attention, scaled to "), ("layer_ops_vidur", "not used, of no layer of llama-3.1-8b on tp 2")):
+                              (f"attention_fwd_causal_{gpu}_sxm", "all 600 rows used for the shape of attention, scaled to "), ("layer_ops_vidur", "not used, no layer of llama-3.1-8b on tp 2")):
                 self.assertRegex(out, rf"(?m)^table     .*/{name}\.csv: .*{re.escape(use)}")
             self.assertEqual(f"profiled:{DATA / 'profiles'}", json.loads((self.outputs / "p.json").read_text())["cost"])
 
@@ -419,12 +434,12 @@ class CommandLine(unittest.TestCase):
     def test_memory_is_split_and_a_margin_is_left(self):
         given = self.profiled("--gpu", "h100", "--dp", "4", "--explain")
         out = self.plans(*given)
-        self.assertIn("70.43 GiB limit per GPU, a margin of 4.08 GiB left of 74.51 GiB: fragments 2.24 GiB, workspaces 608.00 MiB, communicators 1.25 GiB", out)
+        self.assertIn("70.43 GiB limit per GPU: 74.51 GiB less a margin of 4.08 GiB (fragments 2.24 GiB, workspaces 608.00 MiB, communicators 1.25 GiB)", out)
         held = {name.strip(): (float(size) / (1024 if unit == "MiB" else 1), over) for name, size, unit, over in
                 re.findall(r"(?m)^(\S.*?)  +([\d.]+) (GiB|MiB) +[\d.]+ %  +(.*)$", out.split("memory of the fullest GPU")[1])}
         self.assertAlmostEqual(held["gradients"][0], 2 * held["weights"][0], delta=0.02)
         self.assertAlmostEqual(held["optimizer"][0], 6 * held["weights"][0] / 4, delta=0.02)
-        self.assertEqual(("no copies", "4 copies"), (held["weights"][1], held["optimizer"][1]))
+        self.assertEqual(("not sharded", "4 copies"), (held["weights"][1], held["optimizer"][1]))
         peak = float(re.search(r"(?m)^slimpack .* ([\d.]+) GiB ", out)[1])
         self.assertAlmostEqual(peak, sum(size for size, _ in held.values()), delta=0.05)
         self.assertIn("keys and values of other replicas", held)  # the plan shares a sequence: what is kept of it is counted once
@@ -650,7 +665,8 @@ class CommandLine(unittest.TestCase):
             self.fails(2, [says, "--help"], "--config", self.file("bad.toml", content))
 
     def test_completion(self):
-        options = set(re.findall(r"--[a-z-]+", self.plans("--help").split("Examples:")[0]))
+        options = set(re.findall(r"--[a-z-]+", self.plans("--help-all").split("Examples:")[0]))
+        self.assertIn("--help-all", options)
         for shell in ("bash", "zsh"):
             script = self.plans("--completion", shell)
             self.assertLessEqual(options, set(re.findall(r"--[a-z-]+", script)), shell)
@@ -770,7 +786,7 @@ class CommandLine(unittest.TestCase):
 
     def test_memory_that_cannot_hold_a_sequence(self):
         path = self.file("l.txt", "100\n5000\n")
-        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory 5120tokens fits", "on as many GPUs, and --dp 2 fits"], "--lengths", path, *QUADRATIC,
+        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory 5120tokens fits", "on the same number of GPUs, and --dp 2 fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens")
         self.fails(3, ["1000 tokens are missing; --memory 5120tokens fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens", "--sharers", "1")
@@ -778,7 +794,7 @@ class CommandLine(unittest.TestCase):
         self.fails(3, ["GiB", "missing", "GPUs instead of 1"], "--lengths", path, "--gpu", "h100", "--model", DATA / "models" / f"{'deepseek-v3' if FULL else 'mixtral-8x7b'}.json")
         self.fails(3, ["1F1B", "exceeds"], "--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron",
                    "--max-context", "4000", "--memory", "3000tokens")
-        self.fails(3, ["1000 tokens are missing", "looking was cut short after 1"], "--lengths", path, *QUADRATIC, "--memory", "4000tokens",
+        self.fails(3, ["1000 tokens are missing", "this search ended after 1"], "--lengths", path, *QUADRATIC, "--memory", "4000tokens",
                    "--time-limit", "1")
 
     def test_sequences_whose_sharers_keep_more_than_they_have_room_for(self):
@@ -1070,7 +1086,7 @@ class CommandLine(unittest.TestCase):
         lengths = ["--lengths", self.file("l.txt", "60000\n" + "".join(f"{700 + 40 * i}\n" for i in range(60)))]
         for cost in (QUADRATIC, [*MODEL, "--tp", "2", "--recompute", "selective"]):
             out = self.plans(*lengths, *cost, "--dp", "2", "--pp", "4", "--compare", "megatron,chunked", "--explain", "--json", self.outputs / "p.json")
-            self.assertRegex(out, r"useful: of the stages' time \d+\.\d % is work of the batch; ")
+            self.assertRegex(out, r"useful: \d+\.\d % of the stages' time is work of the batch; the rest is ")
             rows = re.findall(r"^(slimpack|megatron|chunked) +((?:-?\d+\.\d\d %[ \n]*){7})$", out, re.M)
             self.assertEqual(["slimpack", "megatron", "chunked"], [name for name, _ in rows])
             for name, shares in rows:
@@ -1148,7 +1164,7 @@ class CommandLine(unittest.TestCase):
         tables = []
         for threads in (1, 3):
             out = self.plans(*plan, "--threads", threads, "--search-report", "--json", self.outputs / f"{threads}.json")
-            tables.append(re.search(r"\nsearch +tried +taken +gained\n(.*?)\nOf all replicas (.*)", out, re.S))
+            tables.append(re.search(r"\nsearch +tried +taken +gained\n(.*?)\nCounted over all replicas (.*)", out, re.S))
         self.assertEqual(tables[0][1], tables[1][1])
         rows = [line.split() for line in tables[0][1].splitlines()]
         for name, tried, taken, gained, unit in rows:
@@ -1264,7 +1280,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((4, ""), (run.returncode, run.stderr))  # a script can tell: it is another plan
         self.assertNotEqual(old["hash"], self.hash_in("again.json"))
         (self.outputs / "again.json").unlink()
-        self.assertIn("4 --from made another plan", self.plans("--help"))
+        self.assertIn("4 --from made another plan", self.plans("--help-all"))
         out = run.stdout
         self.assertIn(f"instead of {old['hash']}: slimpack was 0.0.9 and is ", out)
         for says in ("from      p.json: another plan, hash ", "gemm_bf16_h100_sxm.csv has changed", "collectives_nvlink_h100_sxm.csv is gone"):
@@ -1326,7 +1342,7 @@ class CommandLine(unittest.TestCase):
         self.assertFalse(any("relays" in merge for merge in direct["merges"]))
         said, once = steps(*wide, "--relay", "proxies")
         self.assertRegex(said, r"te_cp: rows of \d+ sequences cross between nodes in 8 strands of 1 segment: [\d.]+ \wi?B over adapters, [\d.]+ \wi?B more inside nodes; "
-                               r"keys and values of 4096 tokens take [\d.]+ us, over one adapter [\d.]+ us\.")
+                               r"the longest transfer, keys and values of 4096 tokens, takes [\d.]+ us, and over one adapter [\d.]+ us\.")
         _, often = steps(*wide, "--relay", "proxies:8")
         self.assertEqual([8], sorted({relay["segments"] for merge in often["merges"] for relay in merge.get("relays", [])}))
         print(f"ring of 16: {direct['step_time']} s, relayed {once['step_time']} s, in 8 segments {often['step_time']} s")
@@ -1363,7 +1379,7 @@ class CommandLine(unittest.TestCase):
         steps = []
         for how in ([], ["--rows", "apart"], ["--rows", "joined"]):
             out = self.plans(*given, *how, "--explain")
-            made = re.search(r"zeppelin: rows remapped to equal tokens .*: ([0-9.]+) GB a step on the wire, makespan .* as planned, .* in lock step, .* remapped", out)
+            made = re.search(r"zeppelin: if rows were remapped .*: ([0-9.]+) GB sent in a step; makespan .* as planned, .* in lock step, .* remapped", out)
             self.assertTrue(made, out)
             self.assertGreater(float(made[1]), 0)
             steps.append(json.loads((self.outputs / "p.json").read_text()))

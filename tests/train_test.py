@@ -354,12 +354,17 @@ class Train(unittest.TestCase):
                 self.fails(2, says, *arguments)
 
     def test_help_names_every_option(self):
-        run = self.run_train("--help")
+        run = self.run_train("--help-all")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("documents max-context batch seed layers hidden heads kv-heads ffn precision steps "
                        "learning-rate weight-decay clip dp pp vpp transport time-out planner compare effort quantum "
                        "vocabulary rows ranks-per-node memory cost profile measure-for refit json trace timeline log").split():
             self.assertIn("--" + option, run.stdout)
+        daily = self.run_train("--help")
+        self.assertEqual((0, ""), (daily.returncode, daily.stderr))
+        options = [set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", text, re.M)) for text in (daily.stdout, run.stdout)]
+        self.assertLess(options[0], options[1])
+        self.assertIn(f"--help-all shows {len(options[1]) - len(options[0])} more", daily.stdout)
 
     def test_a_loss_that_is_no_number_ends_the_training(self):
         for shape, ranks in (("--dp 2 --pp 2", 0), *([("--pp 2", 2)] if MPIRUN else [])):

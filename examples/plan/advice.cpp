@@ -66,7 +66,7 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
 
 std::string fits(const std::string& options, const candidate& c, std::int64_t gpus) {
   return options + " fits: " + time_of(c.step_time) + " a step on " +
-         (c.layout.gpus() == gpus ? "as many GPUs" : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus));
+         (c.layout.gpus() == gpus ? "the same number of GPUs" : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus));
 }
 
 /// What can be changed, and what may be tried for it.
@@ -194,7 +194,7 @@ std::string advice(const setting& s, std::span<const std::vector<tokens>> batche
   const question asked{s, batches, s.options.automatic ? s.options.automatic->gpus : s.layout.gpus(), limit.token()};
   const std::string told = found(asked);
   if (!asked.stop.stop_requested()) return told;
-  return told + "; looking was cut short after " + time_of({std::chrono::duration<double>(most).count()}) + ": a whole search may find better";
+  return told + "; this search ended after " + time_of({std::chrono::duration<double>(most).count()}) + ", and a longer one may find a better answer";
 }
 
 }  // namespace cli

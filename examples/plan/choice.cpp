@@ -189,12 +189,12 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << (s.options.batches > 1 ? std::to_string(s.options.batches) + " batches" : std::string("the batch")) << ": of "
       << found.candidates.size() << " layouts " << count(outcome::planned) << " planned"
       << share_of(count(outcome::bounded), "proven to be slower")
-      << share_of(count(outcome::slower), "behind on their first batches")
-      << share_of(count(outcome::too_long), "not tried since they fit with very many packs only")
-      << share_of(count(outcome::cramped), "not tried since memory leaves them little room")
+      << share_of(count(outcome::slower), "slower on the first batches")
+      << share_of(count(outcome::too_long), "not tried: they fit only with very many packs")
+      << share_of(count(outcome::cramped), "not tried: they leave too little memory free")
       << share_of(count(outcome::too_large), "proven to exceed the memory")
       << share_of(count(outcome::no_room), "without a plan that fits the memory")
-      << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")
+      << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried: the time ran out")
       << "\n";
   const bool has_experts = s.model->experts > 0;
   const bool spreads = std::any_of(found.candidates.begin(), found.candidates.end(),
@@ -218,10 +218,10 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
   }
   print_table(out, table);
   const candidate& best = found.candidates.front();
-  if (rough && best.finalist) out << "~ planned with less effort, and behind the others there.\n";
+  if (rough && best.finalist) out << "~ searched only roughly: already slower than the others.\n";
   if (!best.finalist)
-    out << "~ planned with less effort than asked for: the time was over"
-        << (count(outcome::planned) == 1 ? " before this one plan, the first that fits, was made" : "") << ".\n";
+    out << "~ searched with less effort than asked for: the time ran out"
+        << (count(outcome::planned) == 1 ? " before this plan, the first that fits, was made" : "") << ".\n";
   if (beyond_peak) out << beyond_peak_text(s) << "\n";
   out << "\n";
 }

@@ -50,8 +50,8 @@ std::string lending_of(const plan& p) {
     for (const slice& s : r.partition.forward.slices()) pairs += 2 * s.pairs() * p.shape.parts();
     lending += those.size(), steps += 2 * lock.size();
   }
-  return "stages lend each other attention in " + std::to_string(lending) + " of " + std::to_string(steps) + " lock steps, " + percent(lent / pairs, 1) +
-         " of it in " + std::to_string(loans) + " loans";
+  return "stages lend each other attention in " + std::to_string(lending) + " of " + std::to_string(steps) + " lock steps: " + std::to_string(loans) +
+         " loans with " + percent(lent / pairs, 1) + " of all attention";
 }
 
 /// What it would be to have as many tokens on all replicas in modules that work token by token; nothing where it cannot be told.
@@ -66,8 +66,9 @@ std::string remapping_of(const setting& s, const row& r) {
   const auto simulated = [&](const auto& cost) { return simulators::remapped_step::of(p, cost, rows, on_a_node); };
   const result<simulators::remapped_step> found = std::visit(simulated, any.value());
   if (!found) return {};
-  return "rows remapped to equal tokens in modules that work token by token: " + fixed(found.value().moved.value / 1e9, 2) + " GB a step on the wire, makespan " +
-         time_of(found.value().planned) + " as planned, " + time_of(found.value().together) + " in lock step, " + time_of(found.value().remapped) + " remapped";
+  return "if rows were remapped so that modules that work token by token have equal tokens on all replicas: " + fixed(found.value().moved.value / 1e9, 2) +
+         " GB sent in a step; makespan " + time_of(found.value().planned) + " as planned, " + time_of(found.value().together) + " in lock step, " +
+         time_of(found.value().remapped) + " remapped";
 }
 
 /// Tokens that sharers of rows would move so that all have as many: none of rows that are even but for a left-over quantum of either end.
@@ -84,8 +85,8 @@ tokens uneven_tokens(const plan& p) {
 }
 
 std::string uneven_text(tokens uneven) {
-  if (uneven > tokens{}) return "of " + std::to_string(uneven.value) + " tokens";
-  return "0 bytes, since each has pieces of a row's head and of its tail, as many tokens but for quanta that are left over";
+  if (uneven > tokens{}) return "the rows of " + std::to_string(uneven.value) + " tokens";
+  return "0 bytes, since each already has as many tokens of a row as the others, up to two quanta";
 }
 
 }  // namespace
@@ -113,11 +114,11 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   }
   out << "\n";
   print_table(out, table);
-  out << "useful: work of the batch, of experts that of the busiest rank;\n"
-         "collectives: what layers wait for inside a stage: traffic of tensor-parallel ranks, all-to-alls of experts;\n"
-         "packs: their overheads, the loss of short slices, and what cuts make a context-parallel ring wait for;\n"
-         "communication: that nothing hides, exchanges of shared sequences and the reduction of gradients;\n"
-         "imbalance: stages that are idle since another has more to do; waiting: all other idle time.\n";
+  out << "useful: work of the batch; if ranks divide experts, the work of the busiest rank;\n"
+         "collectives: layers wait for traffic of tensor-parallel ranks and for all-to-alls of experts;\n"
+         "packs: overhead of each pack, slow kernels of short slices, and a context-parallel ring that waits because of cuts;\n"
+         "communication: exchanges of shared sequences and the reduction of gradients, as far as no work hides them;\n"
+         "imbalance: stages are idle because another stage has more to do; waiting: all other idle time.\n";
   for (const row& r : rows)
     if (r.plan && lends(r.plan.value())) out << r.planner << ": " << lending_of(r.plan.value()) << ".\n";
   for (const row& r : rows)
@@ -128,14 +129,14 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
     if (r.planner == "zeppelin")
       if (const std::string text = remapping_of(s, r); !text.empty()) out << r.planner << ": " << text << ".\n";
     if (r.planner == "slimpack" && !r.plan.value().merges.empty())
-      out << r.planner << ": rows that sharers would move to have equal tokens: " << uneven_text(uneven_tokens(r.plan.value())) << ".\n";
+      out << r.planner << ": to have equal tokens, sharers would have to move " << uneven_text(uneven_tokens(r.plan.value())) << ".\n";
   }
   const plan& first = rows.front().plan.value();
   print_memory(out, s, rows.front());
-  out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";
+  out << "On this layout, a step takes at least " << time_of(first.lower_bound) << ".\n";
   if (const std::optional<seconds>& floor = first.any_layout_bound)
-    out << "No layout, layers or recomputation of as many GPUs has a plan faster than " << time_of(*floor) << ", which is "
-        << percent(*floor / first.step_time, 2) << " of the step: all useful work, spread evenly, and nothing else.\n";
+    out << "On as many GPUs, with any layout, layers and recomputation, a step takes at least " << time_of(*floor) << ", which is "
+        << percent(*floor / first.step_time, 2) << " of this step: the useful work alone, spread evenly.\n";
 }
 
 }  // namespace cli

@@ -47,12 +47,12 @@ std::string idle_for_planners(const beside& all) {
   const std::string name = "--" + all.option, &planner = all.planners.front();
   const bool own = all.plans_with("slimpack");
   if (all.is({"weight-gradients"}) && all.o.weights == slimpack::weight_gradients::apart && !own)
-    return "--weight-gradients apart is for the planner slimpack; " + planner + " has them together";
+    return "--weight-gradients apart is for the planner slimpack; " + planner + " computes them together with those of inputs: leave it out";
   if (all.is({"backward-cuts"}) && all.o.cuts == slimpack::backward_cuts::forward_cuts && !own)
     return "--backward-cuts forward is for the planner slimpack; " + planner + " cuts as it always does: leave it out";
   if (all.is({"slices", "lending"}) && !all.plans_with("slimpipe"))
     return name + " is for the planner slimpipe, which is not asked: give --planner slimpipe, or leave it out";
-  if (all.is({"zones"}) && !own) return "--zones is for the planner slimpack; zeppelin has them as it is: leave it out";
+  if (all.is({"zones"}) && !own) return "--zones is for the planner slimpack; zeppelin always has zones: leave it out";
   if (all.is({"relay"}) && all.o.relay > 0)
     if (const slimpack::result<void> used = check_relays(all.planners); !used) return used.error().detail;
   const bool says_none = all.is({"sharers"}) && all.o.sharers == 1;
@@ -108,8 +108,7 @@ void check_forward_only(const CLI::App& app, const options& o) {
   for (const std::string name : {"compare", "auto", "sharers", "zones", "exchange", "rows", "divide", "effort", "weight-gradients", "backward-cuts",
                                  "reduction", "explain", "search-report"})
     if (app.get_option("--" + name)->count() > 0 && !(o.from && o.from->brings(name)))
-      throw bad_usage{"--forward-only plans one pass by a search of its own, and leaves nothing to choose for --" + name +
-                      ": leave out one of them"};
+      throw bad_usage{"--forward-only cannot be combined with --" + name + ": it plans one pass by a search of its own; leave out one of them"};
   if (o.even_stages) throw bad_usage{"--forward-only plans on given layers; leave it out, or give --layers counts"};
   if (o.layout.shape.vocabulary == slimpack::vocabulary::spread)
     throw bad_usage{"--forward-only is for a vocabulary in one place; leave out one of --forward-only and --vocabulary spread"};

@@ -71,7 +71,7 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
   const auto at = std::max_element(all.begin(), all.end()) - all.begin();
 
   const auto amount = [](double size) { return slimpack::detail::amount(size, memory_unit::byte); };
-  std::vector<std::vector<std::string>> table{{"memory of the fullest GPU", "holds", "of it", "divided over"}};
+  std::vector<std::vector<std::string>> table{{"memory of the fullest GPU", "holds", "of it", "sharded over"}};
   double told = 0;
   const auto line = [&](const std::string& what, double size, const std::string& over) {
     if (size < 0.0005 * most.held) return;
@@ -79,7 +79,7 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
     table.push_back({what, amount(size), percent(size / most.held, 1), over});
   };
   const double copies = static_cast<double>(p.shape.replicas) * p.shape.context;
-  const std::string everywhere = s.tensors.gathered_weight > 0 ? fixed(copies, 0) + " copies" : "no copies";
+  const std::string everywhere = s.tensors.gathered_weight > 0 ? fixed(copies, 0) + " copies" : "not sharded";
   const std::pair<const char*, double costs::saved_tensors::*> states[]{{"weights", &costs::saved_tensors::weight},
                                                                         {"gradients", &costs::saved_tensors::gradient},
                                                                         {"optimizer", &costs::saved_tensors::optimizer}};
@@ -94,7 +94,7 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
       {"running forward pack", &memory_rates::forward_token},
       {"running backward pack: logits, a layer computed again", &memory_rates::backward_token},
       {"keys and values of other replicas", &memory_rates::other_token},
-      {"what weight gradients wait with", &memory_rates::weight_token},
+      {"kept for weight gradients that are computed later", &memory_rates::weight_token},
       {"logits of a spread vocabulary", &memory_rates::logit_token},
       {"gradients that come back from a spread vocabulary", &memory_rates::turned_token}};
   const auto held = [&](const memory_rates& by) { return held_by(work, by, r.programs, most.stage)[static_cast<std::size_t>(at)]; };
@@ -109,12 +109,12 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
     const bool of_others = member == &memory_rates::other_token;
     if (!of_others || shares) line(what, held(alone) - (of_others ? 0 : kept), "-");
   }
-  line("what pieces keep besides", most.held - told, "-");
+  line("other data that pieces keep", most.held - told, "-");
   out << "\n";
   print_table(out, table);
-  out << "Replica " << most.replica << ", stage " << most.stage << ", of " << amount(s.device->memory.value) << ": "
-      << amount(s.device->memory.value - most.held) << " are left. Weights are those of one of " << p.shape.tensor
-      << " tensor-parallel ranks; copies are replicas x context-parallel ranks, of experts fewer.\n";
+  out << "It is a GPU of replica " << most.replica << ", stage " << most.stage << ". " << amount(s.device->memory.value - most.held) << " of its "
+      << amount(s.device->memory.value) << " are left. Its weights are those of one of " << p.shape.tensor
+      << " tensor-parallel ranks. There are\nreplicas x context-parallel ranks copies of the weights, and fewer of experts.\n";
 }
 
 }  // namespace cli

@@ -2,6 +2,7 @@
 
 #include "baseline_options.hpp"
 #include "completion.hpp"
+#include "daily_help.hpp"
 #include "empty_names.hpp"
 #include "idle_options.hpp"
 #include "planners.hpp"
@@ -29,6 +30,25 @@
 
 namespace cli {
 namespace {
+
+/// The options that --help shows. A new option is in --help-all alone, unless its name stands here.
+constexpr const char* daily[]{"lengths", "batch", "max-context", "over-long",
+                              "model", "gpu", "auto", "gpus", "dp", "pp", "tp", "cp", "vpp", "memory", "recompute",
+                              "compare", "effort",
+                              "explain", "json", "timeline"};
+
+const std::string plans_side_by_side = "Plan files side by side: slimpack-plan compare a.json b.json --timeline page.html\n\n";
+const std::string exit_statuses =
+    "Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory; 4 --from made another plan than the file\n"
+    "has, although no option beside it asks for another.\n\n";
+const std::string examples =
+    "Examples:\n"
+    "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --tp 2 --pp 8 --timeline plan.html\n"
+    "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --auto --gpus 16\n"
+    "  slimpack-plan --lengths data.jsonl --batch 512 --model config.json --gpu h100 --pp 8 --compare megatron\n";
+const std::string more_examples =
+    "  slimpack-plan --lengths data.jsonl --field tokens --batch 512 --model config.json --gpu h100 --pp 8\n"
+    "  slimpack-plan --from plan.json --effort high --json better.json\n";
 
 slimpack::costs::quadratic quadratic_named(const std::string& text, slimpack::seconds call, slimpack::seconds hop, int chunks) {
   const std::vector<double> values = numbers_of(text);
@@ -272,12 +292,13 @@ std::variant<options, int> parse(int argc, char** argv) {
       "Plans training steps on sequences of very different lengths: slices, micropacks, schedules; simulated,\n"
       "certified against a lower bound, and written as a plan file, a trace and a timeline page."};
   app.name("slimpack-plan");
-  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_help_flag("-h,--help", "Print the options of daily use and exit");
+  app.set_help_all_flag("--help-all", "Print all options and exit");
   app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                                         std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
   std::string vocabulary = "last", lending = "none", relay = "none", runs_on = "packflow", baseline, baseline_layout;
-  app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8; those typed here lead")->type_name("FILE");
+  app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8. An option of the command line replaces that of the file")->type_name("FILE");
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_option_function<std::string>(
          "--completion", [&app](const std::string& shell) { throw answer{completion(app, shell)}; },
@@ -300,14 +321,14 @@ std::variant<options, int> parse(int argc, char** argv) {
       "Sequence lengths in tokens: a text file, JSON lines or a JSON array, CSV, a NumPy .npy, any of these compressed\n"
       "with gzip, or a Megatron-LM .idx");
   auto* from_option = add(list, "--from", from, "PLAN",
-                          "Make the plan of a plan file again, of its batch and with what it was made with; options beside it\n"
-                          "replace that, and the answer says whether the plan is the same");
+                          "Make the plan of a plan file again, with its batch and its options. Options that are typed replace\n"
+                          "those of the file. The answer says whether the plan is the same");
   add(list, "--format", format, "FORMAT", "auto, text, jsonl, json, csv, npy or idx; auto looks into the file")
       ->check(CLI::IsMember({"auto", "text", "jsonl", "json", "csv", "npy", "idx"}));
   add(list, "--field", o.field, "NAME", "Column of CSV, or field of JSON: a length, or an array of tokens");
   auto* batch_option = add(list, "--batch", batch, "N", "Sequences of a batch [the whole list]")->check(count);
   auto* budget_option = add(list, "--token-budget", token_budget, "N",
-                            "Sequences of a batch: in file order, as many as have N tokens together at most")
+                            "Fill a batch, in file order, with as many sequences as have at most N tokens together")
                             ->check(count)
                             ->excludes(batch_option);
   add(list, "--batches", o.batches, "K", "Batches to plan [1]; with more, -0, -1, ... is added to file names")
@@ -327,10 +348,10 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->group(machine);
   auto* gpu_option = add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, h800, or a GPU description in JSON");
   auto* auto_option =
-      app.add_flag("--auto", automatic, "Choose what of dp, pp, tp, cp, ep, vpp and recompute is not given, over all batches")
+      app.add_flag("--auto", automatic, "Choose those of dp, pp, tp, cp, ep, vpp and recompute that are not given, for all batches together")
           ->group(machine);
   auto* gpus_option =
-      add(machine, "--gpus", gpus, "N", "GPUs to choose a shape for, all of them used")->check(degree)->needs(auto_option);
+      add(machine, "--gpus", gpus, "N", "Number of GPUs that --auto chooses a layout for; it uses all of them")->check(degree)->needs(auto_option);
   auto_option->needs(gpus_option);
   slimpack::shape& shape = o.layout.shape;
   auto* dp_option = add(machine, "--dp", shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
@@ -338,57 +359,59 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* tp_option = add(machine, "--tp", shape.tensor, "T", "Tensor-parallel ranks of a stage [1]")->check(degree);
   auto* cp_option = add(machine, "--cp", shape.context, "C", "Context-parallel ranks of a stage [1]")->check(degree);
   auto* ep_option = add(machine, "--ep", shape.expert, "E",
-                        "Ranks that divide the experts of a layer, of all dp x cp x tp ranks of its stage [1]")
+                        "Ranks that divide the experts of a layer among themselves; a stage has dp x cp x tp ranks [1]")
                         ->check(degree);
   auto* vpp_option = add(machine, "--vpp", shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
   auto* memory_option = add(machine, "--memory", memory, "AMOUNT",
-                            "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less a margin that the report\n"
-                            "shows]");
-  app.add_flag("--force", o.force, "Plan also with more --memory than the GPU has")->group(machine);
+                            "Memory limit: of a GPU, as 80GiB, or of a stage, as 327680tokens [the GPU's memory less a\n"
+                            "margin, which the report shows]");
+  app.add_flag("--force", o.force, "Allow a --memory that exceeds the memory of the GPU")->group(machine);
   auto* recompute_option =
       add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
           ->check(CLI::IsMember({"none", "attention", "selective", "full"}));
   auto* imbalance_option =
       add(machine, "--expert-imbalance", imbalance, "X|FILE",
-          "Rows that the busiest of these ranks gets over the mean; a file has a number for each layer with experts [1.04]");
+          "Tokens of the busiest rank of --ep over the mean of all; or a file with a number for each layer with experts [1.04]");
   auto* overlap_option = add(machine, "--expert-overlap", o.routing.overlap, "X",
-                             "Share of their all-to-alls that runs under the layer's products, 0 to 1 [0]")
+                             "Share of the experts' all-to-alls that runs beside the layer's matrix products, 0 to 1 [0]")
                              ->check(share, "FLOAT in [0 - 1]");
   auto* nodes_option = add(machine, "--expert-nodes", o.routing.nodes, "N",
-                           "Nodes that a token goes to at most, once to each [once to each of its experts]")
+                           "Send a token to at most N nodes, once to each [once to each of its experts]")
                            ->check(degree);
   auto* layers_option = add(machine, "--layers", layers, "HOW",
-                            "Layers on stages: even, as many on each as on any other; auto, so that the busiest stage has\n"
-                            "least to do; or of each part, 9,9,9,5 [even; under --auto: auto]");
+                            "How many layers each stage has: even, the same number on all; auto, so that the busiest stage\n"
+                            "has as little work as possible; or a number for each part, 9,9,9,5 [even; under --auto: auto]");
   auto* vocabulary_option =
       add(machine, "--vocabulary", vocabulary, "WHERE",
-          "last: the embedding on the first stage, the output layer on the last; spread: a share of the words of both on\n"
-          "each stage, for trainers that can [last; under --auto: what is faster]")
+          "last: the embedding is on the first stage, the output layer on the last; spread: each stage has a share of the\n"
+          "words of both, for trainers that can run this [last; under --auto: the faster one]")
           ->check(CLI::IsMember({"last", "spread"}));
   add(machine, "--rows", rows, "HOW",
-      "How the trainer runs packs with parts of shared sequences: apart, these first, and it waits for what they exchange; or\n"
-      "joined, one call, in which attention of the pack's other sequences covers that [apart]")
+      "How the trainer runs a pack that has slices of shared sequences: apart, these slices run first and wait for their\n"
+      "exchange; joined, the whole pack runs in one call, and attention of its other sequences runs during the exchange\n"
+      "[apart]")
       ->check(CLI::IsMember({"apart", "joined"}));
   auto* reduction_option =
       add(machine, "--reduction", reduction, "WHEN",
-          "Sums of gradients over replicas: overlapped, in buckets beside the work; or exposed, all after it [overlapped]")
+          "When gradients are summed over replicas: overlapped, in buckets beside the work; exposed, all after the work [overlapped]")
           ->check(CLI::IsMember({"overlapped", "exposed"}));
   auto* table_option = add(machine, "--memory-table", memory_table, "FILE",
-                           "JSON of the tensors that a training stack saves [flash attention, nothing fused]");
+                           "JSON file with the tensors that the trainer saves for backward [flash attention, nothing fused]");
   auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
                          ->check(time, "FLOAT in [0 - 1e+12]");
   add(machine, "--call-overhead", o.call.value, "SECONDS",
-      "What each piece costs besides, in each pass, where the trainer is called piece by piece [0]")
+      "Additional time of each piece in each pass, if the trainer is called once for each piece [0]")
       ->check(time, "FLOAT in [0 - 1e+12]");
   add(machine, "--cost", o.cost_text, "COST",
-      "measured, from the shipped tables of the GPU; transformer, from its figures; transformer:sheet, what single large\n"
-      "kernels sustain; profiled:DIR, from tables of your own; or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,\n"
-      "OVERHEAD [measured, where there are tables of the GPU; else transformer]");
+      "Where times come from: measured, the shipped tables of the GPU; transformer, the rates in the GPU's description;\n"
+      "transformer:sheet, rates of single large kernels, which no training reaches; profiled:DIR, your own tables; or\n"
+      "quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD [measured, if there are tables of the GPU; otherwise\n"
+      "transformer]");
 
   add(planning, "--planner", o.planner, "NAME",
       "slimpack, megatron, dp_balanced, karmarkar_karp, chunked or slimpipe; te_cp, llama_cp, hybrid_dp or zeppelin, context parallelism\n"
-      "over the replicas; milp, where CBC was there, which improves on slimpack's plans of up to 8 slices and leaves others as\n"
-      "they are [slimpack]");
+      "over the replicas; milp, if CBC was installed when this was built: it improves slimpack's plans of up to 8 slices, and\n"
+      "does not change larger ones [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them")->join(',');
   auto* baseline_option = add(planning, "--baseline", baseline, "SETTING,...",
@@ -398,44 +421,48 @@ std::variant<options, int> parse(int argc, char** argv) {
       add(planning, "--baseline-layout", baseline_layout, "LAYOUT",
           "Where the planners of --compare are planned, tp8,pp4,dp8: a layout of today against the one given, or --auto's best\n"
           "[the one given; under --auto: the best of each]");
-  add(planning, "--slices", o.slices, "N", "Slices of a row of slimpipe, a multiple of --pp where stages lend [the fastest of 1, 2, 4, 8 x --pp]")->check(degree);
+  add(planning, "--slices", o.slices, "N",
+      "Slices that slimpipe cuts a context row into; with --lending, a multiple of --pp [the fastest of 1, 2, 4, 8 x --pp]")
+      ->check(degree);
   add(planning, "--lending", lending, "HOW",
-      "Attention that stages of slimpipe lend each other: none; pairs, whole slices from the most to the least loaded; level, to\n"
-      "the mean [what is fastest]")
+      "How stages of slimpipe lend each other attention: none; pairs, the stages with the most attention lend whole slices to\n"
+      "those with the least; level, so much that all stages have the mean [what is fastest]")
       ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--relay", relay, "HOW",
-      "How rows that go round replicas cross between nodes, under te_cp, hybrid_dp and zeppelin: none, over the adapter of who sends\n"
-      "them; proxies, in parts over adapters of all replicas of the nodes that share them, one leg after the other; proxies:N,\n"
-      "in N segments, which follow each other through the legs [none]");
+      "How te_cp, hybrid_dp and zeppelin send rows of shared sequences to other nodes: none, over the sender's network adapter;\n"
+      "proxies, in parts over the adapters of all replicas of the node that share the sequence; proxies:N, each part in N\n"
+      "segments, so that its way to, between and from proxies overlaps [none]");
   add(planning, "--trainer", runs_on, "WHICH",
       "What the trainer can run: packflow, all of it; plain, nothing of it; megatron, what Megatron-LM's main branch runs, which\n"
       "cuts no sequence; or a list of shares-rows, queries, ring, chunks,\n"
       "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: attention, selective, full. Nothing else is\n"
       "planned [packflow]");
   add(planning, "--effort", effort, "EFFORT",
-      "How long to search: fast, normal or high; look, which is less, as --auto first looks at a layout [normal]")
+      "How long to search: fast, normal or high; look is shorter than fast, and is how --auto first tries a layout [normal]")
       ->check(CLI::IsMember({"look", "fast", "normal", "high"}));
   add(planning, "--weight-gradients", weights, "WHEN",
-      "together with those of inputs, or apart where that fills a wait: for trainers that can [together]")
+      "When weight gradients are computed: together with the gradients of inputs; apart, when the stage would otherwise wait, for\n"
+      "trainers that can do this [together]")
       ->check(CLI::IsMember({"together", "apart"}));
   add(planning, "--backward-cuts", cuts, "WHERE",
-      "anywhere; or forward, where forward is cut, for trainers whose backward takes whole forward pieces: both passes are then\n"
-      "cut at the same places [anywhere]")
+      "Where backward is cut: anywhere; forward, only where forward is cut, for trainers whose backward takes whole forward\n"
+      "pieces, such as autograd graphs [anywhere]")
       ->check(CLI::IsMember({"anywhere", "forward"}));
   add(planning, "--sharers", o.sharers, "N",
-                             "Replicas that may share a sequence; 1 where the trainer cannot [any number]")
+                             "How many replicas may share a sequence; 1 if the trainer cannot share any [any number]")
                              ->check(degree);
   app.add_flag("--zones", o.zones,
-               "Replicas share a sequence as far as its attention covers what they send each other, as under zeppelin; more share\n"
-               "one that fits no fewer")
+               "Limit how many replicas share a sequence, by the rule of zeppelin: its attention must take at least as long as what they\n"
+               "send each other. More share it only if memory requires it")
       ->group(planning);
   add(planning, "--exchange", exchange, "HOW",
-      "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
-      "sequences of one row; any, what memory has room for [keep]")
+      "What replicas that share a sequence send each other: keep, keys and values, which they keep until backward; queries,\n"
+      "queries and outputs, and keep nothing; ring, keys and values in both passes, and keep nothing, for sequences of one\n"
+      "row; any, whichever of these the memory has room for [keep]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(exchanges), std::end(exchanges))));
   add(planning, "--divide", divide, "HOW",
-      "How slimpack divides a batch among replicas: searched, by planning divisions, or estimated, in a small part of\n"
-      "the time, as ranks do that plan their own [searched]")
+      "How slimpack divides a batch among replicas: searched, it plans several divisions; estimated, it only estimates their\n"
+      "times, which is much quicker; ranks that plan for themselves do the same [searched]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(dividers), std::end(dividers))));
   add(planning, "--threads", o.threads, "N", "Threads to search with; plans do not depend on it [one per core]")
       ->check(CLI::Range(1, 1024));
@@ -444,34 +471,26 @@ std::variant<options, int> parse(int argc, char** argv) {
                "memory goes with its last forward")
       ->group(planning);
   app.add_flag("--explain", o.explain,
-               "Print where the time of the stages goes, and what no plan on this or any other layout can be faster than;\n"
-               "the plan file says it, too")
+               "Print where the time of the stages goes, and the proven least time of a step, on this layout and on any other; the plan\n"
+               "file has both, too")
       ->group(output);
   app.add_flag("--verbose", o.verbose, "Print a line for each sequence that replicas share")->group(output);
   app.add_flag("--summary", o.summary,
-               "Print one table of all --batches instead of one each: quantiles of step time and of what is lost; --timeline is\n"
-               "then one page, of the slowest batch, with a plot of all")
+               "Print one table for all --batches instead of one for each: quantiles of the step time and of the losses. --timeline then\n"
+               "writes one page, with the slowest batch and a plot of all")
       ->group(output);
   app.add_flag("--search-report", o.search_report,
-               "Print how often the search tried each change, took it, and what that gained; plans do not depend on it")
+               "Print how often the search tried and took each kind of change, and what that gained; the plan stays the same")
       ->group(output);
   auto* limit_option =
-      add(planning, "--time-limit", time_limit, "MS", "End the search after this time; its plan file is marked truncated, and a line says so where time ran out")
+      add(planning, "--time-limit", time_limit, "MS", "End the search after this time. If the time runs out, the report says so, and the plan file is marked truncated")
           ->check(count);
-  auto* json_option = add(output, "--json", json, "FILE", "Write the plan; here and below - is standard output, and what is printed goes to standard error");
+  auto* json_option = add(output, "--json", json, "FILE", "Write a plan file. In all options for outputs, - means standard output; the report then goes to standard error");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write a trace for Perfetto or chrome://tracing");
   auto* timeline_option =
-      add(output, "--timeline", timeline, "FILE", "Write a page that shows the plan, and those compared");
+      add(output, "--timeline", timeline, "FILE", "Write a page that shows the plan and those of --compare");
   auto* graph_option = add(output, "--graph", graph, "FILE.dot", "Draw the task graph of a small plan, for Graphviz");
-  app.footer(
-      "Plan files side by side: slimpack-plan compare a.json b.json --timeline page.html\n\n"
-      "Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory; 4 --from made another plan than the\n"
-      "file's, though no option beside it asks for one.\n\n"
-      "Examples:\n"
-      "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --tp 2 --pp 8 --timeline plan.html\n"
-      "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --auto --gpus 16\n"
-      "  slimpack-plan --from plan.json --effort high --json better.json\n"
-      "  slimpack-plan --lengths data.jsonl --field tokens --batch 512 --model config.json --gpu h100 --compare megatron");
+  app.footer(plans_side_by_side + exit_statuses + examples + more_examples);
 
   try {
     app.parse(argc, argv);
@@ -555,6 +574,9 @@ std::variant<options, int> parse(int argc, char** argv) {
     resolve_experts(o, given(imbalance_option) ? std::optional(imbalance) : std::nullopt);
     check_idle(app, o);
   } catch (const CLI::CallForHelp&) {
+    std::cout << daily_help(app, daily, plans_side_by_side + examples);
+    return 0;
+  } catch (const CLI::CallForAllHelp&) {
     std::cout << app.help();
     return 0;
   } catch (const CLI::CallForVersion& e) {
@@ -565,9 +587,9 @@ std::variant<options, int> parse(int argc, char** argv) {
     std::cout << e.text.value();
     return 0;
   } catch (const CLI::ParseError& e) {
-    return complain(usage_error(app, e) + "; see slimpack-plan --help", 2);
+    return complain(usage_error(app, e) + "; see slimpack-plan --help-all", 2);
   } catch (const bad_usage& e) {
-    return complain(e.line + "; see slimpack-plan --help", 2);
+    return complain(e.line + "; see slimpack-plan --help-all", 2);
   }
   return o;
 }

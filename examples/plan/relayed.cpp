@@ -54,8 +54,8 @@ std::string relayed_text(const setting& s, const shapes::layout& on, const plan&
   const seconds relayed = costs::relayed_transfer::of(net, size, static_cast<int>(strands), static_cast<int>(segments), abreast).time();
   return "rows of " + std::to_string(sequences) + " sequences cross between nodes in " + std::to_string(strands) + " strands of " +
          std::to_string(segments) + (segments == 1 ? " segment: " : " segments: ") + detail::amount(across, memory_unit::byte) + " over adapters, " +
-         detail::amount(inside, memory_unit::byte) + " more inside nodes; keys and values of " + std::to_string(longest.value) + " tokens take " + time_of(relayed) +
-         ", over one adapter " + time_of(direct);
+         detail::amount(inside, memory_unit::byte) + " more inside nodes; the longest transfer, keys and values of " + std::to_string(longest.value) + " tokens, takes " + time_of(relayed) +
+         ", and over one adapter " + time_of(direct);
 }
 
 }  // namespace cli

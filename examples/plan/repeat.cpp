@@ -19,7 +19,8 @@ namespace {
 using namespace slimpack;
 
 /// The same plan comes of all of these.
-const std::set<std::string> without_effect{"help", "version", "completion", "list-models", "config", "from", "compare", "baseline-layout", "threads", "explain",
+const std::set<std::string> without_effect{"help", "help-all", "version", "completion", "list-models", "config", "from", "compare",
+                                           "baseline-layout", "threads", "explain",
                                            "verbose", "summary", "search-report", "json", "trace", "timeline", "graph"};
 
 std::string long_name(const CLI::Option& option) {
@@ -127,7 +128,7 @@ options::repeat repeated(CLI::App& app, const std::filesystem::path& file) {
   for (const auto& [option, value] : from.made->origin->planning) {
     CLI::Option* const known = app.get_option_no_throw("--" + option);
     if (!known) throw bad_usage{name + ": was made with --" + option + ", which this version does not have"};
-    if (!makes_plans(option)) throw bad_usage{name + ": says that it was made with --" + option + ", which makes no plan: it was changed"};
+    if (!makes_plans(option)) throw bad_usage{name + ": says that it was made with --" + option + ", which makes no plan: the file was changed"};
     const auto found = std::find_if(typed.begin(), typed.end(), [&](const auto& t) { return t.first == option; });
     if (found == typed.end()) {
       try {
@@ -162,7 +163,7 @@ void print_repeated(std::ostream& out, const options::repeat& from, const plan& 
     if (made.origin->version != then.origin->version)
       why.insert(why.begin(), "slimpack was " + then.origin->version + " and is " + made.origin->version);
     out << "from      " << file << ": another plan, hash " << hash_text(made.hash) << " instead of " << hash_text(then.hash) << ": "
-        << (why.empty() ? "version and inputs are the same, so it was built by another compiler or changed" : listed(why)) << "\n";
+        << (why.empty() ? "version and inputs are the same, so slimpack-plan was changed or built by another compiler" : listed(why)) << "\n";
   }
 }
 

@@ -95,6 +95,7 @@ void print_best_rival(std::ostream& out, const setting& s, const std::vector<row
   out << own << " is " << (over.as_fast() ? "as fast as" : fixed(over.value, 2) + " times as fast as") << " the best rival, " << rival->planner
       << (over.low < over.high ? " (" + fixed(over.low, 2) + " to " + fixed(over.high, 2) + ")" : std::string{})
       << (is_baseline(rival->planner) ? "; each rival has the setting that is fastest for it.\n" : ".\n");
+  if (const std::string why = ratio_spread_text(s); !why.empty()) out << why << "\n";
   for (const row& r : rows)
     if (&r != &rows.front() && r.planner == own && r.plan && r.plan.value().step_time < rows.front().plan.value().step_time)
       out << own << " is faster on " << ended_on(s, rows, r) << ", where it takes " << time_of(r.plan.value().step_time) << ".\n";
@@ -126,8 +127,8 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
                          : std::string("no limit"));
   if (s.device && p.shape.memory && !o.limits_memory) {
     const memory_margin margin = memory_margin::of(*s.device);
-    out << ", a margin of " << amount(margin.all()) << " left of " << amount(s.device->memory) << ": fragments "
-        << amount(margin.fragments) << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators);
+    out << ": " << amount(s.device->memory) << " less a margin of " << amount(margin.all()) << " (fragments " << amount(margin.fragments)
+        << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators) << ")";
   }
   out << "\n";
   print_calls(out, o, p);
@@ -162,19 +163,25 @@ speed_up speed_up_over(const setting& s, const std::vector<row>& rows, const row
   return speed_up_of(rival.plan.value().step_time, rows.front().plan.value().step_time, ratio_spread(s));
 }
 
+std::string label_of(const std::vector<row>& rows, const row& r) {
+  const bool is_another = &r != &rows.front() && r.planner == rows.front().planner;
+  return is_another ? r.planner + " " + options_of(r.layout, rows.front().layout) : r.planner;
+}
+
 std::string ended_on(const setting& s, const std::vector<row>& rows, const row& r) {
   const bool is_main = &r == &rows.front();
-  std::string text = s.options.automatic ? options_of(r.layout) : is_main && !s.options.even_stages ? "" : options_of(r.layout, rows.front().layout);
-  if (!s.options.automatic && is_main && s.options.even_stages) text = options_of(r.layout);
+  const bool is_chosen = s.options.automatic || (s.options.even_stages && is_main);
+  std::string text = is_chosen ? options_of(r.layout) : options_of(r.layout, rows.front().layout);
   if (const std::string with = text_of(r.with); !with.empty()) text += (text.empty() ? "" : ", ") + with;
   return text.empty() ? "-" : text;
 }
 
 void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
-  std::string names;
+  std::string names, rivals;
   for (const row& r : rows)
-    if (r.out_of_time) names += (names.empty() ? "" : ", ") + r.planner;
+    if (std::string& which = is_baseline(r.planner) ? rivals : names; r.out_of_time) which += (which.empty() ? "" : ", ") + r.planner;
   if (!names.empty()) out << "The time of --time-limit ran out for " << names << ": with more time the plan may be faster.\n";
+  if (!rivals.empty()) out << "The time of --time-limit ran out before all settings were tried of " << rivals << ".\n";
 }
 
 void print(std::ostream& out, const setting& s, const std::vector<row>& rows, seconds uncut) {
@@ -199,24 +206,24 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   const plan& first = rows.front().plan.value();
   const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
                                      [](const bound& a, const bound& b) { return a.time < b.time; });
-  out << "\nstep time is a makespan: from a common start to the end of the slowest replica"
-      << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
+  out << "\nstep time: from the common start of all replicas to the end of the slowest one"
+      << (first.reduce_time.value > 0 ? " and of its reduction.\n" : ".\n");
   print_critical_path(out, first);
   if (first.rank_time && first.step_time > seconds{}) {
     const std::string lost = losses_of(first);
-    out << "useful: of the stages' time " << percent(useful_share(first), 1) << " is work of the batch"
-        << (lost.empty() ? "" : "; " + lost) << ".\n";
+    out << "useful: " << percent(useful_share(first), 1) << " of the stages' time is work of the batch"
+        << (lost.empty() ? "" : "; the rest is " + lost) << ".\n";
   }
-  out << "to gain: no plan of this batch on this layout is faster than " << time_of(first.lower_bound) << " (" << best->name
-      << "), so at most " << gain_text(first.efficiency) << " of the step.\n";
+  out << "to gain: at most " << gain_text(first.efficiency) << " of the step, since every plan of this batch on this layout takes at least "
+      << time_of(first.lower_bound) << " (" << best->name << ").\n";
   if (first.mfu)
-    out << "MFU: 6 flops a weight and token, and those of causal attention, over the peak of the GPUs; what is computed again does\n"
+    out << "MFU: 6 flops for each weight and token, plus the flops of causal attention, over the peak of the GPUs. Recomputation does\n"
            "not count.\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.plan && r.plan.value().mfu > 1.0; }))
     out << beyond_peak_text(s) << "\n";
-  if (!o.forward_only) out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
+  if (!o.forward_only) out << "Without slicing, a step takes at least " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
-    out << "* does not fit the limit with any setting: shown without a limit, at the setting that holds least; counts in no speed-up.\n";
+    out << "* fits the memory limit with no setting: shown without the limit, at the setting that holds least, and without a speed-up.\n";
   for (const row& r : rows)
     if (!r.plan) out << r.planner << " has no plan: " << r.plan.error().detail << ".\n";
 }
@@ -227,8 +234,8 @@ void print_search(std::ostream& out, const solvers::search_report& did) {
     table.push_back({std::string(m.name), std::to_string(m.tried), std::to_string(m.taken), time_of(m.gained)});
   out << "\n";
   print_table(out, table);
-  out << "Of all replicas and divisions of the batch together, those that were not chosen among them.\n"
-         "first, kinds, sizes, whole: packs by ratios; divided, balanced, levelled: which replicas run what;\n"
+  out << "Counted over all replicas and all divisions of the batch, also over divisions that were not chosen.\n"
+         "first, kinds, sizes, whole: packs made by size ratios; divided, balanced, levelled: which replica runs which sequence;\n"
          "the others are moves (include/slimpack/solvers/improve/).\n";
 }
 

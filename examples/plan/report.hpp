@@ -36,8 +36,11 @@ const row* best_rival(const std::vector<row>& rows);
 /// How many times as fast as a rival the first row is.
 speed_up speed_up_over(const setting& s, const std::vector<row>& rows, const row& rival);
 
-/// What a planner ended on: options of its layout, but under --auto only those that the first row's lacks; and of a baseline what it
-/// was set to besides. "-" where there is nothing to tell.
+/// The planner of a row; where it is the first row's, on another layout, also what of that differs.
+std::string label_of(const std::vector<row>& rows, const row& r);
+
+/// What a planner ended on: under --auto all options of its layout, else those in which it differs from the first row's; and of a
+/// baseline what it was set to besides. "-" where there is nothing to tell.
 std::string ended_on(const setting& s, const std::vector<row>& rows, const row& r);
 
 /// Tokens of the batch, and those that each GPU trains in a second.

@@ -36,7 +36,7 @@ std::array<double, 6> quantiles_of(std::vector<double> values) {
 
 void summary::add(const std::vector<row>& rows) {
   if (planners_.empty())
-    for (const row& r : rows) planners_.push_back({.planner = r.planner});
+    for (const row& r : rows) planners_.push_back({.planner = label_of(rows, r)});
   const std::size_t batch = planners_.front().steps.size();
   const double slowest = batch == 0 ? -1 : *std::max_element(planners_.front().steps.begin(), planners_.front().steps.end());
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -70,9 +70,9 @@ void summary::print(std::ostream& out) const {
   }
   out << "\n";
   print_table(out, table);
-  out << "Shares are of the stages' time, each quantile by itself: they need not add up. The slowest batch is " << shown_ << ".\n";
+  out << "Shares are parts of the stages' time. Each quantile is taken by itself, so shares need not add up. The slowest batch is number " << shown_ << ".\n";
   for (const figures& f : planners_)
-    if (f.missing > 0) out << f.planner << " has no plan within the memory of " << f.missing << " batches, which are left out.\n";
+    if (f.missing > 0) out << f.planner << " has no plan that fits the memory for " << f.missing << " batches; they are left out.\n";
 }
 
 slimpack::result<void> summary::write_page(std::ostream& out) const {

@@ -87,7 +87,7 @@ std::string use_of_layer(const setting& s, const std::vector<costs::layer_sample
   std::copy_if(all.begin(), all.end(), std::back_inserter(same), alike);
   const bool asked = !fixed || each.tensor == s.layout.shape.tensor;
   if (asked && slimpack::detail::measured_layer::of(same, *s.model, each.tensor)) return "used for layers of " + own;
-  return "not used, of no layer of " + own;
+  return "not used, no layer of " + own;
 }
 
 std::string use_of(const setting& s, const io::profile_table& t, const attention_kernels& kernels) {

@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "../plan/daily_help.hpp"
 #include "../plan/empty_names.hpp"
 #include "../plan/planners.hpp"
 #include "../plan/texts.hpp"
@@ -27,6 +28,16 @@ namespace {
 namespace fs = std::filesystem;
 using cli::bad_usage;
 using slimpack::memory_unit;
+
+/// The options that --help shows. A new option is in --help-all alone, unless its name stands here.
+constexpr const char* daily[]{"documents", "evaluate", "max-context", "batch",
+                              "layers", "hidden", "precision", "steps", "learning-rate",
+                              "dp", "pp", "vpp", "transport",
+                              "planner", "compare", "memory", "profile",
+                              "json", "timeline", "log"};
+
+const std::string exit_statuses =
+    "Exit status: 0 trained; 1 a step failed, and no rank applied it; 2 bad usage or input; 3 it does not fit into memory.";
 
 /// Seconds as slimpack-plan takes them, for the whole of a stage, and the time of a message.
 slimpack::costs::quadratic quadratic_named(const std::string& text, int chunks) {
@@ -125,7 +136,8 @@ std::variant<options, int> parse(int argc, char** argv) {
       "Trains a small decoder-only transformer on the text files of a folder, each a sequence of bytes. Every\n"
       "step's batch is planned for this machine's measured times, run over a pipeline, and compared with its plan."};
   app.name("slimpack-train");
-  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_help_flag("-h,--help", "Print the options of daily use and exit");
+  app.set_help_all_flag("--help-all", "Print all options and exit");
   app.option_defaults()->take_last();
   const CLI::Range degree(1, 1024);
   const CLI::Range size(1, 1 << 20);
@@ -144,34 +156,34 @@ std::variant<options, int> parse(int argc, char** argv) {
   };
   add(texts, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
   auto* held_out_option =
-      add(texts, "--evaluate", held_out, "FILE", "After training, tell the loss on a text file, or a folder of such, that is not learnt");
-  add(texts, "--max-context", o.max_context.value, "TOKENS", "Longer files become several documents [2048]")
+      add(texts, "--evaluate", held_out, "FILE", "After training, print the loss on a text file or a folder of text files that the model did not learn");
+  add(texts, "--max-context", o.max_context.value, "TOKENS", "Longest document; a longer file becomes several documents [2048]")
       ->check(CLI::Range(2, 1 << 24));
   add(texts, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
-  add(texts, "--seed", o.seed, "S", "Of the documents' order and the first weights [1]")->check(cli::seed_fault);
+  add(texts, "--seed", o.seed, "S", "Seed of the order of documents and of the first weights [1]")->check(cli::seed_fault);
 
-  add(model, "--layers", layers, "N|N,N,...", "Transformer layers, or those of each part of the pipeline [4]");
+  add(model, "--layers", layers, "N|N,N,...", "Number of transformer layers, or a number for each part of the pipeline [4]");
   add(model, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);
   add(model, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
   add(model, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
   add(model, "--ffn", o.model.ffn, "N", "Width inside the feed-forward layer [384]")->check(size);
-  add(model, "--words", o.model.vocab, "N", "Of the vocabulary: the 256 bytes, and others that never occur but take their time [256]")
+  add(model, "--words", o.model.vocab, "N", "Size of the vocabulary: the 256 bytes, and words that never occur but take time to compute [256]")
       ->check(CLI::Range(256, 1 << 20));
   add(model, "--precision", precision, "TYPE", "float or double [float]")->check(CLI::IsMember({"float", "double"}));
 
   add(optimizer, "--steps", o.steps, "N", "Optimizer steps [200]")->check(count);
   add(optimizer, "--learning-rate", o.rate, "RATE",
-      "At its highest: a tenth of the steps lead up to it, a cosine down to a tenth of it [3e-3]")
+      "Highest learning rate: it rises for a tenth of the steps, then falls along a cosine to a tenth [3e-3]")
       ->check(amount, "FLOAT in [0 - 1e+12]");
-  add(optimizer, "--weight-decay", o.decay, "D", "Of matrices [0.1]")->check(amount, "FLOAT in [0 - 1e+12]");
+  add(optimizer, "--weight-decay", o.decay, "D", "Weight decay of matrices [0.1]")->check(amount, "FLOAT in [0 - 1e+12]");
   add(optimizer, "--clip", o.clip, "NORM", "Largest norm of a step's gradient [1]")->check(length, "POSITIVE");
 
   add(ranks, "--dp", o.shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
   add(ranks, "--pp", o.shape.stages, "P", "Pipeline stages [1]")->check(degree);
   add(ranks, "--vpp", o.shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
   add(ranks, "--vocabulary", where, "WHERE",
-      "Embedding and head: last, on the first and the last part of the pipeline; or spread, each stage has a share of\n"
-      "the words [last]")
+      "last: the embedding is on the first part of the pipeline, the head on the last; spread: each stage has a share of\n"
+      "the words of both [last]")
       ->check(CLI::IsMember({"last", "spread"}));
   add(ranks, "--transport", transport, "NAME", "threads, mpi, or auto: mpi when mpirun has started this [auto]")
       ->check(CLI::IsMember({"auto", "threads", "mpi"}));
@@ -179,44 +191,47 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(wait, "FLOAT in [0.001 - 1e+06]");
 
   add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, te_cp, llama_cp, hybrid_dp or zeppelin; or milp,\n"
-      "where CBC was there [slimpack]")
+      "if CBC was installed when this was built [slimpack]")
       ->check(planner);
   add(planning, "--compare", o.compare, "NAME,...",
-      "Planners to run each batch with as well, comma between them; their gradients are dropped")
+      "More planners to run each batch with, separated by commas; their gradients are dropped")
       ->take_all()
       ->delimiter(',')
       ->check(planner);
-  add(planning, "--slices", o.slices, "N", "Slices of a row of slimpipe, a multiple of --pp where stages lend [as many as --pp]")->check(degree);
+  add(planning, "--slices", o.slices, "N", "Slices that slimpipe cuts a context row into; with --lending, a multiple of --pp [as many as --pp]")->check(degree);
   add(planning, "--relay", relay, "HOW",
-      "How rows that go round replicas cross between nodes, under te_cp, hybrid_dp and zeppelin: none; proxies, in parts over all\n"
-      "replicas of a node; proxies:N, in N segments [none]");
-  add(planning, "--lending", lending, "HOW", "Attention that stages of slimpipe lend each other: none, pairs or level [none]")
+      "How te_cp, hybrid_dp and zeppelin send rows of shared sequences to other nodes: none, directly; proxies, in parts over all\n"
+      "replicas of a node; proxies:N, each part in N segments that follow each other [none]");
+  add(planning, "--lending", lending, "HOW", "How stages of slimpipe lend each other attention: none, pairs or level [none]")
       ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
   add(planning, "--weight-gradients", weights, "WHEN",
-      "together with those of inputs, or apart where that fills a wait, in slimpack's own plans [together]")
+      "When weight gradients are computed: together with the gradients of inputs; apart, when the stage would otherwise wait, in\n"
+      "slimpack's own plans [together]")
       ->check(CLI::IsMember({"together", "apart"}));
-  add(planning, "--sharers", o.sharers, "N", "Replicas that may share a sequence that is too long for one; 1: none do [any number]")
+  add(planning, "--sharers", o.sharers, "N", "How many replicas may share a sequence that is too long for one; 1: none do [any number]")
       ->check(CLI::Range(1, 65536));
   add(planning, "--exchange", exchange, "HOW",
-      "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
-      "sequences of one row; any, what memory has room for [keep]")
+      "What replicas that share a sequence send each other: keep, keys and values, which they keep until backward; queries,\n"
+      "queries and outputs, and keep nothing; ring, keys and values in both passes, and keep nothing, for sequences of one\n"
+      "row; any, whichever of these the memory has room for [keep]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::exchanges), std::end(cli::exchanges))));
   add(ranks, "--rows", rows, "HOW",
-      "Packs that hold parts of shared sequences: apart, one such part after the other, then the rest; or joined, in each\n"
-      "layer what these exchange is posted, attention of the pack's other sequences runs meanwhile, then it is taken [apart]")
+      "How a pack runs that has slices of shared sequences: apart, one such slice after the other, then the rest; joined, in\n"
+      "each layer their exchange begins, attention of the pack's other sequences runs meanwhile, and then the exchange ends\n"
+      "[apart]")
       ->check(CLI::IsMember({"apart", "joined"}));
   add(ranks, "--ranks-per-node", o.ranks_per_node, "N",
-      "Ranks [k N, (k + 1) N) are on one node: what goes to other nodes is posted first, and --relay is between them [all on one]")
+      "Ranks of a node: [k N, (k + 1) N). Messages to other nodes are posted first, and --relay works between nodes [all ranks]")
       ->check(degree);
   auto* reduction_option = add(planning, "--reduction", reduction, "WHEN",
-      "Sums of gradients over replicas: overlapped, each chunk's as soon as it is final; or exposed, after the last\n"
-      "backward [overlapped]")
+      "When gradients are summed over replicas: overlapped, those of each chunk as soon as they are final; exposed, after\n"
+      "the last backward [overlapped]")
       ->check(CLI::IsMember({"overlapped", "exposed"}));
   add(planning, "--divide", divide, "HOW",
-      "searched: each rank plans all replicas, and tries several divisions of the batch; estimated: it divides by\n"
-      "estimates, and plans the replicas that share sequences with its own [searched]")
+      "searched: each rank plans all replicas, and tries several divisions of the batch; estimated: each rank divides the\n"
+      "batch by estimates, and plans only its replica and those that share sequences with it [searched]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::dividers), std::end(cli::dividers))));
   add(planning, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
       ->check(count);
@@ -226,11 +241,11 @@ std::variant<options, int> parse(int argc, char** argv) {
       "measured, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD,HOP [measured]");
 
   auto* profile_option = add(planning, "--profile", profile, "FILE",
-                             "What was measured, as JSON: read where the file is there, else measured and written");
+                             "JSON file of what was measured: it is read if it exists, and otherwise written");
   auto* measure_option = add(planning, "--measure-for", o.measure_for.value, "SECONDS",
-                             "Time each stage for so long before the first step, with every trial three times at least [3]")
+                             "How long to time each stage before the first step; every trial runs at least three times [3]")
                              ->check(wait);
-  auto* refit_option = add(planning, "--refit", o.refit, "N", "After N steps, fit the cost to how their packs ran, and tell its drift [never]")
+  auto* refit_option = add(planning, "--refit", o.refit, "N", "After N steps, fit the cost model to the times of their packs, and print how far it had drifted [never]")
                            ->check(count);
   auto* json_option = add(output, "--json", json, "FILE", "Write the plan of the last step");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write the last step, planned and measured, for Perfetto");
@@ -238,9 +253,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       add(output, "--timeline", timeline, "FILE", "Write a page that shows the last step, planned and measured");
   auto* log_option =
       add(output, "--log", log, "FILE", "Write every step's figures, all digits, as comma-separated values");
-  app.footer(
-      "Exit status: 0 trained; 1 a step failed, and no rank applied it; 2 bad usage or input; 3 it does not fit into "
-      "memory.");
+  app.footer(exit_statuses);
 
   try {
     app.parse(argc, argv);
@@ -284,12 +297,15 @@ std::variant<options, int> parse(int argc, char** argv) {
     read_layers(layers, o.model);
     check(o);
   } catch (const CLI::CallForHelp&) {
+    if (rank_in_job() <= 0) std::cout << cli::daily_help(app, daily, exit_statuses);
+    return 0;
+  } catch (const CLI::CallForAllHelp&) {
     if (rank_in_job() <= 0) std::cout << app.help();
     return 0;
   } catch (const CLI::ParseError& e) {
-    return complain_early({2, std::string(e.what()) + "; see slimpack-train --help"});
+    return complain_early({2, std::string(e.what()) + "; see slimpack-train --help-all"});
   } catch (const bad_usage& e) {
-    return complain_early({2, e.line + "; see slimpack-train --help"});
+    return complain_early({2, e.line + "; see slimpack-train --help-all"});
   }
   return o;
 }
