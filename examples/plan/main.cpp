@@ -3,8 +3,8 @@
 #include "advice.hpp"
 #include "any_layout_bound.hpp"
 #include "batches.hpp"
-#include "choice.hpp"
 #include "compare.hpp"
+#include "contenders.hpp"
 #include "explain.hpp"
 #include "options.hpp"
 #include "origin.hpp"
@@ -28,25 +28,16 @@
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
 #include <slimpack/service/deadline.hpp>
-#include <slimpack/shape_search.hpp>
-#include <slimpack/shapes/layout.hpp>
-#include <slimpack/shapes/ranking.hpp>
-#include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
-#include <limits>
 #include <optional>
 #include <ostream>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,33 +48,6 @@ namespace cli {
 namespace {
 
 using namespace slimpack;
-
-/// A planner and what it plans with: the shape that is given, or the one chosen for it, and the plans that were made there.
-struct contender {
-  std::string planner;
-  shapes::layout layout;
-  any_cost cost;
-  std::vector<plan> plans{};  ///< by batch; empty where there are none yet
-  bool out_of_time{};         ///< these were made, and --time-limit was over before all were
-
-  /// Mean step time of the plans, which are there.
-  [[nodiscard]] double step() const {
-    double sum = 0;
-    for (const plan& p : plans) sum += p.step_time.value;
-    return sum / static_cast<double>(plans.size());
-  }
-};
-
-std::optional<std::chrono::milliseconds> limit_of(const options& o) {
-  return o.time_limit_ms ? std::optional<std::chrono::milliseconds>(*o.time_limit_ms) : std::nullopt;
-}
-
-/// Asks to stop when a share of the time of --time-limit is over; without it, its token never stops.
-std::optional<deadline> deadline_of(const options& o, double share = 1) {
-  const std::optional<std::chrono::milliseconds> limit = limit_of(o);
-  if (!limit) return std::nullopt;
-  return std::optional<deadline>(std::in_place, std::chrono::milliseconds(std::llround(share * static_cast<double>(limit->count()))));
-}
 
 /// Least step time of any plan that cuts no sequence.
 seconds uncut_step(const plan& p, const any_cost& any) {
@@ -106,7 +70,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
   const bool is_planned = batch < c.plans.size() && !o.search_report;
   row r{c.planner, c.layout, error{}};
   if (is_baseline(c.planner)) {
-    tuned_plan best = tuned(asked, lengths, c.cost);
+    tuned_plan best = batch < c.tuned.size() ? c.tuned[batch] : tuned(asked, lengths, c.cost);
     const bool fits_nowhere = !best.made && best.made.error().code == errc::out_of_memory && asked.shape.memory;
     if (fits_nowhere && !main_plan) {
       best = smallest(asked, lengths, c.cost);
@@ -133,109 +97,6 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
     if (!p.origin) p.origin = origin_of(s, c.planner, c.layout, r.with);
   }
   return r;
-}
-
-/// Of layouts on which a baseline fits nowhere, the one on which it holds least.
-shapes::layout smallest_of(const setting& s, const std::string& planner, std::span<const shapes::layout> layouts, std::span<const tokens> lengths) {
-  std::optional<std::pair<double, shapes::layout>> least;
-  for (const shapes::layout& on : layouts) {
-    const result<any_cost> cost = cost_on(s, on);
-    if (!cost) continue;
-    const tuned_plan best = smallest(request_of(s, planner, on), lengths, cost.value());
-    if (best.made && (!least || peak_of(best.made.value()) < least->first)) least = {peak_of(best.made.value()), on};
-  }
-  return least ? least->second : layouts.front();
-}
-
-/// The layout given, or what --auto, --layers auto and tuning leave open, the one on which the planner is fastest over all batches.
-result<contender> contender_of(std::ostream& out, const std::string& planner, const setting& s, const batches& all) {
-  const bool is_compared = planner != s.options.planner;
-  const bool stays = is_compared && s.options.baseline_layout;
-  shapes::layout on = stays ? *s.options.baseline_layout : s.layout;
-  if (stays) on.shape.memory = s.layout.shape.memory;
-  const bool chooses = s.options.automatic && !stays;
-  std::vector<shapes::layout> layouts;
-  for (const costs::recompute again : recomputes_of(s, planner)) layouts.push_back(on), layouts.back().recompute = again;
-  const int gpus = s.options.automatic ? s.options.automatic->gpus : static_cast<int>(on.gpus());
-  if (chooses) {
-    layouts = layouts_of(s, planner, gpus);
-    if (layouts.empty())
-      return error{errc::invalid_input, "no shape of " + std::to_string(gpus) + " GPUs of " + s.device->name +
-                                            " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --ep, --vpp"};
-  }
-  std::vector<plan> plans;
-  bool out_of_time = false;
-  progress shown("choosing a layout for " + planner, limit_of(s.options));
-  const std::optional<deadline> limit = deadline_of(s.options, .93);  // plans under way are still simulated and proven
-  if (s.options.even_stages && !stays) layouts = with_even_stages(s, std::move(layouts), all.lengths);
-  if (chooses || layouts.size() > 1) {
-    shape_search how{.effort = s.options.effort, .threads = s.options.threads};
-    if (how.effort == how.probe) how.first = how.probe;
-    if (is_baseline(planner)) how.effort = how.first, how.finalists = 1;  // effort means nothing to baselines
-    result<shapes::ranking> found =
-        ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
-               [&](const shapes::search_progress& far) { shown.say(text_of(far)); });
-    if (!found) return found.error();
-    if (const shapes::candidate* const best = found.value().best()) {
-      if (chooses) print_ranking(out, planner, found.value(), s, all.lengths);
-      on = best->layout;
-      plans = std::move(found.value().plans);
-      out_of_time = limit && limit->token().stop_requested();
-    } else {
-      const error why = none_of(found.value(), planner, gpus);
-      if (chooses || !is_baseline(planner) || why.code != errc::out_of_memory) return why;
-      on = smallest_of(s, planner, layouts, all.lengths.front());
-    }
-  } else {
-    on = layouts.front();
-  }
-  result<any_cost> cost = cost_on(s, on);
-  if (!cost) return std::move(cost).error();
-  return contender{planner, on, std::move(cost).value(), std::move(plans), out_of_time};
-}
-
-/// --planner, then those to compare it with, each once.
-std::vector<std::string> planners_of(const options& o) {
-  std::vector<std::string> names{o.planner};
-  for (const std::string& name : o.compare)
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  return names;
-}
-
-/// slimpack on each layout that a baseline ended on, behind the first contender: like is compared with like there. Where --auto
-/// lets it choose, a faster one of these leads.
-void add_same_layouts(std::vector<contender>& all, const setting& s, const batches& loaded) {
-  if (all.front().planner != "slimpack") return;
-  const options& o = s.options;
-  std::vector<shapes::layout> tried{all.front().layout};
-  std::vector<contender> same;
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    const shapes::layout& on = all[i].layout;
-    if (!is_baseline(all[i].planner) || std::find(tried.begin(), tried.end(), on) != tried.end()) continue;
-    tried.push_back(on);
-    contender one{"slimpack", on, all[i].cost, {}, {}};
-    const progress shown("planning slimpack on the layout of " + all[i].planner, limit_of(o));
-    const std::optional<deadline> limit = deadline_of(o);
-    request asked = request_of(s, "slimpack", on);
-    if (limit) asked.stop = limit->token();
-    for (const std::vector<tokens>& lengths : loaded.lengths) {
-      result<plan> made = plan_named(asked, lengths, one.cost);
-      if (!made) break;
-      one.plans.push_back(std::move(made).value());
-    }
-    one.out_of_time = limit && asked.stop.stop_requested();
-    if (one.plans.size() == loaded.lengths.size()) same.push_back(std::move(one));
-  }
-  if (o.automatic) {
-    const std::vector<shapes::layout> open = layouts_of(s, "slimpack", o.automatic->gpus);
-    const auto may_lead = [&](const contender& one) {
-      const auto given = [&](shapes::layout on) { return on.layers = s.layout.layers, on; }(one.layout);
-      return std::find(open.begin(), open.end(), given) != open.end();
-    };
-    for (contender& one : same)
-      if (may_lead(one) && one.step() < all.front().step()) std::swap(one, all.front());
-  }
-  all.insert(all.begin() + 1, std::make_move_iterator(same.begin()), std::make_move_iterator(same.end()));
 }
 
 /// Makes the outputs of a batch, the one that may be refused first.
@@ -299,22 +160,10 @@ int run(const options& o) {
   for (const std::vector<tokens>& lengths : loaded.value().lengths)
     s.longest = std::max(s.longest, *std::max_element(lengths.begin(), lengths.end()));
   for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
-  std::vector<contender> contenders;
-  std::vector<std::string> left_out;  // baselines that fit nowhere, with why
-  for (const std::string& name : planners_of(o)) {
-    result<contender> one = contender_of(out, name, s, loaded.value());
-    if (one) {
-      contenders.push_back(std::move(one).value());
-    } else if (contenders.empty()) {
-      error e = one.error();
-      if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, loaded.value().lengths);
-      return fail(e);
-    } else {
-      left_out.push_back(name + " has no plan: " + one.error().detail);
-    }
-  }
-  add_same_layouts(contenders, s, loaded.value());
-  print_prices(out, s, contenders.front().cost);
+  const result<contenders> chosen = contenders::of(out, s, loaded.value());
+  if (!chosen) return fail(chosen.error());
+  const auto& [all_planners, left_out] = chosen.value();
+  print_prices(out, s, all_planners.front().cost);
   summary all;
   std::size_t late = 0;  // plans for which --time-limit was too short
   bool same = true;  // as the plan file of --from, where it is to be
@@ -322,7 +171,7 @@ int run(const options& o) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
     if (!o.summary) print_limits(out, s, std::span(&lengths, 1));
     std::vector<row> rows;
-    for (const contender& c : contenders) {
+    for (const contender& c : all_planners) {
       rows.push_back(plan_row(c, rows.empty(), s, lengths, b));
       if (rows.back().plan) say_batch(rows.back().plan.value(), loaded.value(), b);
       if (rows.size() > 1 || rows.front().plan) continue;
@@ -341,7 +190,7 @@ int run(const options& o) {
       print_repeated(out, *o.from, rows.front().plan.value());
       same = is_repeated(*o.from, rows.front().plan.value());
     }
-    print(out, s, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
+    print(out, s, rows, uncut_step(rows.front().plan.value(), all_planners.front().cost));
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.explain) print_explained(out, s, rows);
     for (const row& r : rows)

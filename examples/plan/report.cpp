@@ -79,9 +79,10 @@ void print_calls(std::ostream& out, const options& o, const plan& p) {
   out << "pieces    " << pieces[0] << " in " << packs[0] << " forward packs, " << pieces[1] << " in " << packs[1] << " backward packs\n";
 }
 
+/// "1.80 x (1.74 to 1.87)", or "as fast (0.97 to 1.04)" where errors of prices can be the whole difference.
 std::string text_of(const speed_up& over) {
   const std::string range = over.low < over.high ? " (" + fixed(over.low, 2) + " to " + fixed(over.high, 2) + ")" : std::string{};
-  return (over.as_fast() ? "as fast" : fixed(over.value, 2) + " x") + range;
+  return (range.empty() || !over.as_fast() ? fixed(over.value, 2) + " x" : "as fast") + range;
 }
 
 /// Which of those that are compared is the fastest, and what that says; nothing where none is compared.
@@ -92,9 +93,8 @@ void print_best_rival(std::ostream& out, const setting& s, const std::vector<row
   const row* const rival = best_rival(rows);
   if (!rival) return void(out << "No speed-ups: of the planners that are compared none fits.\n");
   const speed_up over = speed_up_over(s, rows, *rival);
-  out << own << " is " << (over.as_fast() ? "as fast as" : fixed(over.value, 2) + " times as fast as") << " the best rival, " << rival->planner
-      << (over.low < over.high ? " (" + fixed(over.low, 2) + " to " + fixed(over.high, 2) + ")" : std::string{})
-      << (is_baseline(rival->planner) ? "; each rival has the setting that is fastest for it.\n" : ".\n");
+  out << "The best rival is " << rival->planner << ", which takes " << fixed(over.value, 3) << " times as long as " << own << ": "
+      << text_of(over) << (is_baseline(rival->planner) ? ". Each rival has the settings that are fastest for it.\n" : ".\n");
   if (const std::string why = ratio_spread_text(s); !why.empty()) out << why << "\n";
   for (const row& r : rows)
     if (&r != &rows.front() && r.planner == own && r.plan && r.plan.value().step_time < rows.front().plan.value().step_time)
