@@ -169,7 +169,11 @@ result<ranking> ranked(const setting& s, const std::string& planner, const shape
   const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop, told); };
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
-  if (s.measured) return search([&](const layout& on) { return profiled_on(s, *s.model, on); });
+  const auto measured_on = [&](const layout& on) {
+    const auto make = [&] { return profiled_on(s, *s.model, on); };
+    return s.made ? s.made->of(on, make) : make();
+  };
+  if (s.measured) return search(measured_on);
   return search([&](const layout& on) { return transformer_on(s, *s.model, on); });
 }
 

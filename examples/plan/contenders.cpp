@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <ostream>
 #include <span>
 #include <stop_token>
@@ -186,9 +187,11 @@ std::optional<deadline> deadline_of(const options& o, double share) {
   return std::optional<deadline>(std::in_place, std::chrono::milliseconds(std::llround(share * static_cast<double>(limit->count()))));
 }
 
-result<contenders> contenders::of(std::ostream& out, const setting& s, const batches& loaded) {
+result<contenders> contenders::of(std::ostream& out, setting& s, const batches& loaded) {
   contenders made;
-  for (const std::string& name : planners_of(s.options)) {
+  const std::vector<std::string> names = planners_of(s.options);
+  if (s.options.automatic && s.measured && names.size() > 1) s.made = std::make_shared<made_costs>();
+  for (const std::string& name : names) {
     result<contender> one = contender_of(out, name, s, loaded);
     if (one) {
       made.all.push_back(std::move(one).value());
@@ -200,6 +203,7 @@ result<contenders> contenders::of(std::ostream& out, const setting& s, const bat
       made.left_out.push_back(name + " has no plan: " + one.error().detail);
     }
   }
+  s.made.reset();
   if (s.options.planner == "slimpack") add_slimpack_on_layouts_of_baselines(made.all, s, loaded);
   return made;
 }

@@ -37,7 +37,7 @@ struct contenders {
   std::vector<std::string> left_out;  ///< why planners of --compare have no plan, a sentence each
 
   /// Errors    those of --planner
-  static slimpack::result<contenders> of(std::ostream& out, const setting& s, const batches& loaded);
+  static slimpack::result<contenders> of(std::ostream& out, setting& s, const batches& loaded);
 };
 
 std::optional<std::chrono::milliseconds> limit_of(const options& o);

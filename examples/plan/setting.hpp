@@ -3,6 +3,7 @@
 
 #include "options.hpp"
 #include "planners.hpp"
+#include "texts.hpp"
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
@@ -15,6 +16,9 @@
 #include <slimpack/io/profile_table.hpp>
 #include <slimpack/shapes/layout.hpp>
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +34,29 @@ struct measurements {
   std::vector<std::string> notes;                   ///< a line each
 };
 
+/// Cost models that were made of measurements, by layout: making one takes as long as planning a baseline with it, and each
+/// planner of a comparison asks for the same ones.
+class made_costs {
+ public:
+  /// That of a layout, which `make` makes the first time: result<profiled>().
+  template <class Make>
+  slimpack::result<slimpack::costs::profiled> of(const slimpack::shapes::layout& on, const Make& make) {
+    const std::string key = options_of(on);
+    {
+      const std::lock_guard lock(guard_);
+      if (const auto known = made_.find(key); known != made_.end()) return known->second;
+    }
+    slimpack::result<slimpack::costs::profiled> cost = make();
+    const std::lock_guard lock(guard_);
+    if (cost) made_.emplace(key, cost.value());
+    return cost;
+  }
+
+ private:
+  std::mutex guard_;
+  std::map<std::string, slimpack::costs::profiled> made_;
+};
+
 /// What every batch is planned with: the options, their --cost resolved, and what their files hold.
 struct setting {
   cli::options options;
@@ -40,6 +67,7 @@ struct setting {
   std::optional<measurements> measured{};  ///< under --cost measured and profiled
   slimpack::shapes::layout layout{};       ///< as given, with the memory limit
   std::vector<slimpack::plan_origin::input> inputs{};  ///< what was read, for whoever makes the plan again
+  std::shared_ptr<made_costs> made{};      ///< of the model's layouts, where planners are compared under --auto
   slimpack::tokens longest{1 << 20};       ///< of a sequence: measured prices are tabulated up to there
 };
 
