@@ -8,6 +8,7 @@ Exit status 77, with the reason, where Chromium is not installed. Python's stand
 driven over its debugging pipe, so nothing listens on a port.
 """
 
+import contextlib
 import fcntl
 import functools
 import itertools
@@ -286,6 +287,12 @@ class TimelinePage(unittest.TestCase):
         self.assertTrue(self.browser.evaluate("show.t0 === 0 && show.t1 === fullEnd()"))
         self.browser.key("c")
         self.assertTrue(self.browser.evaluate("show.critical && $('critical').checked"))
+        if not self.browser.evaluate("$('memory').checked"):  # lanes are too low for it until they are enlarged, which M does
+            self.browser.key("m")
+            known = self.browser.evaluate("rows.some(row => row.lane.memory)")
+            self.assertEqual(self.browser.evaluate("rows.some(row => row.strip > 0)"), known)
+            if not known:
+                return
         self.browser.key("m")
         self.assertTrue(self.browser.evaluate("!show.memory && rows.every(row => row.strip === 0)"))
 
@@ -307,6 +314,134 @@ class TimelinePage(unittest.TestCase):
                 f"[$('tabs').children[{k}].getAttribute('aria-selected'), document.title, views[{k}].plan.planner]")
             self.assertEqual(chosen, "true")
             self.assertTrue(title.startswith(planner), title)
+
+    @contextlib.contextmanager
+    def window(self, width, height, scheme="light"):
+        self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        try:
+            yield
+        finally:
+            self.browser.call("Emulation.clearDeviceMetricsOverride")
+            self.browser.call("Emulation.setEmulatedMedia", features=[])
+
+    def texts(self):
+        """All texts of one drawing, with where they begin and end on their canvas."""
+        return self.browser.evaluate("""(() => {
+            const found = [], real = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function(text, x, y) {
+                const {width} = this.measureText(text), begin = x - {left: 0, center: width / 2, right: width}[this.textAlign];
+                found.push({text, begin, end: begin + width, y, room: this.canvas.clientWidth, canvas: this.canvas.id, ink: this.fillStyle});
+                real.call(this, text, x, y);
+            };
+            try { draw(); } finally { CanvasRenderingContext2D.prototype.fillText = real; }
+            return found;
+        })()""")
+
+    def test_no_text_of_the_chart_is_clipped(self):
+        for page in self.pages:
+            for width, height in ((1600, 900), (900, 900), (390, 844)):
+                for view in ("", "#tall=1", "#critical=1&same=0"):
+                    with self.window(width, height), self.subTest(page=page.name, width=width, view=view):
+                        self.browser.open(page.as_uri() + view)
+                        for text in self.texts():
+                            self.assertGreaterEqual(text["begin"], 0, text)
+                            self.assertLessEqual(text["end"], text["room"] + .5, text)
+
+    @on_each_page
+    def test_the_memory_axis_names_its_limit_and_nothing_else(self, page):
+        self.browser.evaluate("choose({tall: true})")
+        self.browser.settle()
+        limit, top, drawn, ink, strips, legend = self.browser.evaluate("""(plan => [
+            limitOf(plan) === null ? null : memoryText(plan, limitOf(plan)), memoryText(plan, memoryTop(plan)), limitInStrips(plan), colour.limit,
+            rows.some(row => row.strip >= 22), [...document.querySelectorAll('.bar .strips')].map(e => e.innerText).join()])(planShown())""")
+        if not strips:
+            return
+        self.assertIn(f"memory, 0 to {top}", legend)
+        self.assertEqual(limit is not None, f"limit {limit}" in legend)
+        axis = [text for text in self.texts() if text["canvas"] == "lanes" and text["text"] in (top.replace(" tokens", ""), (limit or "").replace(" tokens", ""))]
+        self.assertEqual(bool(axis), drawn)
+        for text in axis:
+            self.assertEqual((text["text"], text["ink"]), (limit.replace(" tokens", ""), ink))
+
+    def test_all_of_many_lanes_are_in_view_and_can_be_enlarged(self):
+        found = 0
+        for page in self.pages:
+            for width, height in ((1600, 900), (900, 900), (390, 844)):
+                with self.window(width, height), self.subTest(page=page.name, width=width):
+                    self.browser.open(page.as_uri())
+                    lanes = self.browser.evaluate("rows.length")
+                    if lanes < 64:
+                        continue
+                    found += 1
+                    inside = self.browser.evaluate("""(({top, bottom}) => [rows.every(({y, h}) => h >= 2 && y + h <= $('scroller').clientHeight),
+                        top, bottom, window.innerHeight])($('scroller').getBoundingClientRect())""")
+                    self.assertTrue(inside[0])
+                    if width == 1600:  # narrow windows scroll down to the chart
+                        self.assertLessEqual(inside[2], inside[3])
+                    self.assertLessEqual(inside[2] - inside[1], inside[3])
+                    names = [text["text"] for text in self.texts() if text["text"].startswith("replica ")]
+                    self.assertEqual(names, [f"replica {r}" for r in range(self.browser.evaluate("planShown().replicas.length"))])
+                    self.assertFalse(self.browser.evaluate("$('memory').checked"))
+                    self.browser.key("l")
+                    self.assertTrue(self.browser.evaluate("rows.every(({h, strip}) => h >= 20 && strip >= 20)"))
+                    self.assertIn("tall=1", self.browser.evaluate("location.hash"))
+                    self.browser.open(page.as_uri() + "#tall=1&replica=3")
+                    self.assertEqual(self.browser.evaluate("[$('tall').checked, rows.length]"), [True, self.browser.evaluate("planShown().stages")])
+        if found == 0:
+            self.skipTest("no page has 64 lanes")
+
+    @on_each_page
+    def test_says_how_much_faster_than_the_best_that_fits(self, page):
+        with self.window(1600, 900):
+            self.browser.settle()
+            shown, bottom, plans, prices = self.browser.evaluate("""[$('verdict').hidden ? '' : $('verdict').innerText,
+                $('verdict').getBoundingClientRect().bottom, plans.map(p => [labelOf(p), p.step, p.limit, Math.max(...p.replicas.flatMap(r => r.peak)),
+                settingsOf(p), aboutOf(p).asFast || false, aboutOf(p).speedUp || null]), data.facts.prices]""")
+        fitting = [p for p in plans[1:] if (p[2] or plans[0][2]) is None or p[3] <= (p[2] or plans[0][2])]
+        self.assertEqual(bool(plans[1:]) or bool(prices), shown != "")
+        self.assertLess(bottom, 200)
+        self.assertIn(prices, shown)
+        if fitting:
+            name, step, _, _, settings, as_fast, speed_up = min(fitting, key=lambda p: p[1])
+            self.assertIn(f"{plans[0][0]} is " + ("as fast as " if as_fast else f"{step / plans[0][1]:.2f} \u00d7 as fast as ") + name, shown)
+            self.assertIn(settings, shown)
+            if speed_up:
+                self.assertIn(f"between {speed_up[0]:.2f} and {speed_up[1]:.2f}", shown)
+
+    @on_each_page
+    def test_tabs_tell_plans_apart(self, page):
+        names = self.browser.evaluate("views.map(viewName)")
+        self.assertEqual(len(names), len(set(names)), names)
+
+    @on_each_page
+    def test_what_is_blank_beside_a_plan_says_which_one_ends_there(self, page):
+        for same in (True, False):
+            self.browser.evaluate(f"choose({{same: {str(same).lower()}}})")
+            self.browser.settle()
+            slower, end = self.browser.evaluate("""[views.filter(v => v.kind === 'predicted' && v.plan !== plans[0] && v.plan.step > 1.1 * plans[0].step)
+                .map(viewName), xOf(plans[0].step)]""")
+            texts = self.texts()
+            for name in slower if same else []:
+                told = [text for text in texts if text["canvas"] == "lanes" and text["text"].startswith(name.split(", ")[0]) and "end" in text["text"]]
+                self.assertEqual(len(told), 1, (name, [text["text"] for text in texts]))
+                self.assertGreater(told[0]["begin"], end)
+            said = [text for text in texts if text["canvas"] == "overview" and " as fast as " in text["text"]]
+            self.assertEqual(bool(said), same and bool(slower))
+
+    def test_shades_are_explained_in_both_schemes(self):
+        for scheme in ("light", "dark"):
+            with self.window(1600, 900, scheme):
+                for page in self.pages:
+                    with self.subTest(page=page.name, scheme=scheme):
+                        self.browser.open(page.as_uri())
+                        text, drawn, bottom = self.browser.evaluate("""[$('shades').innerText,
+                            getComputedStyle($('shades').querySelector('i')).backgroundImage, $('shades').getBoundingClientRect().bottom]""")
+                        self.assertIn("alternate from pack to pack", text)
+                        for name in ("forward", "forward2"):
+                            shade = self.browser.evaluate(f"parseInt(colour['{name}'].slice(1), 16)")
+                            self.assertIn(f"rgb({shade >> 16}, {shade >> 8 & 255}, {shade & 255})", drawn)
+                        self.assertLess(bottom, 900)
 
     @on_each_measured_tab("measured")
     def test_a_measured_step_shows_its_own_lanes(self):
@@ -604,7 +739,7 @@ class TimelinePage(unittest.TestCase):
 
     def test_fits_wide_and_narrow_windows_in_both_schemes(self):
         try:
-            for turn, ((width, height), scheme) in enumerate(itertools.product(((1280, 900), (390, 844)), ("light", "dark"))):
+            for turn, ((width, height), scheme) in enumerate(itertools.product(((1280, 900), (900, 900), (390, 844)), ("light", "dark"))):
                 self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
                 self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
                 for page in pages_of(turn, self.pages):

@@ -82,14 +82,15 @@ std::vector<std::vector<std::string>> table_of(const std::vector<std::filesystem
 
 /// The page has a tab for each plan, under the name of its file.
 result<void> write_page(outputs& all, const std::filesystem::path& page,
-                        const std::vector<std::filesystem::path>& files, std::vector<plan> plans) {
+                        const std::vector<std::filesystem::path>& files, const std::vector<plan>& plans) {
+  io::page_facts facts;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].lengths != plans.front().lengths)
       return error{errc::invalid_input, files[i].string() + ": is of another batch than " + files.front().string() +
                                             "; a page shows plans of one batch: leave out --timeline"};
-    plans[i].planner = files[i].stem().string() + " (" + plans[i].planner + ")";
+    facts.plans.push_back({.label = files[i].stem().string() + " (" + plans[i].planner + ")"});
   }
-  if (result<void> made = all.add(page, [&](std::ostream& out) { return io::write_timeline(out, plans); }); !made)
+  if (result<void> made = all.add(page, [&](std::ostream& out) { return io::write_timeline(out, plans, {}, {}, {}, facts); }); !made)
     return made;
   return all.commit();
 }

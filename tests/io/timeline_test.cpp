@@ -475,6 +475,81 @@ TEST(LargeTimelinePage, IsWrittenForTheBrowser) {
   ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, std::vector{p}); }));
 }
 
+TEST(TimelinePage, HoldsWhatTheCallerKnows) {
+  const std::vector plans{small_plan(), small_plan(2)};
+  io::page_facts facts{.prices = "prices were 7.1 % too fast"};
+  facts.plans = {{}, {.label = "rival", .settings = "packs of 8,192 tokens", .speed_up = {{0.9, 1.25}}, .as_fast = true}};
+  std::ostringstream out;
+  write_timeline(out, plans, {}, {}, simulators::sweep{}, facts).value();
+  const nlohmann::json known = data_of(out.str())["facts"];
+  EXPECT_EQ(known["prices"], facts.prices);
+  ASSERT_EQ(known["plans"].size(), 2u);
+  EXPECT_EQ(known["plans"][0]["label"], "");
+  EXPECT_FALSE(known["plans"][0].contains("speedUp"));
+  EXPECT_EQ(known["plans"][1], nlohmann::json({{"label", "rival"}, {"settings", "packs of 8,192 tokens"}, {"asFast", true}, {"speedUp", {0.9, 1.25}}}));
+  EXPECT_TRUE(data_of(page_of(plans))["facts"]["plans"].empty());
+}
+
+TEST(TimelinePage, RefusesFactsThatAreNotThoseOfItsPlans) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  constexpr double endless = std::numeric_limits<double>::infinity();
+  const auto refused = [](const std::vector<plan>& plans, const io::page_facts& facts) {
+    std::ostringstream out;
+    const result<void> written = write_timeline(out, plans, {}, {}, simulators::sweep{}, facts);
+    EXPECT_TRUE(out.str().empty());
+    return written ? std::string{} : written.error().detail;
+  };
+  EXPECT_EQ(refused({small_plan(), small_plan(2)}, {.plans = {{}}}), "page_facts of 1 plans for a page of 2; give one for each plan, or none");
+  for (const auto& [low, high] : {std::pair{0.0, 1.0}, {2.0, 1.0}, {none, 1.0}, {1.0, none}, {1.0, endless}})
+    EXPECT_NE(refused({small_plan()}, {.plans = {{.speed_up = {{low, high}}}}}).find("page_facts of plan 0: a speed-up between"), std::string::npos);
+}
+
+TEST(TimelinePage, SaysWhatBackwardComputesAgain) {
+  plan p = small_plan();
+  EXPECT_FALSE(data_of(page_of({p}))["plans"][0].contains("recompute"));
+  p.origin = plan_origin{.planning = {{"planner", "slimpack"}, {"recompute", "selective"}}};
+  EXPECT_EQ(data_of(page_of({p}))["plans"][0]["recompute"], "selective");
+}
+
+// A page of 64 lanes with three rivals, which timeline_page_test.py opens, too: one that does not fit, one as fast as prices can tell,
+// and one of the same planner on another recompute.
+TEST(ManyTimelinePage, IsWrittenForTheBrowser) {
+  const char* path = std::getenv("SLIMPACK_MANY_PAGE");
+  if (path == nullptr) GTEST_SKIP() << "SLIMPACK_MANY_PAGE names no file";
+  std::mt19937 random(7);
+  std::vector<tokens> lengths;
+  for (int k = 0; k < 400; ++k) lengths.push_back({64 * std::uniform_int_distribution<std::int64_t>(1, 200)(random)});
+  const shape s{.stages = 8, .replicas = 8};
+  plan first = testing::sample_plan(lengths, s, {1e-3});
+  first.planner = "slimpack";
+  const auto peak = [](const plan& p) {
+    double most = 0;
+    for (const replica_plan& r : p.replicas) most = std::max(most, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
+    return most;
+  };
+  first.shape.memory = memory_limit{.amount = 1.06 * peak(first)};
+  first.origin = plan_origin{.planning = {{"recompute", "selective"}}};
+  plan again = first;
+  again.origin->planning.front().second = "full";
+  again.step_time = 1.2 * first.step_time;
+  plan rival = first;
+  rival.planner = "chunked";
+  rival.step_time = 1.05 * first.step_time;
+  plan larger = first;  // faster than the rival, but it does not fit
+  larger.planner = "megatron";
+  larger.step_time = 1.02 * first.step_time;
+  larger.shape.memory.reset();
+  for (replica_plan& r : larger.replicas) r.peak_memory.front() = 1.5 * first.shape.memory->amount;
+  plan slow = first;
+  slow.planner = "dp_balanced";
+  slow.step_time = 2.2 * first.step_time;
+  io::page_facts facts{.prices = "on 1 published training prices were 7.1 % too fast"};
+  facts.plans = {{}, {}, {.settings = "packs of 8,192 tokens, recompute full", .speed_up = {{0.97, 1.13}}, .as_fast = true}, {}, {}};
+  ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) {
+    return write_timeline(out, std::vector{first, again, rival, larger, slow}, {}, {}, simulators::sweep{}, facts);
+  }));
+}
+
 TEST(TimelinePage, NeedsAPlan) {
   std::ostringstream out;
   EXPECT_EQ(write_timeline(out, {}).error().code, errc::invalid_input);

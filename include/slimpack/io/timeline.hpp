@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -45,6 +46,25 @@ struct batch_times {
   std::size_t shown{};  ///< the batch of the page's plans
 };
 
+/// What a caller knows about the plans of a page and the plans do not say. All of it stands above the chart.
+///
+///   io::page_facts facts{.prices = "prices were 7.1 % too fast on 1 published training"};
+///   facts.plans = {{}, {.label = "megatron", .settings = "packs of 8,192 tokens", .speed_up = {{1.6, 2.0}}}};
+struct page_facts {
+  struct about_plan {
+    struct range {
+      double low{};
+      double high{};
+    };
+    std::string label{};     ///< on tabs and in tables; empty: its planner's name, with its layout where plans share that name
+    std::string settings{};  ///< what it was made with, in words; empty: its layout and what backward computes again
+    std::optional<range> speed_up{};  ///< of the first plan over this one, between which prices' errors may put it; 0 < low <= high
+    bool as_fast{};  ///< prices cannot tell which of the first plan and this one is faster
+  };
+  std::vector<about_plan> plans{};  ///< one for each plan of the page; empty: nothing is known
+  std::string prices{};             ///< how far prices were off, in one sentence; empty: nothing is said
+};
+
 namespace detail {
 
 /// Writes the data that the page draws: everything that the simulator found, in whole nanoseconds, without one object
@@ -54,7 +74,8 @@ class timeline_writer {
  public:
   timeline_writer(std::ostream& out, const Simulator& simulator) : json_(out), simulator_(simulator) {}
 
-  result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured, const batch_times& batches) {
+  result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured, const batch_times& batches,
+                     const page_facts& facts) {
     json_.open('{').key("lengths");
     list(plans.front().lengths, [](tokens t) { return t.value; });
     json_.key("plans").open('[');
@@ -64,6 +85,7 @@ class timeline_writer {
     }
     json_.close(']');
     if (!batches.planners.empty()) write_batches(batches);
+    write_facts(facts);
     json_.close('}').line();
     return success();
   }
@@ -71,11 +93,29 @@ class timeline_writer {
  private:
   [[nodiscard]] static std::int64_t ticks(seconds s) noexcept { return std::llround(s.value * 1e9); }
 
+  /// What backward computes again, where the plan says; otherwise null.
+  [[nodiscard]] static const std::string* recompute_of(const plan& p) noexcept {
+    if (!p.origin) return nullptr;
+    const auto is_it = [](const auto& option) { return option.first == "recompute"; };
+    const auto found = std::find_if(p.origin->planning.begin(), p.origin->planning.end(), is_it);
+    return found == p.origin->planning.end() ? nullptr : &found->second;
+  }
+
   void write_batches(const batch_times& batches) {
     json_.key("batches").open('{').field("shown", batches.shown).key("series").open('[');
     for (const auto& [planner, steps] : batches.planners) {
       json_.open('{').field("planner", planner).key("steps");
       list(steps, ticks);
+      json_.close('}');
+    }
+    json_.close(']').close('}');
+  }
+
+  void write_facts(const page_facts& facts) {
+    json_.key("facts").open('{').field("prices", facts.prices).key("plans").open('[');
+    for (const auto& [label, settings, speed_up, as_fast] : facts.plans) {
+      json_.open('{').field("label", label).field("settings", settings).field("asFast", as_fast);
+      if (speed_up) json_.key("speedUp").open('[').value(speed_up->low).value(speed_up->high).close(']');
       json_.close('}');
     }
     json_.close(']').close('}');
@@ -105,6 +145,7 @@ class timeline_writer {
     json_.field("chunks", p.shape.chunks).field("quantum", p.shape.quantum.value);
     if (p.shape.expert > 1) json_.field("expert", p.shape.expert);
     if (p.shape.vocabulary != vocabulary::last) json_.field("vocabulary", name_of(p.shape.vocabulary));
+    if (const std::string* const again = recompute_of(p)) json_.field("recompute", *again);
     if (!p.layers.empty()) {
       json_.key("layers");
       list(p.layers, [](int count) { return count; });
@@ -355,27 +396,42 @@ class timeline_writer {
   const Simulator& simulator_;
 };
 
+[[nodiscard]] inline result<void> check_facts(const page_facts& facts, std::size_t plans) {
+  if (!facts.plans.empty() && facts.plans.size() != plans)
+    return error{errc::invalid_input, "page_facts of " + std::to_string(facts.plans.size()) + " plans for a page of " +
+                                          std::to_string(plans) + "; give one for each plan, or none"};
+  for (std::size_t k = 0; k < facts.plans.size(); ++k)
+    if (const auto& range = facts.plans[k].speed_up; range && !(range->low > 0 && range->low <= range->high && std::isfinite(range->high)))
+      return error{errc::invalid_input, "page_facts of plan " + std::to_string(k) + ": a speed-up between " + std::to_string(range->low) +
+                                            " and " + std::to_string(range->high) + "; give 0 < low <= high"};
+  return success();
+}
+
 }  // namespace detail
 
 /// Writes one HTML page that shows plans of one batch: key figures, a lane per stage and replica, the critical path,
-/// memory, and what every pack holds and waited for. The first plan is the main one; the others are comparisons.
+/// memory, and what every pack holds and waited for. The first plan is the main one; the others are comparisons. Above the
+/// chart stands how much faster it is than the fastest of the others that fit into the memory limit: their own, or where they
+/// have none that of the first plan.
 /// Of a plan that was run, the page shows the measured step as well: alone, and each lane under the predicted one on
 /// the same axis, with the ratio of every instruction, of the step, and the measured bubble.
 /// The page is self-contained and loads nothing. A view is its address: `#tab=1&t0=0.5&t1=0.7&replica=2&critical=1&
 /// memory=0&pick=F12@2.3` shows seconds 0.5 to 0.7 of replica 2 in the second tab, its pack F12 on stage 3 picked
-/// (`F12@2.3m` as measured).
+/// (`F12@2.3m` as measured). Lanes get lower until all of them are in view; `tall=1` shows them higher.
 /// Shapes    measured[k] holds the reports of one step of plans[k], a rank each, rank = replica * stages + stage; what
 ///           is empty or left out was not measured. Of a report, loss and token counts of the batch are not read.
 ///           `batches` adds a plot of their step times. `simulator` finds the predicted times and the critical path
-///           (concepts/planning.hpp).
+///           (concepts/planning.hpp). `facts` says what the plans do not.
 /// Requires  plans that share their lengths; as many steps of each planner
-/// Errors    invalid_input: no plan, or a measured step that is not one of its plan; those of task_graph::assign, when
-///           programs cannot run; those of the simulator; unwritable: the stream has failed
+/// Errors    invalid_input: no plan, a measured step that is not one of its plan, or facts that are not one for each plan or
+///           have a range that is none; those of task_graph::assign, when programs cannot run; those of the simulator;
+///           unwritable: the stream has failed
 /// Complexity O(instructions), streamed
 template <class Simulator = simulators::sweep>
 [[nodiscard]] result<void> write_timeline(std::ostream& out, std::span<const plan> plans,
                                           std::span<const std::vector<step_report>> measured = {},
-                                          const batch_times& batches = {}, const Simulator& simulator = {}) {
+                                          const batch_times& batches = {}, const Simulator& simulator = {},
+                                          const page_facts& facts = {}) {
   if (plans.empty()) return error{errc::invalid_input, "a timeline page shows at least one plan, got none"};
   if (measured.size() > plans.size())
     return error{errc::invalid_input, std::to_string(measured.size()) + " measured steps for " +
@@ -383,9 +439,10 @@ template <class Simulator = simulators::sweep>
   for (std::size_t k = 0; k < measured.size(); ++k)
     if (!measured[k].empty())
       if (result<void> fits = executors::check_measured(plans[k], measured[k]); !fits) return fits;
+  if (result<void> known = detail::check_facts(facts, plans.size()); !known) return known;
   out << detail::timeline_head;
   out << "<script id=\"data\" type=\"application/json\">";
-  if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches); !written) return written;
+  if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches, facts); !written) return written;
   out << "</script>\n<script>\n";
   out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details << detail::timeline_input
       << detail::timeline_batches;

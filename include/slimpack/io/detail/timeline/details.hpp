@@ -148,7 +148,7 @@ function memoryDetails(lane, i, t) {
     }
   }
   const most = [...open].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
-  const lines = [['at', instantText(t)], ['holds', memoryText(plan, held) + (plan.limit === null ? '' : ', ' + percent(held / plan.limit) + ' of the limit')],
+  const lines = [['at', instantText(t)], ['holds', memoryText(plan, held) + (limitOf(plan) === null ? '' : ', ' + percent(held / limitOf(plan)) + ' of the limit')],
                  ['while', runs ? packName(lane, i) + ' runs' : 'nothing runs'],
                  ['live tokens', count(tokens / plan.chunks) + ' of ' + several(most.length, 'sequence')],
                  ...most.slice(0, 6).map(([s, n]) => ['sequence ' + s, count(n / plan.chunks) + ' of ' + count(data.lengths[s]) + ' tokens'])];
@@ -156,7 +156,7 @@ function memoryDetails(lane, i, t) {
   return [['memory', ...whereOf(lane)], lines, []];
 }
 const whereOf = lane => ['stage ' + lane.stage + (lane.plan.replicas.length > 1 ? ' of replica ' + lane.r : ''),
-                         ...(lane.twin ? [nameOf(lane.measured)] : []), ...(show.below >= 0 ? [lane.plan.planner] : [])];
+                         ...(lane.twin ? [nameOf(lane.measured)] : []), ...(show.below >= 0 ? [labelOf(lane.plan)] : [])];
 const apart = (replica, pack) => replica.weights && replica.weights.packs.includes(pack);
 function showDetails({lane, i, what, t}) {
   const [title, lines, more] = what === 'idle' ? idleDetails(lane, i) : what === 'memory' ? memoryDetails(lane, i, t) : details(lane, i);

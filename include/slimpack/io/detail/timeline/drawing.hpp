@@ -105,13 +105,13 @@ function drawMemory(c, plan, lane, y, h, top) {
     c.lineWidth = 1.2;
     c.stroke(curve);
   }
-  if (plan.limit === null || plan.limit > top) return;
+  if (!limitInStrips(plan)) return;
   c.setLineDash([5, 4]);
   c.strokeStyle = colour.limit;
   c.lineWidth = 1;
   c.beginPath();
-  c.moveTo(left, y + h - h * plan.limit / top);
-  c.lineTo(left + width, y + h - h * plan.limit / top);
+  c.moveTo(left, y + h - h * limitOf(plan) / top);
+  c.lineTo(xOf(lane.step), y + h - h * limitOf(plan) / top);
   c.stroke();
   c.setLineDash([]);
 }
@@ -161,8 +161,14 @@ function drawOverview() {
     c.lineWidth = 2;
     c.strokeRect(x0, 2, Math.max(2, x1 - x0), h);
   }
-  c.fillStyle = colour.muted;
+  const [{view}] = lanes, ends = endsAfter(view), free = left + plotWidth() * stepOf(view) / end + 8;
+  const sayings = ['ends here, at ' + timeText(stepOf(view)), ...(ends.length === 0 ? [] : [ends[ends.length - 1]].flatMap(([other, ratio]) =>
+      [factor(ratio) + ' as fast as ' + other, 'ends here: ' + factor(ratio) + ' as fast as ' + other]))];
+  const said = kinds.length > 1 ? undefined : sayings.filter(text => c.measureText(text).width < left + plotWidth() - free).pop();
   c.textAlign = 'left';
+  c.fillStyle = colour.text;
+  if (said) c.fillText(said, free, 2 + strip / 2);
+  c.fillStyle = colour.muted;
   c.fillText('all stages', 0, 2 + strip / 2);
   if (kinds.length > 1)
     kinds.forEach((measured, k) => c.fillText(nameOf(measured), 62, 2 + k * (strip + 2) + strip / 2));
@@ -173,25 +179,75 @@ function drawOverview() {
     c.fillRect(xOf(t), 67, 1, 5);
   }
 }
+// Plans that take longer than a view: their names, how many times as long, and their views; the longest last.
+const endsAfter = view => views.filter(({plan, kind}) => kind === view.kind && plan !== view.plan)
+    .map(other => [labelOf(other.plan), stepOf(other) / stepOf(view), other]).filter(([, ratio]) => ratio > 1)
+    .sort((a, b) => a[1] - b[1]);
+// On one time axis with slower plans lanes end early. What is blank says where each of these ends.
+function drawEnds(c, view, height) {
+  const end = xOf(stepOf(view)) + 12;
+  let y = rows[0].y - 4;  // below the first replica's title
+  for (const [name, ratio, other] of endsAfter(view)) {
+    const x = xOf(stepOf(other)), ends = name + ' ends at ' + timeText(stepOf(other));
+    if (x > left + plotWidth() + 1) continue;
+    c.strokeStyle = colour.muted;
+    c.lineWidth = 1;
+    c.setLineDash([2, 3]);
+    c.beginPath();
+    c.moveTo(x, 0);
+    c.lineTo(x, height);
+    c.stroke();
+    c.setLineDash([]);
+    if (y + 18 > height) continue;
+    for (const text of [ends + ', ' + factor(ratio) + ' as long' + (overMemory(other.plan) ? ', and is over memory' : ''), ends, name]) {
+      const width = c.measureText(text).width + 8, from = x - width > Math.max(end, left) ? x - width : x + 2;
+      if (from + width > left + plotWidth() + 2) continue;
+      c.fillStyle = colour.card;
+      c.fillRect(from, y + 1, width - 2, 17);
+      c.fillStyle = colour.text;
+      c.textAlign = 'left';
+      c.fillText(text, from + 3, y + 10);
+      y += 18;
+      break;
+    }
+  }
+}
 // Whether a lane is the first of its replica, or of the view below.
 const isTitled = (lanes, k) => k === 0 || lanes[k].r !== lanes[k - 1].r ||
     (kindShown() !== 'both' && (lanes[k].plan !== lanes[k - 1].plan || lanes[k].measured !== lanes[k - 1].measured));
-// Heights of the lanes follow from their number: a few fill the window, hundreds scroll.
-function layout(lanes, plan) {
-  const titled = plan.replicas.length > 1 || show.below >= 0, pairs = kindShown() === 'both';
-  const memory = show.memory && !pairs && lanes.some(lane => lane.memory);
+// The height that all lanes have together: what the window leaves.
+let room = 280;
+function measureRoom() {
   const above = $('scroller').getBoundingClientRect().top + window.scrollY;
-  const room = Math.max(280, Math.min(.75 * window.innerHeight, window.innerHeight - above - 26 - $('dock').offsetHeight));
-  const titles = titled ? 24 * lanes.filter((lane, k) => isTitled(lanes, k)).length : 0;
-  const each = Math.max(memory ? 36 : 24, Math.min(96, (room - titles - 4) / lanes.length));
-  const strip = memory ? Math.floor(Math.min(30, .36 * each)) : 0, gap = memory ? 9 : pairs ? 7 : 6;
-  const h = Math.floor(Math.min(46, each - strip - gap));
+  room = Math.max(280, Math.min(.75 * window.innerHeight, window.innerHeight - above - 26 - $('dock').offsetHeight));
+}
+// Heights of lanes follow from their number, so that all are in view: a few fill the window, many have no memory, and where names
+// of replicas and stages are higher than lanes, one name stands beside all lanes of a replica. Tall lanes scroll.
+function heightsOf(lanes) {
+  const titles = show.below >= 0 || planShown().replicas.length > 1 ? lanes.filter((lane, k) => isTitled(lanes, k)).length : 0;
+  const pairs = kindShown() === 'both', known = !pairs && lanes.some(lane => lane.memory);
+  const each = title => (room - 4 - title * titles) / lanes.length, least = show.memory && known ? 36 : 24;
+  const low = each(24) < least;
+  if (!low || show.tall) {
+    const memory = show.memory && known, high = low ? (memory ? 64 : 32) : Math.min(96, each(24));
+    return {low, title: 24, each: high, memory, strip: memory ? Math.floor(Math.min(30, .36 * high)) : 0, gap: memory ? 9 : pairs ? 7 : 6, beside: false};
+  }
+  if (each(24) >= 14) {
+    const memory = show.memory && known && each(24) >= 26;
+    return {low, title: 24, each: Math.floor(each(24)), memory, strip: memory ? Math.floor(.36 * each(24)) : 0, gap: memory ? 6 : 4, beside: false};
+  }
+  const high = Math.max(3, Math.floor(each(8)));
+  return {low, title: 8, each: high, memory: false, strip: 0, gap: high > 8 ? 2 : 1, beside: true};
+}
+function layout(lanes) {
+  const titled = planShown().replicas.length > 1 || show.below >= 0, pairs = kindShown() === 'both';
+  const {title, each, strip, gap, beside} = heightsOf(lanes), h = Math.floor(Math.min(46, each - strip - gap));
   let y = 4;
   rows = lanes.map((lane, k) => {
-    const title = titled && isTitled(lanes, k);
-    if (title) y += 24;
-    const row = {lane, title: title ? y - 12 : -1, y, h, memory: y + h + 3, strip};
-    y += h + strip + (!pairs ? gap : lane.measured ? 2 * gap - 2 : 2);
+    const named = titled && isTitled(lanes, k);
+    if (named) y += title;
+    const row = {lane, title: named && !beside ? y - 12 : -1, y, h, memory: y + h + 3, strip, beside};
+    y += h + strip + (!pairs ? gap : beside ? (lane.measured ? gap : 0) : lane.measured ? 2 * gap - 2 : 2);
     return row;
   });
   const height = Math.min(y, room);
@@ -199,18 +255,35 @@ function layout(lanes, plan) {
   $('scroller').style.height = height + 'px';
   return height;
 }
+// Where lanes are lower than text: a name for all lanes of a replica, or for as many stages as there is room for.
+function drawNames(c, from, width) {
+  const many = planShown().replicas.length > 1;
+  for (let k = 0; k < rows.length;) {
+    let end = k + 1;
+    while (end < rows.length && (many || show.below >= 0 ? !isTitled(rows.map(row => row.lane), end) : rows[end].y < rows[k].y + 13)) ++end;
+    const {lane, y} = rows[k], part = rows.slice(k, end), middle = (y + rows[end - 1].y + rows[end - 1].h) / 2 - from;
+    const idle = part.reduce((sum, {lane}) => sum + 1 - lane.busy / lane.step, 0) / part.length;
+    c.textAlign = 'left';
+    c.fillStyle = colour.text;
+    c.fillText(many ? 'replica ' + lane.r : show.below >= 0 ? labelOf(lane.plan) : 'stage ' + lane.stage, 0, middle);
+    c.fillStyle = colour.muted;
+    c.textAlign = 'right';
+    if (right > 50) c.fillText('idle ' + percent(idle), width, middle);
+    k = end;
+  }
+}
 function drawPath(c, plan, r, from) {
   const row = new Map(rows.filter(x => x.lane.plan === plan && x.lane.r === r && !x.lane.measured).map(x => [x.lane.stage, x]));
   const {runs} = plan.replicas[r].critical;
   c.beginPath();
   for (let k = 0; k < runs.length; k += 3) {
-    const {lane, y, h} = row.get(runs[k]), at = y - from + h - 2;
+    const {lane, y, h} = row.get(runs[k]), at = y - from + h - Math.min(2, h / 2);
     const x0 = xOf(lane.start[runs[k + 1]]), x1 = xOf(lane.end[runs[k + 1] + runs[k + 2] - 1]);
     if (k === 0) c.moveTo(x0, at); else c.lineTo(x0, at);
     c.lineTo(x1, at);
   }
   c.lineJoin = 'round';
-  for (const [width, ink] of [[4.5, colour.halo], [2, colour.ink]]) {
+  for (const [width, ink] of rows[0].beside ? [[2.5, colour.halo], [1.2, colour.ink]] : [[4.5, colour.halo], [2, colour.ink]]) {
     c.lineWidth = width;
     c.strokeStyle = ink;
     c.stroke();
@@ -273,10 +346,13 @@ function makespans({plan, kind}, r) {
 function draw() {
   const kind = kindShown(), pairs = kind === 'both', lanes = shownLanes();
   const narrow = $('lanes').clientWidth < 560;  // then lanes keep the room of what stands at their right
-  left = pairs ? 128 : narrow ? 54 : 66;
   right = narrow ? 4 : 104;
-  const height = layout(lanes, planShown());
-  const [c, width] = context($('lanes'), height), from = $('scroller').scrollTop, w = plotWidth();
+  const height = layout(lanes), [{strip: high, beside}] = rows, limit = lane => memoryText(lane.plan, limitOf(lane.plan)).replace(' tokens', '');
+  const [c, width] = context($('lanes'), height), from = $('scroller').scrollTop;
+  const words = ['all stages', 'stage ' + Math.max(...lanes.map(lane => lane.stage)), ...(beside ? ['replica ' + Math.max(...lanes.map(lane => lane.r))] : []),
+                 ...(high >= 22 ? lanes.filter(lane => limitInStrips(lane.plan)).map(limit) : [])];
+  left = pairs ? 128 : Math.ceil(Math.max(narrow ? 54 : 66, ...[...new Set(words)].map(text => c.measureText(text).width + 6)));
+  const w = plotWidth();
   const inView = rows.filter(row => row.y - 30 < from + height && row.memory + row.strip > from);
   const ticks = axisTicks();
   for (const {lane, title, y, h, memory, strip} of inView) {
@@ -285,16 +361,16 @@ function draw() {
     if (title >= 0) {
       c.fillStyle = colour.text;
       const view = pairs ? {plan, kind} : lane.view;
-      const words = [...(show.below >= 0 ? [plan.planner + (plan.measured ? ', ' + view.kind : '')] : []), 'replica ' + lane.r,
+      const words = [...(show.below >= 0 ? [viewName(view)] : []), 'replica ' + lane.r,
                      several(replica.sequences, 'sequence'), ...makespans(view, lane.r)];
       c.fillText(words.join(' \u00b7 '), 0, title - from);
     }
     c.fillStyle = colour.muted;
-    if (pairs) c.fillText(nameOf(lane.measured), 62, at + h / 2);
+    if (pairs && !beside) c.fillText(nameOf(lane.measured), 62, at + h / 2);
     c.fillStyle = colour.text;
-    if (!pairs || !lane.measured) c.fillText('stage ' + lane.stage, 0, at + h / 2);
+    if (!beside && (!pairs || !lane.measured)) c.fillText('stage ' + lane.stage, 0, at + h / 2);
     c.textAlign = 'right';
-    if (!narrow) c.fillText('idle ' + percent(1 - lane.busy / lane.step), width, at + h / 2);
+    if (!narrow && !beside) c.fillText('idle ' + percent(1 - lane.busy / lane.step), width, at + h / 2);
     c.save();
     c.beginPath();
     c.rect(left, 0, w, height);
@@ -308,7 +384,7 @@ function draw() {
     drawPacks(c, lane, at, h);
     c.fillStyle = colour.reduce;
     for (let k = 0; k < lane.stream.length; k += 2)
-      c.fillRect(xOf(lane.stream[k]), at + h - 3, Math.max(1, xOf(lane.stream[k + 1]) - xOf(lane.stream[k])), 3);
+      c.fillRect(xOf(lane.stream[k]), at + h - Math.min(3, h / 3), Math.max(1, xOf(lane.stream[k + 1]) - xOf(lane.stream[k])), Math.min(3, h / 3));
     if (strip && lane.memory) drawMemory(c, plan, lane, memory - from, strip, top);
     c.restore();
     if (strip && lane.memory) {
@@ -316,15 +392,19 @@ function draw() {
       c.textAlign = 'right';
       if (!narrow) c.fillText('peak ' + memoryText(plan, lane.peak), width, memory - from + strip / 2);
       if (strip >= 22) {
-        c.fillText(memoryText(plan, top).replace(' tokens', ''), left - 4, memory - from + 5);
         c.fillText('0', left - 4, memory - from + strip - 4);
+        c.fillStyle = colour.limit;
+        if (limitInStrips(plan))
+          c.fillText(limit(lane), left - 4, memory - from + Math.min(strip - 16, Math.max(5, strip - strip * limitOf(plan) / top)));
       }
     }
   }
+  if (beside) drawNames(c, from, width);
   c.save();
   c.beginPath();
   c.rect(left, 0, w, height);
   c.clip();
+  if (show.below < 0 && !pairs) drawEnds(c, lanes[0].view, height);
   if (show.range) {
     c.fillStyle = colour['memory-fill'];
     c.fillRect(xOf(show.range[0]), 0, Math.max(1, xOf(show.range[1]) - xOf(show.range[0])), height);

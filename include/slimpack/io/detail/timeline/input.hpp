@@ -40,6 +40,7 @@ function choose(change) {
 }
 function refresh() {
   const shown = views[show.tab];
+  showVerdict();
   showTabs();
   showFigures(shown);
   showControls(shown);
@@ -48,7 +49,21 @@ function refresh() {
   showRange();
   select(show.pick);
   writeAddress();
+  fitLanes();
+}
+// Lanes get the height that the window leaves. The controls say what of them that height leaves out.
+function fitLanes() {
+  measureRoom();
+  const {low, memory} = heightsOf(shownLanes());
+  $('memory').checked = memory;
+  for (const e of document.querySelectorAll('.bar .strips')) e.hidden = !memory;
+  document.querySelector('.bar .tall').hidden = !low;
   redraw();
+}
+// Memory is shown where lanes are high enough for it. Who asks for it gets such lanes.
+function chooseMemory(yes) {
+  choose({memory: yes});
+  if (yes && !heightsOf(shownLanes()).memory) choose({tall: true});
 }
 let writing = 0;
 function move(t0, t1) {
@@ -123,7 +138,8 @@ $('sequence').oninput = event => {
   redraw();
 };
 $('sequence').onkeydown = event => { if (event.key === 'Enter') step(event.shiftKey ? -1 : 1); };
-for (const name of ['critical', 'memory', 'same']) $(name).onchange = event => choose({[name]: event.target.checked});
+for (const name of ['critical', 'same', 'tall']) $(name).onchange = event => choose({[name]: event.target.checked});
+$('memory').onchange = event => chooseMemory(event.target.checked);
 window.addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === 'SELECT') return;
   if (event.target.tagName === 'INPUT' && event.target.type !== 'checkbox') {
@@ -144,13 +160,14 @@ window.addEventListener('keydown', event => {
   else if (event.key === 'ArrowLeft') move(show.t0 - .2 * span, show.t1 - .2 * span);
   else if (event.key === 'ArrowRight') move(show.t0 + .2 * span, show.t1 + .2 * span);
   else if (event.key === 'c' || event.key === 'C') choose({critical: !show.critical});
-  else if (event.key === 'm' || event.key === 'M') choose({memory: !show.memory});
+  else if (event.key === 'm' || event.key === 'M') chooseMemory(!$('memory').checked);
+  else if (event.key === 'l' || event.key === 'L') choose({tall: !show.tall});
   else if (event.key === 'Escape') choose({pick: null, range: null});
   else return;
   event.preventDefault();
 });
 window.addEventListener('hashchange', () => { readAddress(); refresh(); });
-window.addEventListener('resize', redraw);
+window.addEventListener('resize', fitLanes);
 window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { readColours(); redraw(); });
 readColours();
 readAddress();

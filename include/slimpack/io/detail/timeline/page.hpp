@@ -46,6 +46,9 @@ h2 { font-size: 13px; margin: 0 0 8px; }
 header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 14px; margin-bottom: 12px; }
 header p { margin: 0; overflow-wrap: anywhere; }
 code { font: 12px ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+#verdict { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 26px; padding: 8px 14px; margin-bottom: 10px; }
+#verdict p { margin: 0; overflow-wrap: anywhere; }
+#verdict strong { font-size: 19px; font-weight: 650; color: var(--accent); font-variant-numeric: tabular-nums; }
 nav { display: flex; flex-wrap: wrap; gap: 6px; margin-bottom: 12px; }
 button, select { font: inherit; font-size: 13px; color: var(--text); background: var(--card);
                  border: 1px solid var(--line); border-radius: 6px; padding: 3px 9px; cursor: pointer; }
@@ -79,6 +82,7 @@ dd small { font-size: 13px; font-weight: 500; }
 .key .held { background: var(--memory-fill); border-top: 2px solid var(--memory); }
 .key .dashes { height: 2px; background: repeating-linear-gradient(90deg, var(--limit) 0 5px, transparent 5px 9px); }
 .key .sum { background: var(--reduce); }
+.key .shades { background: repeating-linear-gradient(90deg, var(--forward) 0 6px, var(--forward2) 6px 11px); }
 canvas { display: block; width: 100%; touch-action: pan-y; }
 #overview { height: 72px; cursor: ew-resize; }
 #scroller { overflow-y: auto; position: relative; }
@@ -88,6 +92,8 @@ canvas { display: block; width: 100%; touch-action: pan-y; }
          background: none; border: 0; }
 article { padding: 11px 14px 12px; overflow-x: auto; }
 #compared, #batches { grid-column: 1 / -1; }
+#compared th:last-child, #compared td:last-child { text-align: left; padding-left: 26px; }
+#compared td:last-child { white-space: normal; min-width: 190px; }
 #batches p { margin: 0 0 6px; display: flex; flex-wrap: wrap; gap: 4px 16px; font-size: 13px; }
 #batches text { font-size: 12px; fill: var(--muted); font-variant-numeric: tabular-nums; }
 #batches .grid { stroke: var(--line); }
@@ -108,7 +114,7 @@ td i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; mar
 kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var(--line); border-radius: 4px;
       padding: 0 5px; background: var(--page); }
 #keys p { margin: 0 0 5px; font-size: 13px; }
-#dock { border-top: 1px solid var(--line); margin-top: 8px; padding-top: 8px; height: 152px; overflow-y: auto;
+#dock { border-top: 1px solid var(--line); margin-top: 8px; padding-top: 8px; height: 124px; overflow-y: auto;
         font-size: 12.5px; font-variant-numeric: tabular-nums; }
 #hint { margin: 0; }
 #dock:has(#tip:not([hidden])) #hint { display: none; }
@@ -119,6 +125,12 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
 input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--text); background: var(--card);
                      border: 1px solid var(--line); border-radius: 6px; padding: 3px 7px; }
 #range button { margin-top: 8px; }
+@media (max-width: 600px) {
+  body { padding: 12px 10px 18px; }
+  #chart { padding: 10px 8px; }
+  dl { grid-template-columns: repeat(2, 1fr); }
+  .bar .space { display: none; }
+}
 @media print {
   body { padding: 0; background: none; }
   .bar .group, .bar label, #keys { display: none; }
@@ -128,6 +140,7 @@ input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--t
 </head>
 <body>
 <header><h1>slimpack</h1><p id="subtitle"></p></header>
+<section id="verdict" aria-label="How much faster"></section>
 <nav id="tabs" role="tablist" aria-label="Plans of this batch"></nav>
 <dl id="figures"></dl>
 <section id="chart">
@@ -139,9 +152,10 @@ input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--t
     <span class="key vocabulary"><i class="embedding"></i>embedding (E, G)</span>
     <span class="key"><i class="idle"></i>idle</span>
     <span class="key critical"><i class="path"></i>critical path</span>
-    <span class="key memory"><i class="held"></i>memory</span>
-    <span class="key limit"><i class="dashes"></i>limit</span>
+    <span class="key memory strips"><i class="held"></i><span id="held"></span></span>
+    <span class="key limit strips"><i class="dashes"></i><span id="limit"></span></span>
     <span class="key reduce"><i class="sum"></i>weights and gradients between replicas</span>
+    <span class="key" id="shades"><i class="shades"></i>light and dark alternate from pack to pack; packs too thin to draw are dark</span>
     <span class="space"></span>
     <label>sequence <input type="search" id="sequence" inputmode="numeric" size="6" aria-label="Sequence to follow"
            title="Follow a sequence (/), Enter and n: its next pack"></label>
@@ -150,7 +164,9 @@ input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--t
     <select id="below" aria-label="Plan shown below"></select>
     <label class="planned"><input type="checkbox" id="critical"> critical path</label>
     <label class="memory"><input type="checkbox" id="memory"> memory</label>
-    <label class="several"><input type="checkbox" id="same"> same scale</label>
+    <label class="several" title="So that lengths of steps compare; otherwise each plan fills the width"><input type="checkbox" id="same"> one time axis
+      for all plans</label>
+    <label class="tall" title="Higher lanes, with names and memory; they scroll (L)"><input type="checkbox" id="tall"> enlarge lanes</label>
     <span class="group">
       <button id="out" title="Zoom out (-)">&minus;</button>
       <button id="in" title="Zoom in (+)">+</button>
@@ -173,14 +189,15 @@ input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--t
   <article id="keys"><h2>Finding your way</h2>
     <p>Wheel, <kbd>+</kbd> <kbd>&minus;</kbd> or <kbd>W</kbd> <kbd>S</kbd> zooms, drag, <kbd>&larr;</kbd> <kbd>&rarr;</kbd> or
        <kbd>A</kbd> <kbd>D</kbd> moves, <kbd>0</kbd> shows the whole step.</p>
-    <p><kbd>C</kbd> critical path, <kbd>M</kbd> memory, <kbd>1</kbd> to <kbd>9</kbd> tabs,
+    <p><kbd>C</kbd> critical path, <kbd>M</kbd> memory, <kbd>L</kbd> higher lanes, <kbd>1</kbd> to <kbd>9</kbd> tabs,
        <kbd>Shift</kbd> + wheel, <kbd>&uarr;</kbd> <kbd>&darr;</kbd> scroll the lanes.</p>
     <p>Click a pack to keep its details. Then <kbd>&larr;</kbd> <kbd>&rarr;</kbd> go to what its stage runs before and after,
        <kbd>&uarr;</kbd> <kbd>&darr;</kbd> to where its message comes from and goes; <kbd>Esc</kbd> lets go.</p>
     <p><kbd>/</kbd> asks for a sequence to follow, <kbd>N</kbd> goes to its next pack. <kbd>Shift</kbd> + drag counts a range of
        time. The address holds the view: copy it to share.</p>
-    <p class="muted">Packs thinner than a pixel share it: forward from the top, a spread vocabulary under it, backward from
-      below, weight gradients over it, idle between.</p>
+    <p class="muted">The light and the dark shade of a colour tell a pack from its neighbour and mean nothing else. Packs thinner
+      than a pixel share it, in the dark shade: forward from the top, a spread vocabulary under it, backward from below, weight
+      gradients over it, idle between.</p>
   </article>
 </section>
 <noscript>This page draws with JavaScript; it loads nothing from anywhere.</noscript>

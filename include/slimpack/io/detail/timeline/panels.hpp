@@ -19,15 +19,39 @@ function table(head, rows) {
 const workOf = plan => plan.spent && plan.spent.useful + plan.spent.collectives > 0 ? plan.spent.useful / (plan.spent.useful + plan.spent.collectives) : 1;
 const usefulOf = plan => (1 - plan.bubble) * workOf(plan);
 const peakOf = plan => Math.max(...plan.replicas.flatMap(r => r.peak));
-const overMemory = plan => plan.limit !== null && peakOf(plan) > plan.limit;
-// Height of the memory strips. A limit far above the peak is left out of them: it would flatten the curves.
-const memoryTop = plan => Math.max(1, Math.min(1.08 * Math.max(plan.limit || 0, peakOf(plan)), 1.8 * peakOf(plan)));
+// A plan that was made without a limit, as one that does not fit, is held to that of the first plan.
+const limitOf = plan => plan.limit === null && plan.bytes === plans[0].bytes ? plans[0].limit : plan.limit;
+const overMemory = plan => limitOf(plan) !== null && peakOf(plan) > limitOf(plan);
+// Height of the memory strips, of all plans shown. A limit far above the peak is left out of them: it would flatten the curves.
+const topOf = plan => Math.max(1, Math.min(1.08 * Math.max(limitOf(plan) || 0, peakOf(plan)), 1.8 * peakOf(plan)));
+const memoryTop = plan => Math.max(topOf(plan), ...(show.below >= 0 && views[show.below].plan.bytes === plan.bytes ? [topOf(views[show.below].plan)] : []),
+                                   ...(planShown().bytes === plan.bytes ? [topOf(planShown())] : []));
+const limitInStrips = plan => limitOf(plan) !== null && limitOf(plan) <= memoryTop(plan);
+const bold = text => element('b', text);
+const factor = x => digits(x, 2) + ' \u00d7';
+// How much faster the first plan is than the fastest of the others that fit, and how far prices were off.
+function showVerdict() {
+  const others = plans.slice(1), fitting = others.filter(p => !overMemory(p));
+  const says = [];
+  if (fitting.length > 0) {
+    const rival = fitting.reduce((a, p) => p.step < a.step ? p : a), {asFast, speedUp} = aboutOf(rival), ratio = rival.step / plans[0].step;
+    const which = fitting.length === 1 ? (others.length === 1 ? 'the other plan' : 'the only other plan that fits') :
+        'the fastest of the ' + fitting.length + ' other plans that fit';
+    const range = speedUp ? 'the error of prices puts between ' + digits(speedUp[0], 2) + ' and ' + factor(speedUp[1]) : '';
+    says.push(element('p', [bold(labelOf(plans[0])), ' is ', element('strong', asFast ? 'as fast' : factor(ratio)), asFast ? ' as ' : ' as fast as ',
+        bold(labelOf(rival)), ', ' + which, ' (' + settingsOf(rival) + ')',
+        asFast ? ': ' + factor(ratio) + (range ? ', which ' + range : ' is within the error of prices') : range ? ', which ' + range : '', '.']));
+  } else if (others.length > 0)
+    says.push(element('p', 'No other plan fits into ' + memoryText(plans[0], limitOf(plans[0])) + '.'));
+  if (data.facts.prices) says.push(element('p', [bold('How sure? '), data.facts.prices + (/[.!?]$/.test(data.facts.prices) ? '' : '.')]));
+  $('verdict').hidden = says.length === 0;
+  $('verdict').replaceChildren(...says);
+}
 function showTabs() {
   $('tabs').hidden = views.length < 2;
   $('tabs').replaceChildren(...views.map(({plan, kind}, k) => {
-    const name = plan.planner + (plan.measured ? ', ' + kind : '');
     const step = kind === 'both' ? ratioText(plan.measured.step / plan.step) : timeText(stepOf(views[k]));
-    const tab = element('button', [name, element('span', step)], {onclick: () => choose({tab: k})});
+    const tab = element('button', [viewName({plan, kind}), element('span', step)], {onclick: () => choose({tab: k})});
     tab.setAttribute('role', 'tab');
     tab.setAttribute('aria-selected', String(k === show.tab));
     return tab;
@@ -36,7 +60,7 @@ function showTabs() {
 function showFigures({plan, kind}) {
   const about = [['planned by', plan.planner], ['for', plan.model], ['on', plan.gpu], ['with cost', plan.cost]];
   $('subtitle').textContent = about.filter(([, name]) => name).map(words => words.join(' ')).join(' ');
-  document.title = plan.planner + ' \u00b7 slimpack timeline';
+  document.title = labelOf(plan) + ' \u00b7 slimpack timeline';
   const total = data.lengths.reduce((a, b) => a + b, 0), longest = data.lengths.reduce((a, b) => Math.max(a, b), 0);
   const packs = p => plan.replicas.reduce((sum, r) => sum + r.passes[p].counts.length, 0);
   const peak = peakOf(plan), m = kind === 'predicted' ? null : plan.measured;
@@ -64,7 +88,7 @@ function showFigures({plan, kind}) {
     ['To gain', percent(1 - plan.efficiency), 'at most: no plan can take less than ' + timeText(plan.bound) +
      (plan.anyLayout === undefined ? '' : '; on any layout, less than ' + timeText(plan.anyLayout))],
     ['Peak memory', memoryText(plan, peak),
-     plan.limit === null ? 'no limit given' : percent(peak / plan.limit) + ' of ' + memoryText(plan, plan.limit)],
+     limitOf(plan) === null ? 'no limit given' : percent(peak / limitOf(plan)) + ' of ' + memoryText(plan, limitOf(plan))],
     ...batch,
     ['Planned in', plan.planning > 0 ? timeText(1e9 * plan.planning) : '\u2013',
      element('code', plan.hash + (plan.truncated ? ', truncated' : ''))],
@@ -133,14 +157,18 @@ function showCards({plan, kind}) {
   const measured = p => !ran ? [] : !p.measured ? [none, none] :
       [timeText(p.measured.step), plans[0].measured ? ratioText(p.measured.step / plans[0].measured.step) : none];
   $('compared').hidden = plans.length < 2;
+  const against = p => {
+    const {asFast, speedUp} = aboutOf(p), ratio = p.step / plans[0].step;
+    return ratioText(ratio) + (speedUp ? ' (' + digits(speedUp[0], 2) + ' to ' + digits(speedUp[1], 2) + ')' : '') + (asFast ? ', as fast' : '');
+  };
   $('compared').replaceChildren(element('h2', 'The same batch, planned ' + plans.length + ' ways'),
-      table(['planner', 'step', 'against first', ...(ran ? ['measured', 'against first'] : []), 'useful', 'to gain',
-             'peak'], plans.map(p =>
-          [p.planner, timeText(p.step), ratioText(p.step / plans[0].step), ...measured(p), percent(usefulOf(p)),
-           percent(1 - p.efficiency), memoryText(p, peakOf(p)) + (overMemory(p) ? ', over memory' : '')])));
+      table(['plan', 'step', 'against first', ...(ran ? ['measured', 'against first'] : []), 'useful', 'to gain',
+             'peak', 'settings'], plans.map(p =>
+          [labelOf(p), timeText(p.step), against(p), ...measured(p), percent(usefulOf(p)), percent(1 - p.efficiency),
+           memoryText(p, peakOf(p)) + (overMemory(p) ? ', over memory' : ''), settingsOf(p)])));
   const rows = $('compared').querySelectorAll('tbody tr');
   rows[plans.indexOf(plan)].className = 'main';
-  plans.forEach((p, k) => rows[k].lastChild.classList.toggle('over', overMemory(p)));
+  plans.forEach((p, k) => rows[k].lastChild.previousSibling.classList.toggle('over', overMemory(p)));
 }
 function showControls({plan, kind}) {
   const many = plan.replicas.length > 1;
@@ -148,21 +176,22 @@ function showControls({plan, kind}) {
   $('replica').replaceChildren(element('option', 'all replicas', {value: -1}), ...plan.replicas.map((r, k) =>
       element('option', 'replica ' + k + ', ' + timeText(r.makespan), {value: k})));
   $('replica').value = show.replica;
-  for (const name of ['critical', 'memory', 'same']) $(name).checked = show[name];
+  for (const name of ['critical', 'same', 'tall']) $(name).checked = show[name];
   const others = views.flatMap((v, k) => canBeBelow(k) ? [[v, k]] : []);
   $('below').hidden = others.length === 0;
   $('below').replaceChildren(element('option', 'nothing below', {value: -1}), ...others.map(([v, k]) =>
-      element('option', 'below: ' + v.plan.planner + (v.plan.measured ? ', ' + v.kind : ''), {value: k})));
+      element('option', 'below: ' + viewName(v), {value: k})));
   $('below').value = show.below;
   const known = plan.replicas.some(r => r.stages.some(s => s.memory));
-  const limited = plan.limit !== null && plan.limit < memoryTop(plan);
   const strips = known && kind !== 'both', path = kind !== 'measured';
   const visible = {planned: path, critical: path && show.critical, memory: strips,
-                   limit: strips && show.memory && limited, several: views.length > 1,
+                   limit: strips && show.memory && limitOf(plan) !== null, several: views.length > 1,
                    weights: plan.replicas.some(r => r.weights), vocabulary: plan.vocabulary,
                    reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0] || lane.stream.length > 0)};
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';
+  $('held').textContent = 'memory, 0 to ' + memoryText(plan, memoryTop(plan));
+  if (limitOf(plan) !== null) $('limit').textContent = 'limit ' + memoryText(plan, limitOf(plan)) + (limitInStrips(plan) ? '' : ', above the strips');
 }
 )js";
 

@@ -39,12 +39,22 @@ const several = (n, word) => count(n) + ' ' + word + (n === 1 ? '' : 's');
 const packName = (lane, i) =>
     letters[kindOf(lane.unit[i])] + lane.pack[i] + (lane.plan.chunks > 1 && kindOf(lane.unit[i]) < E ? '.' + chunkOf(lane.unit[i]) : '');
 
+// ---- names of plans: as the caller says, otherwise the planner's, with its settings where plans share that name
+const aboutOf = plan => data.facts.plans[plans.indexOf(plan)] || {};
+const settingsOf = plan => aboutOf(plan).settings ||
+    [['dp', plan.replicas.length], ['pp', plan.stages], ['tp', plan.tensor], ['cp', plan.context], ['ep', plan.expert], ['vpp', plan.chunks]]
+        .filter(([name, n]) => n > 1 || ['dp', 'pp', 'tp'].includes(name)).map(words => words.join(' ')).join(' \u00d7 ') +
+    (plan.recompute ? ', recompute ' + plan.recompute : '');
+const labelOf = plan => aboutOf(plan).label || plan.planner +
+    (plans.filter(p => p.planner === plan.planner).length > 1 ? ' (' + settingsOf(plan) + ')' : '');
+
 // ---- views: each plan, and where its step was measured the run and both, lane under lane
 const views = plans.flatMap(plan => (plan.measured ? ['predicted', 'measured', 'both'] : ['predicted'])
     .map(kind => ({plan, kind})));
 const planShown = () => views[show.tab].plan, kindShown = () => views[show.tab].kind;
 const stepOf = ({plan, kind}) => Math.max(kind === 'measured' ? 0 : plan.step,
                                           kind === 'predicted' ? 0 : plan.measured.step);
+const viewName = ({plan, kind}) => labelOf(plan) + (plan.measured ? ', ' + kind : '');
 
 // ---- data
 function cell(table, part, pack) {
@@ -133,7 +143,7 @@ function pathReplica(plan = planShown()) {
 }
 
 // ---- what is shown, and its address
-const show = {tab: 0, replica: -1, critical: false, memory: true, same: true, t0: 0, t1: 0, pick: null,
+const show = {tab: 0, replica: -1, critical: false, memory: true, same: true, tall: false, t0: 0, t1: 0, pick: null,
               below: -1, sequence: -1, range: null};
 const fullEnd = () => Math.max(1, show.same ? Math.max(...views.map(stepOf)) : stepOf(views[show.tab]),
                               show.below >= 0 ? stepOf(views[show.below]) : 0);
@@ -146,6 +156,7 @@ function readAddress() {
   show.critical = number('critical', 0) > 0;
   show.memory = number('memory', 1) > 0;
   show.same = number('same', 1) > 0;
+  show.tall = number('tall', 0) > 0;
   show.below = Math.floor(number('below', -1));
   if (!canBeBelow(show.below)) show.below = -1;
   show.sequence = number('sequence', -1);
@@ -171,6 +182,7 @@ function writeAddress() {
   if (show.critical) at.push('critical=1');
   if (!show.memory) at.push('memory=0');
   if (!show.same) at.push('same=0');
+  if (show.tall) at.push('tall=1');
   if (show.below >= 0) at.push('below=' + show.below);
   if (show.sequence >= 0) at.push('sequence=' + show.sequence);
   if (show.range) at.push('range=' + show.range.map(t => t / 1e9).join());
