@@ -348,7 +348,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->group(machine);
   auto* gpu_option = add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, h800, or a GPU description in JSON");
   auto* auto_option =
-      app.add_flag("--auto", automatic, "Choose those of dp, pp, tp, cp, ep, vpp and recompute that are not given, for all batches together")
+      app.add_flag("--auto", automatic, "Choose the layout: those of dp, pp, tp, cp, ep, vpp and recompute that are not given, for all batches together")
           ->group(machine);
   auto* gpus_option =
       add(machine, "--gpus", gpus, "N", "Number of GPUs that --auto chooses a layout for; it uses all of them")->check(degree)->needs(auto_option);
@@ -363,8 +363,8 @@ std::variant<options, int> parse(int argc, char** argv) {
                         ->check(degree);
   auto* vpp_option = add(machine, "--vpp", shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
   auto* memory_option = add(machine, "--memory", memory, "AMOUNT",
-                            "Memory limit: of a GPU, as 80GiB, or of a stage, as 327680tokens [the GPU's memory less a\n"
-                            "margin, which the report shows]");
+                            "Memory limit: of a GPU, as 80GiB, or of a stage, as 327680tokens [the GPU's memory less a margin,\n"
+                            "which the report shows]");
   app.add_flag("--force", o.force, "Allow a --memory that exceeds the memory of the GPU")->group(machine);
   auto* recompute_option =
       add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
@@ -438,7 +438,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: attention, selective, full. Nothing else is\n"
       "planned [packflow]");
   add(planning, "--effort", effort, "EFFORT",
-      "How long to search: fast, normal or high; look is shorter than fast, and is how --auto first tries a layout [normal]")
+      "How long to search: look, fast, normal or high; look is how --auto first tries a layout [normal]")
       ->check(CLI::IsMember({"look", "fast", "normal", "high"}));
   add(planning, "--weight-gradients", weights, "WHEN",
       "When weight gradients are computed: together with the gradients of inputs; apart, when the stage would otherwise wait, for\n"
@@ -471,8 +471,8 @@ std::variant<options, int> parse(int argc, char** argv) {
                "memory goes with its last forward")
       ->group(planning);
   app.add_flag("--explain", o.explain,
-               "Print where the time of the stages goes, and the proven least time of a step, on this layout and on any other; the plan\n"
-               "file has both, too")
+               "Print where the time of the stages goes, and the proven least time of a step, on this layout and on any\n"
+               "other; the plan file has both, too")
       ->group(output);
   app.add_flag("--verbose", o.verbose, "Print a line for each sequence that replicas share")->group(output);
   app.add_flag("--summary", o.summary,
@@ -485,7 +485,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* limit_option =
       add(planning, "--time-limit", time_limit, "MS", "End the search after this time. If the time runs out, the report says so, and the plan file is marked truncated")
           ->check(count);
-  auto* json_option = add(output, "--json", json, "FILE", "Write a plan file. In all options for outputs, - means standard output; the report then goes to standard error");
+  auto* json_option = add(output, "--json", json, "FILE", "Write a plan file. In all options for outputs, - is standard output; the report then goes to standard error");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write a trace for Perfetto or chrome://tracing");
   auto* timeline_option =
       add(output, "--timeline", timeline, "FILE", "Write a page that shows the plan and those of --compare");
