@@ -100,13 +100,14 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
 }
 
 /// Makes the outputs of a batch, the one that may be refused first.
-result<void> write_outputs(outputs& all, const options& o, const std::vector<row>& rows, std::size_t batch) {
+result<void> write_outputs(outputs& all, const setting& s, const std::vector<row>& rows, std::size_t batch) {
+  const options& o = s.options;
   const plan& main_plan = rows.front().plan.value();
   const auto timeline = [&](std::ostream& out) {
     std::vector<plan> shown;
     for (const row& r : rows)
       if (r.plan) shown.push_back(r.plan.value());
-    return io::write_timeline(out, shown, {}, {}, simulator{});
+    return io::write_timeline(out, shown, {}, {}, simulator{}, facts_of(s, rows));
   };
   const std::pair<const std::optional<std::filesystem::path>&, outputs::writer> each[]{
       {o.graph, [&](std::ostream& out) { return io::write_graph(out, main_plan, simulator{}); }},
@@ -179,9 +180,9 @@ int run(const options& o) {
       if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, std::span(&lengths, 1));
       return fail(e);
     }
-    if (result<void> made = write_outputs(written, o, rows, b); !made) return fail(made.error());
+    if (result<void> made = write_outputs(written, s, rows, b); !made) return fail(made.error());
     if (o.summary) {
-      all.add(rows);
+      all.add(s, rows);
       for (const row& r : rows) late += r.out_of_time;
       continue;
     }

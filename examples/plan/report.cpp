@@ -176,6 +176,20 @@ std::string ended_on(const setting& s, const std::vector<row>& rows, const row& 
   return text.empty() ? "-" : text;
 }
 
+io::page_facts facts_of(const setting& s, const std::vector<row>& rows) {
+  io::page_facts facts{.prices = price_error_text(s)};
+  for (const row& r : rows) {
+    if (!r.plan) continue;
+    io::page_facts::about_plan& one = facts.plans.emplace_back();
+    one.label = label_of(rows, r);
+    if (const std::string ended = ended_on(s, rows, r); ended != "-") one.settings = ended;
+    if (!is_rival(rows, r)) continue;
+    const speed_up over = speed_up_over(s, rows, r);
+    if (over.low < over.high) one.speed_up = {over.low, over.high}, one.as_fast = over.as_fast();
+  }
+  return facts;
+}
+
 void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
   std::string names, rivals;
   for (const row& r : rows)

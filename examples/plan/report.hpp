@@ -7,6 +7,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/io/timeline.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/solvers/search_report.hpp>
 
@@ -42,6 +43,9 @@ std::string label_of(const std::vector<row>& rows, const row& r);
 /// What a planner ended on: under --auto all options of its layout, else those in which it differs from the first row's; and of a
 /// baseline what it was set to besides. "-" where there is nothing to tell.
 std::string ended_on(const setting& s, const std::vector<row>& rows, const row& r);
+
+/// What the page of the rows that have a plan tells besides these plans.
+slimpack::io::page_facts facts_of(const setting& s, const std::vector<row>& rows);
 
 /// Tokens of the batch, and those that each GPU trains in a second.
 double tokens_of(const slimpack::plan& p);

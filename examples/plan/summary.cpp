@@ -34,7 +34,7 @@ std::array<double, 6> quantiles_of(std::vector<double> values) {
   return {values.front(), at(0.1), at(0.5), at(0.9), values.back(), sum / static_cast<double>(values.size())};
 }
 
-void summary::add(const std::vector<row>& rows) {
+void summary::add(const setting& s, const std::vector<row>& rows) {
   if (planners_.empty())
     for (const row& r : rows) planners_.push_back({.planner = label_of(rows, r)});
   const std::size_t batch = planners_.front().steps.size();
@@ -58,6 +58,7 @@ void summary::add(const std::vector<row>& rows) {
   slowest_.clear();
   for (const row& r : rows)
     if (r.plan) slowest_.push_back(r.plan.value());
+  facts_ = facts_of(s, rows);
   shown_ = batch;
 }
 
@@ -82,7 +83,7 @@ slimpack::result<void> summary::write_page(std::ostream& out) const {
     times.planners.push_back({f.planner, {}});
     for (const double step : f.steps) times.planners.back().steps.push_back({step});
   }
-  return io::write_timeline(out, slowest_, {}, times, simulator{});
+  return io::write_timeline(out, slowest_, {}, times, simulator{}, facts_);
 }
 
 }  // namespace cli

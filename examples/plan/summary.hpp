@@ -18,7 +18,7 @@ namespace cli {
 class summary {
  public:
   /// The plans of the next batch, the main one first, which must be there.
-  void add(const std::vector<row>& rows);
+  void add(const setting& s, const std::vector<row>& rows);
   /// Quantiles of step times, and of the shares of the stages' time.
   void print(std::ostream& out) const;
   /// The page of the slowest batch of the main planner, with a plot of all.
@@ -33,6 +33,7 @@ class summary {
   };
   std::vector<figures> planners_;
   std::vector<slimpack::plan> slowest_;
+  slimpack::io::page_facts facts_;  ///< of these
   std::size_t shown_{};
 };
 
