@@ -212,7 +212,7 @@ std::string price_error_text(const setting& s) {
   double sum = 0, worst = 0;
   for (const checked& c : all.rows) {
     runs += c.runs, sum += c.runs * c.mean;
-    if (std::abs(c.worst) > std::abs(worst)) worst = c.worst;
+    if (std::abs(std::log1p(c.worst)) > std::abs(std::log1p(worst))) worst = c.worst;
   }
   return "These prices were checked on " + trainings(runs) + unlike(s, all) + ": " + took(runs, sum / runs, worst) +
          " than they say.";
@@ -226,7 +226,8 @@ std::optional<double> ratio_spread(const setting& s) {
 std::string ratio_spread_text(const setting& s) {
   const std::optional<checked_speed_ups> known = speed_ups_of(s);
   if (!known) return {};
-  const std::string of = known->what + (known->is_same_kind ? "" : has_experts(s) ? ", no experts" : ", with experts");
+  std::string of = known->what;
+  if (!known->is_same_kind) of += has_experts(s) ? ", none with experts" : ", all with experts";
   return "Ranges of speed-ups: both plans have the same prices, so an error that they share cancels. Of " +
          std::to_string(known->pairs) + " pairs of published trainings that ran one batch on the same GPUs (" + of +
          "), nine of ten have a speed-up within " + percent(known->nine_of_ten, 1) + " of the predicted one.";
