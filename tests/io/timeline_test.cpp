@@ -509,7 +509,7 @@ TEST(TimelinePage, RefusesFactsThatAreNotThoseOfItsPlans) {
 TEST(TimelinePage, SaysWhatBackwardComputesAgain) {
   plan p = small_plan();
   EXPECT_FALSE(data_of(page_of({p}))["plans"][0].contains("recompute"));
-  p.origin = plan_origin{.planning = {{"planner", "slimpack"}, {"recompute", "selective"}}};
+  p.origin.emplace().planning = {{"planner", "slimpack"}, {"recompute", "selective"}};
   EXPECT_EQ(data_of(page_of({p}))["plans"][0]["recompute"], "selective");
 }
 
@@ -530,7 +530,7 @@ TEST(ManyTimelinePage, IsWrittenForTheBrowser) {
     return most;
   };
   first.shape.memory = memory_limit{.amount = 1.06 * peak(first)};
-  first.origin = plan_origin{.planning = {{"recompute", "selective"}}};
+  first.origin.emplace().planning = {{"recompute", "selective"}};
   plan again = first;
   again.origin->planning.front().second = "full";
   again.step_time = 1.2 * first.step_time;
