@@ -486,7 +486,8 @@ TEST(TimelinePage, HoldsWhatTheCallerKnows) {
   ASSERT_EQ(known["plans"].size(), 2u);
   EXPECT_EQ(known["plans"][0]["label"], "");
   EXPECT_FALSE(known["plans"][0].contains("speedUp"));
-  EXPECT_EQ(known["plans"][1], nlohmann::json({{"label", "rival"}, {"settings", "packs of 8,192 tokens"}, {"asFast", true}, {"speedUp", {0.9, 1.25}}}));
+  const nlohmann::json rival{{"label", "rival"}, {"settings", "packs of 8,192 tokens"}, {"asFast", true}, {"speedUp", {0.9, 1.25}}};
+  EXPECT_EQ(known["plans"][1], rival);
   EXPECT_TRUE(data_of(page_of(plans))["facts"]["plans"].empty());
 }
 
@@ -499,20 +500,21 @@ TEST(TimelinePage, RefusesFactsThatAreNotThoseOfItsPlans) {
     EXPECT_TRUE(out.str().empty());
     return written ? std::string{} : written.error().detail;
   };
-  EXPECT_EQ(refused({small_plan(), small_plan(2)}, {.plans = {{}}}), "page_facts of 1 plans for a page of 2; give one for each plan, or none");
+  EXPECT_EQ(refused({small_plan(), small_plan(2)}, {.plans = {{}}}),
+            "page_facts of 1 plans for a page of 2; give one for each plan, or none");
   for (const auto& [low, high] : {std::pair{0.0, 1.0}, {2.0, 1.0}, {none, 1.0}, {1.0, none}, {1.0, endless}})
-    EXPECT_NE(refused({small_plan()}, {.plans = {{.speed_up = {{low, high}}}}}).find("page_facts of plan 0: a speed-up between"), std::string::npos);
+    EXPECT_EQ(refused({small_plan()}, {.plans = {{.speed_up = {{low, high}}}}}).rfind("page_facts of plan 0: a speed-up between", 0), 0u);
 }
 
 TEST(TimelinePage, SaysWhatBackwardComputesAgain) {
   plan p = small_plan();
   EXPECT_FALSE(data_of(page_of({p}))["plans"][0].contains("recompute"));
-  p.origin = plan_origin{.planning = {{"planner", "slimpack"}, {"recompute", "selective"}}};
+  p.origin.emplace().planning = {{"planner", "slimpack"}, {"recompute", "selective"}};
   EXPECT_EQ(data_of(page_of({p}))["plans"][0]["recompute"], "selective");
 }
 
-// A page of 64 lanes with three rivals, which timeline_page_test.py opens, too: one that does not fit, one as fast as prices can tell,
-// and one of the same planner on another recompute.
+// A page of 64 lanes, which timeline_page_test.py opens, too. The first plan's rivals are: itself with another recompute, one that
+// prices cannot tell from it, one that does not fit, and a slow one.
 TEST(ManyTimelinePage, IsWrittenForTheBrowser) {
   const char* path = std::getenv("SLIMPACK_MANY_PAGE");
   if (path == nullptr) GTEST_SKIP() << "SLIMPACK_MANY_PAGE names no file";
@@ -528,7 +530,7 @@ TEST(ManyTimelinePage, IsWrittenForTheBrowser) {
     return most;
   };
   first.shape.memory = memory_limit{.amount = 1.06 * peak(first)};
-  first.origin = plan_origin{.planning = {{"recompute", "selective"}}};
+  first.origin.emplace().planning = {{"recompute", "selective"}};
   plan again = first;
   again.origin->planning.front().second = "full";
   again.step_time = 1.2 * first.step_time;

@@ -56,9 +56,10 @@ struct page_facts {
       double low{};
       double high{};
     };
-    std::string label{};     ///< on tabs and in tables; empty: its planner's name, with its layout where plans share that name
+    std::string label{};     ///< on tabs and in tables; empty: its planner, and its settings where plans share a planner
     std::string settings{};  ///< what it was made with, in words; empty: its layout and what backward computes again
-    std::optional<range> speed_up{};  ///< of the first plan over this one, between which prices' errors may put it; 0 < low <= high
+    /// Where prices' errors may put the speed-up of the first plan over this one; 0 < low <= high.
+    std::optional<range> speed_up{};
     bool as_fast{};  ///< prices cannot tell which of the first plan and this one is faster
   };
   std::vector<about_plan> plans{};  ///< one for each plan of the page; empty: nothing is known
@@ -74,8 +75,8 @@ class timeline_writer {
  public:
   timeline_writer(std::ostream& out, const Simulator& simulator) : json_(out), simulator_(simulator) {}
 
-  result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured, const batch_times& batches,
-                     const page_facts& facts) {
+  result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured,
+                     const batch_times& batches, const page_facts& facts) {
     json_.open('{').key("lengths");
     list(plans.front().lengths, [](tokens t) { return t.value; });
     json_.key("plans").open('[');
@@ -400,19 +401,22 @@ class timeline_writer {
   if (!facts.plans.empty() && facts.plans.size() != plans)
     return error{errc::invalid_input, "page_facts of " + std::to_string(facts.plans.size()) + " plans for a page of " +
                                           std::to_string(plans) + "; give one for each plan, or none"};
-  for (std::size_t k = 0; k < facts.plans.size(); ++k)
-    if (const auto& range = facts.plans[k].speed_up; range && !(range->low > 0 && range->low <= range->high && std::isfinite(range->high)))
-      return error{errc::invalid_input, "page_facts of plan " + std::to_string(k) + ": a speed-up between " + std::to_string(range->low) +
-                                            " and " + std::to_string(range->high) + "; give 0 < low <= high"};
+  for (std::size_t k = 0; k < facts.plans.size(); ++k) {
+    if (!facts.plans[k].speed_up) continue;
+    const auto [low, high] = *facts.plans[k].speed_up;
+    if (!(low > 0 && low <= high && std::isfinite(high)))
+      return error{errc::invalid_input, "page_facts of plan " + std::to_string(k) + ": a speed-up between " +
+                                            std::to_string(low) + " and " + std::to_string(high) + "; give 0 < low <= high"};
+  }
   return success();
 }
 
 }  // namespace detail
 
 /// Writes one HTML page that shows plans of one batch: key figures, a lane per stage and replica, the critical path,
-/// memory, and what every pack holds and waited for. The first plan is the main one; the others are comparisons. Above the
-/// chart stands how much faster it is than the fastest of the others that fit into the memory limit: their own, or where they
-/// have none that of the first plan.
+/// memory, and what every pack holds and waited for. The first plan is the main one; the others are comparisons. The
+/// first lines say how much faster it is than the fastest of the others that fit. A plan fits into its own memory limit,
+/// or, where it has none, into that of the first plan.
 /// Of a plan that was run, the page shows the measured step as well: alone, and each lane under the predicted one on
 /// the same axis, with the ratio of every instruction, of the step, and the measured bubble.
 /// The page is self-contained and loads nothing. A view is its address: `#tab=1&t0=0.5&t1=0.7&replica=2&critical=1&
@@ -423,9 +427,9 @@ class timeline_writer {
 ///           `batches` adds a plot of their step times. `simulator` finds the predicted times and the critical path
 ///           (concepts/planning.hpp). `facts` says what the plans do not.
 /// Requires  plans that share their lengths; as many steps of each planner
-/// Errors    invalid_input: no plan, a measured step that is not one of its plan, or facts that are not one for each plan or
-///           have a range that is none; those of task_graph::assign, when programs cannot run; those of the simulator;
-///           unwritable: the stream has failed
+/// Errors    invalid_input: no plan, a measured step that is not one of its plan, facts of another number of plans, or a
+///           range of a speed-up that is none; those of task_graph::assign, when programs cannot run; those of the
+///           simulator; unwritable: the stream has failed
 /// Complexity O(instructions), streamed
 template <class Simulator = simulators::sweep>
 [[nodiscard]] result<void> write_timeline(std::ostream& out, std::span<const plan> plans,
@@ -442,7 +446,8 @@ template <class Simulator = simulators::sweep>
   if (result<void> known = detail::check_facts(facts, plans.size()); !known) return known;
   out << detail::timeline_head;
   out << "<script id=\"data\" type=\"application/json\">";
-  if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches, facts); !written) return written;
+  if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches, facts); !written)
+    return written;
   out << "</script>\n<script>\n";
   out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details << detail::timeline_input
       << detail::timeline_batches;

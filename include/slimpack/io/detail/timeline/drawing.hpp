@@ -161,10 +161,11 @@ function drawOverview() {
     c.lineWidth = 2;
     c.strokeRect(x0, 2, Math.max(2, x1 - x0), h);
   }
-  const [{view}] = lanes, ends = endsAfter(view), free = left + plotWidth() * stepOf(view) / end + 8;
-  const sayings = ['ends here, at ' + timeText(stepOf(view)), ...(ends.length === 0 ? [] : [ends[ends.length - 1]].flatMap(([other, ratio]) =>
-      [factor(ratio) + ' as fast as ' + other, 'ends here: ' + factor(ratio) + ' as fast as ' + other]))];
-  const said = kinds.length > 1 ? undefined : sayings.filter(text => c.measureText(text).width < left + plotWidth() - free).pop();
+  const [{view}] = lanes, free = left + plotWidth() * stepOf(view) / end + 8;  // where the blank begins
+  const sayings = ['ends here, at ' + timeText(stepOf(view))];
+  for (const [other, ratio] of endsAfter(view).slice(-1))
+    sayings.push(factor(ratio) + ' as fast as ' + other, 'ends here: ' + factor(ratio) + ' as fast as ' + other);
+  const said = kinds.length > 1 ? '' : sayings.filter(text => c.measureText(text).width < left + plotWidth() - free).pop();
   c.textAlign = 'left';
   c.fillStyle = colour.text;
   if (said) c.fillText(said, free, 2 + strip / 2);
@@ -230,11 +231,13 @@ function heightsOf(lanes) {
   const low = each(24) < least;
   if (!low || show.tall) {
     const memory = show.memory && known, high = low ? (memory ? 64 : 32) : Math.min(96, each(24));
-    return {low, title: 24, each: high, memory, strip: memory ? Math.floor(Math.min(30, .36 * high)) : 0, gap: memory ? 9 : pairs ? 7 : 6, beside: false};
+    const strip = memory ? Math.floor(Math.min(30, .36 * high)) : 0;
+    return {low, title: 24, each: high, memory, strip, gap: memory ? 9 : pairs ? 7 : 6, beside: false};
   }
   if (each(24) >= 14) {
     const memory = show.memory && known && each(24) >= 26;
-    return {low, title: 24, each: Math.floor(each(24)), memory, strip: memory ? Math.floor(.36 * each(24)) : 0, gap: memory ? 6 : 4, beside: false};
+    const strip = memory ? Math.floor(.36 * each(24)) : 0;
+    return {low, title: 24, each: Math.floor(each(24)), memory, strip, gap: memory ? 6 : 4, beside: false};
   }
   const high = Math.max(3, Math.floor(each(8)));
   return {low, title: 8, each: high, memory: false, strip: 0, gap: high > 8 ? 2 : 1, beside: true};
@@ -258,9 +261,11 @@ function layout(lanes) {
 // Where lanes are lower than text: a name for all lanes of a replica, or for as many stages as there is room for.
 function drawNames(c, from, width) {
   const many = planShown().replicas.length > 1;
+  const lanes = rows.map(row => row.lane);
+  const joins = (k, end) => many || show.below >= 0 ? !isTitled(lanes, end) : rows[end].y < rows[k].y + 13;
   for (let k = 0; k < rows.length;) {
     let end = k + 1;
-    while (end < rows.length && (many || show.below >= 0 ? !isTitled(rows.map(row => row.lane), end) : rows[end].y < rows[k].y + 13)) ++end;
+    while (end < rows.length && joins(k, end)) ++end;
     const {lane, y} = rows[k], part = rows.slice(k, end), middle = (y + rows[end - 1].y + rows[end - 1].h) / 2 - from;
     const idle = part.reduce((sum, {lane}) => sum + 1 - lane.busy / lane.step, 0) / part.length;
     c.textAlign = 'left';
@@ -347,11 +352,14 @@ function draw() {
   const kind = kindShown(), pairs = kind === 'both', lanes = shownLanes();
   const narrow = $('lanes').clientWidth < 560;  // then lanes keep the room of what stands at their right
   right = narrow ? 4 : 104;
-  const height = layout(lanes), [{strip: high, beside}] = rows, limit = lane => memoryText(lane.plan, limitOf(lane.plan)).replace(' tokens', '');
+  const height = layout(lanes), [{strip: high, beside}] = rows;
+  const limit = lane => memoryText(lane.plan, limitOf(lane.plan)).replace(' tokens', '');
   const [c, width] = context($('lanes'), height), from = $('scroller').scrollTop;
-  const words = ['all stages', 'stage ' + Math.max(...lanes.map(lane => lane.stage)), ...(beside ? ['replica ' + Math.max(...lanes.map(lane => lane.r))] : []),
+  const most = of => Math.max(...lanes.map(of));
+  const words = ['all stages', 'stage ' + most(lane => lane.stage), ...(beside ? ['replica ' + most(lane => lane.r)] : []),
                  ...(high >= 22 ? lanes.filter(lane => limitInStrips(lane.plan)).map(limit) : [])];
-  left = pairs ? 128 : Math.ceil(Math.max(narrow ? 54 : 66, ...[...new Set(words)].map(text => c.measureText(text).width + 6)));
+  const widths = [...new Set(words)].map(text => c.measureText(text).width + 6);
+  left = pairs ? 128 : Math.ceil(Math.max(narrow ? 54 : 66, ...widths));
   const w = plotWidth();
   const inView = rows.filter(row => row.y - 30 < from + height && row.memory + row.strip > from);
   const ticks = axisTicks();

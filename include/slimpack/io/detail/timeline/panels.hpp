@@ -24,8 +24,8 @@ const limitOf = plan => plan.limit === null && plan.bytes === plans[0].bytes ? p
 const overMemory = plan => limitOf(plan) !== null && peakOf(plan) > limitOf(plan);
 // Height of the memory strips, of all plans shown. A limit far above the peak is left out of them: it would flatten the curves.
 const topOf = plan => Math.max(1, Math.min(1.08 * Math.max(limitOf(plan) || 0, peakOf(plan)), 1.8 * peakOf(plan)));
-const memoryTop = plan => Math.max(topOf(plan), ...(show.below >= 0 && views[show.below].plan.bytes === plan.bytes ? [topOf(views[show.below].plan)] : []),
-                                   ...(planShown().bytes === plan.bytes ? [topOf(planShown())] : []));
+const memoryTop = plan => Math.max(...[plan, planShown(), ...(show.below >= 0 ? [views[show.below].plan] : [])]
+    .filter(p => p.bytes === plan.bytes).map(topOf));
 const limitInStrips = plan => limitOf(plan) !== null && limitOf(plan) <= memoryTop(plan);
 const bold = text => element('b', text);
 const factor = x => digits(x, 2) + ' \u00d7';
@@ -34,13 +34,14 @@ function showVerdict() {
   const others = plans.slice(1), fitting = others.filter(p => !overMemory(p));
   const says = [];
   if (fitting.length > 0) {
-    const rival = fitting.reduce((a, p) => p.step < a.step ? p : a), {asFast, speedUp} = aboutOf(rival), ratio = rival.step / plans[0].step;
+    const rival = fitting.reduce((a, p) => p.step < a.step ? p : a), {asFast, speedUp} = aboutOf(rival);
+    const ratio = factor(rival.step / plans[0].step);
     const which = fitting.length === 1 ? (others.length === 1 ? 'the other plan' : 'the only other plan that fits') :
         'the fastest of the ' + fitting.length + ' other plans that fit';
-    const range = speedUp ? 'the error of prices puts between ' + digits(speedUp[0], 2) + ' and ' + factor(speedUp[1]) : '';
-    says.push(element('p', [bold(labelOf(plans[0])), ' is ', element('strong', asFast ? 'as fast' : factor(ratio)), asFast ? ' as ' : ' as fast as ',
-        bold(labelOf(rival)), ', ' + which, ' (' + settingsOf(rival) + ')',
-        asFast ? ': ' + factor(ratio) + (range ? ', which ' + range : ' is within the error of prices') : range ? ', which ' + range : '', '.']));
+    const range = speedUp ? 'the error of prices puts it between ' + digits(speedUp[0], 2) + ' and ' + factor(speedUp[1]) : '';
+    const sure = asFast ? [': ', ratio, range ? '; ' + range : ' is within the error of prices'] : range ? ['; ', range] : [];
+    says.push(element('p', [bold(labelOf(plans[0])), ' is ', element('strong', asFast ? 'as fast' : ratio), asFast ? ' as ' : ' as fast as ',
+                            bold(labelOf(rival)), ', ' + which + ' (' + settingsOf(rival) + ')', ...sure, '.']));
   } else if (others.length > 0)
     says.push(element('p', 'No other plan fits into ' + memoryText(plans[0], limitOf(plans[0])) + '.'));
   if (data.facts.prices) says.push(element('p', [bold('How sure? '), data.facts.prices + (/[.!?]$/.test(data.facts.prices) ? '' : '.')]));
@@ -159,7 +160,8 @@ function showCards({plan, kind}) {
   $('compared').hidden = plans.length < 2;
   const against = p => {
     const {asFast, speedUp} = aboutOf(p), ratio = p.step / plans[0].step;
-    return ratioText(ratio) + (speedUp ? ' (' + digits(speedUp[0], 2) + ' to ' + digits(speedUp[1], 2) + ')' : '') + (asFast ? ', as fast' : '');
+    const range = speedUp ? ' (' + speedUp.map(x => digits(x, 2)).join(' to ') + ')' : '';
+    return ratioText(ratio) + range + (asFast ? ', as fast' : '');
   };
   $('compared').replaceChildren(element('h2', 'The same batch, planned ' + plans.length + ' ways'),
       table(['plan', 'step', 'against first', ...(ran ? ['measured', 'against first'] : []), 'useful', 'to gain',
@@ -191,7 +193,8 @@ function showControls({plan, kind}) {
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';
   $('held').textContent = 'memory, 0 to ' + memoryText(plan, memoryTop(plan));
-  if (limitOf(plan) !== null) $('limit').textContent = 'limit ' + memoryText(plan, limitOf(plan)) + (limitInStrips(plan) ? '' : ', above the strips');
+  if (limitOf(plan) !== null)
+    $('limit').textContent = 'limit ' + memoryText(plan, limitOf(plan)) + (limitInStrips(plan) ? '' : ', above the strips');
 }
 )js";
 
