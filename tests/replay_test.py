@@ -86,7 +86,7 @@ class Replay(unittest.TestCase):
                 replay.replay(made)
         status, errors, _ = plan(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--forward-only", "--compare", "megatron"])
         self.assertEqual(2, status)
-        self.assertIn("--forward-only plans one pass", errors)
+        self.assertIn("--forward-only cannot be combined with --compare", errors)
 
     def test_figures_of_real_lists(self):
         """Simulated figures are exact, so they may be held to: useful work, efficiency, and the limit to a token."""
