@@ -5,12 +5,12 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-echo "The first run takes about 5 minutes on two cores, most of it compiling, and then as long as packages take to download."
+echo "The first run takes about 4 minutes on two cores, most of it compiling, and besides as long as packages take to download."
 echo "[1/4] installing the packages that are missing"
 bash cmake/install-packages.sh libboost-iostreams-dev
 echo "[2/4] configuring"
 cmake --preset gcc-release
-echo "[3/4] compiling slimpack-plan"
+echo "[3/4] compiling slimpack-plan: few but large files, a minute or two each"
 cmake --build --preset gcc-release --target slimpack-plan
 
 mkdir -p out
