@@ -42,7 +42,7 @@ struct named {
                           solvers::search_budget effort) const {
     request asked = request_of(s, planner, on);
     asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
-    const bool estimates = planner == "slimpack" && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
+    const bool estimates = planner == "slimpack" && !asked.forward_only && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
     if (estimates) {
       const auto fast = solvers::search_budget::fast();  // options can say how the plan is made again
       asked.by_estimates = true, asked.effort = {fast.tasks, fast.candidates, effort.largest};
@@ -55,7 +55,7 @@ struct named {
   }
   template <class Cost>
   seconds least(const layout& on, const Cost& cost, std::span<const tokens> lengths) const {
-    return cuts(planner) ? seconds{} : uncut_floor(cost, on.shape, lengths);
+    return cuts(planner) ? seconds{} : uncut_floor(cost, on.shape, lengths, s.options.forward_only);
   }
 };
 
@@ -68,7 +68,7 @@ std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
 
-/// `batch_flops`: of the mean batch; `peak`: of a GPU.
+/// `batch_flops`: of the mean batch, 0 where it does not train; `peak`: of a GPU.
 std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads, double batch_flops,
                                  double peak) {
   const shape& on = c.layout.shape;
@@ -83,7 +83,7 @@ std::vector<std::string> line_of(const ranking& found, const candidate& c, bool 
   cells.push_back(time_of(c.step_time) + (c.finalist ? "" : " ~"));
   cells.push_back(time_of(c.fastest) + " to " + time_of(c.slowest));
   cells.push_back(fixed(found.rate(c), 0));
-  cells.push_back(mfu_text(batch_flops / (c.step_time.value * static_cast<double>(c.layout.gpus()) * peak)));
+  cells.push_back(!(batch_flops > 0) ? "-" : mfu_text(batch_flops / (c.step_time.value * static_cast<double>(c.layout.gpus()) * peak)));
   cells.push_back(percent(c.useful, 2));
   cells.push_back(gain_text(c.efficiency()));
   cells.push_back(slimpack::detail::amount(c.peak_memory, c.memory_unit));
@@ -116,6 +116,7 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
   if (!can.chunks) all.chunks = {1};
   if (!can.spread_vocabulary) all.vocabularies = {vocabulary::last};
   std::erase_if(all.recompute, [&](costs::recompute what) { return !can.recomputes(what); });
+  if (s.options.forward_only) all.vocabularies = {vocabulary::last}, all.recompute = {costs::recompute::none};
   std::vector<layout> found = all.layouts();
   std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one); });
   for (layout& one : found) one.layers = s.layout.layers;
@@ -125,16 +126,18 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
 std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layouts,
                                      std::span<const std::vector<tokens>> batches) {
   const auto among = [&](const auto& cost_of) {
-    return shapes::with_even_stages(*s.model, std::move(layouts), batches, cost_of);
+    const std::span<const pass> passes(both_passes);
+    return shapes::with_even_stages(*s.model, std::move(layouts), batches, cost_of, s.options.forward_only ? passes.first(1) : passes);
   };
   if (s.measured) return among([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, model, one); });
   return among([&](const costs::model_shape& model, const layout& one) { return transformer_on(s, model, one); });
 }
 
-result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
+result<ranking> ranked(const setting& s, const std::string& planner, shape_search how,
                        std::span<const layout> layouts, std::span<const std::vector<tokens>> batches,
                        std::stop_token stop, const shapes::progress_listener& told) {
   const named plan_of{s, planner, stop};
+  how.forward_only = s.options.forward_only;
   const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop, told); };
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
@@ -168,12 +171,13 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
   const bool has_experts = s.model->experts > 0;
   const bool spreads = std::any_of(found.candidates.begin(), found.candidates.end(),
                                    [](const candidate& c) { return c.layout.shape.vocabulary == vocabulary::spread; });
-  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers", "step time", "of batches",
+  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers", s.options.forward_only ? "time" : "step time", "of batches",
                                                "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory"}};
   if (spreads) table.front().insert(table.front().begin() + 5, "vocabulary");
   if (has_experts) table.front().insert(table.front().begin() + 4, "ep");
   double flops = 0;
-  for (const std::vector<tokens>& lengths : batches) flops += costs::training_flops(*s.model, lengths);
+  for (const std::vector<tokens>& lengths : batches)
+    if (!s.options.forward_only) flops += costs::training_flops(*s.model, lengths);
   bool rough = false;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, count(outcome::planned)); ++i) {
     table.push_back(line_of(found, found.candidates[i], has_experts, spreads, flops / static_cast<double>(batches.size()),

@@ -16,11 +16,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -102,21 +104,24 @@ std::string losses_of(const plan& p) {
 }
 
 void print_explained(std::ostream& out, const setting& s, const std::vector<row>& rows) {
+  const bool trains = !s.options.forward_only;
+  std::vector<std::pair<const char*, seconds rank_time::*>> shown(std::begin(losses), std::end(losses));
+  if (!trains) std::erase_if(shown, [](const auto& one) { return one.second == &rank_time::recomputation; });
   std::vector<std::vector<std::string>> table{{"stages' time", "useful"}};
-  for (const auto& [name, part] : losses) table.front().emplace_back(name);
+  for (const auto& [name, part] : shown) table.front().emplace_back(name);
   for (const row& r : rows) {
     if (!r.plan || !r.plan.value().rank_time) continue;
     const rank_time& spent = *r.plan.value().rank_time;
     const double all = spent.total().value;
     table.push_back({r.planner, percent(all > 0 ? spent.useful.value / all : 1, 2)});
-    for (const auto& [name, part] : losses) table.back().push_back(percent(all > 0 ? (spent.*part).value / all : 0, 2));
+    for (const auto& [name, part] : shown) table.back().push_back(percent(all > 0 ? (spent.*part).value / all : 0, 2));
   }
   out << "\n";
   print_table(out, table);
   out << "useful: work of the batch, of experts that of the busiest rank;\n"
          "collectives: what layers wait for inside a stage: traffic of tensor-parallel ranks, all-to-alls of experts;\n"
          "packs: their overheads, the loss of short slices, and what cuts make a context-parallel ring wait for;\n"
-         "communication: that nothing hides, exchanges of shared sequences and the reduction of gradients;\n"
+         "communication: that nothing hides" << (trains ? ", exchanges of shared sequences and the reduction of gradients" : "") << ";\n"
          "imbalance: stages that are idle since another has more to do; waiting: all other idle time.\n";
   for (const row& r : rows)
     if (r.plan && lends(r.plan.value())) out << r.planner << ": " << lending_of(r.plan.value()) << ".\n";
@@ -134,8 +139,8 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   print_memory(out, s, rows.front());
   out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";
   if (const std::optional<seconds>& floor = first.any_layout_bound)
-    out << "No layout, layers or recomputation of as many GPUs has a plan faster than " << time_of(*floor) << ", which is "
-        << percent(*floor / first.step_time, 2) << " of the step: all useful work, spread evenly, and nothing else.\n";
+    out << "No layout" << (trains ? ", layers or recomputation" : " or layers") << " of as many GPUs has a plan faster than " << time_of(*floor)
+        << ", which is " << percent(*floor / first.step_time, 2) << " of " << (trains ? "the step" : "it") << ": all useful work, spread evenly, and nothing else.\n";
 }
 
 }  // namespace cli

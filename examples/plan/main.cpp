@@ -79,7 +79,9 @@ std::optional<deadline> deadline_of(const options& o, double share = 1) {
 /// Least step time of any plan that cuts no sequence.
 seconds uncut_step(const plan& p, const any_cost& any) {
   const auto floor = [&](const auto& cost) {
-    return uncut_floor(cost, p.shape, p.lengths) + simulators::least_reduction(cost, p.shape);
+    const bool forward_only = is_forward_only(p);
+    const seconds reduction = forward_only ? seconds{} : simulators::least_reduction(cost, p.shape);
+    return uncut_floor(cost, p.shape, p.lengths, forward_only) + reduction;
   };
   return std::max(p.lower_bound, std::visit(floor, any));
 }
@@ -113,7 +115,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
     if (s.model && s.device && !o.forward_only && p.step_time > seconds{})
       p.mfu = costs::training_flops(*s.model, lengths) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
-    if (p.rank_time && !o.forward_only) p.any_layout_bound = any_layout_bound(s, p, lengths);
+    if (p.rank_time) p.any_layout_bound = any_layout_bound(s, p, lengths);
     p.hash = hash_of(p);
     if (!p.origin) p.origin = origin_of(s, c.planner, c.layout);
   }
@@ -139,6 +141,7 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
   if (s.options.automatic || layouts.size() > 1) {
     shape_search how{.effort = s.options.effort, .threads = s.options.threads};
     if (how.effort == how.probe) how.first = how.probe;
+    if (s.options.forward_only) how.first = how.effort;  // its packs are searched alike by any effort
     result<shapes::ranking> found =
         ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
                [&](const shapes::search_progress& far) { shown.say(text_of(far)); });

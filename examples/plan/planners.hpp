@@ -9,6 +9,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -50,13 +51,16 @@ struct request {
   bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::backward_cuts cuts{slimpack::backward_cuts::any};  ///< of slimpack's own plans
-  bool forward_only{};  ///< plan the forward alone, to evaluate; of slimpack's own plans
+  bool forward_only{};  ///< plan the forward alone, to evaluate
   std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
   slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did
 };
 
 /// Whether that planner may cut a sequence.
 bool cuts(const std::string& planner);
+
+/// Why that planner plans no forward alone; empty where it does.
+std::string why_no_forward(const std::string& planner);
 
 /// By which exchange its replicas share every sequence that they share; none of others.
 std::optional<slimpack::exchange> exchange_of(const std::string& planner);
@@ -70,14 +74,15 @@ slimpack::result<std::uint32_t> segments_named(const std::string& text);
 /// Refuses --relay where no planner of these has rows that go round.
 slimpack::result<void> check_relays(std::span<const std::string> planners);
 
-/// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline and comes
-/// back as one piece.
+/// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline as one piece and, but
+/// where forward runs alone, comes back.
 template <class Cost>
-slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<const slimpack::tokens> lengths) {
+slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<const slimpack::tokens> lengths, bool forward_only) {
   slimpack::seconds floor{};
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     on.quantum = lengths[i];
-    floor = std::max(floor, slimpack::simulators::chain_bound(cost, on, {{static_cast<std::uint32_t>(i)}, lengths[i]}));
+    const slimpack::sequence whole{{static_cast<std::uint32_t>(i)}, lengths[i]};
+    floor = std::max(floor, forward_only ? slimpack::simulators::way_bound(cost, on, whole) : slimpack::simulators::chain_bound(cost, on, whole));
   }
   return floor;
 }

@@ -38,8 +38,9 @@ void print_critical_path(std::ostream& out, const plan& p) {
   std::size_t held = 0;
   for (std::size_t n = 0; n < graph.size(); ++n)
     if (graph.tasks()[n].is_instruction()) ++instructions, held += slack.value()[n] == seconds{};
-  out << "Simulated by " << p.simulator << ". The critical path is " << percent(spent.forward / all, 1) << " forward, "
-      << percent(spent.backward / all, 1) << " backward and " << percent(spent.messages / all, 1) << " messages; "
+  out << "Simulated by " << p.simulator << ". The critical path is " << percent(spent.forward / all, 1) << " forward";
+  if (!is_forward_only(p)) out << ", " << percent(spent.backward / all, 1) << " backward";
+  out << " and " << percent(spent.messages / all, 1) << " messages; "
       << percent(static_cast<double>(held) / static_cast<double>(instructions), 1) << " of the instructions have no slack.\n";
 }
 
@@ -75,7 +76,9 @@ void print_calls(std::ostream& out, const options& o, const plan& p) {
       const micropacks& all = r.partition.of(direction);
       packs[direction == pass::backward] += all.size(), pieces[direction == pass::backward] += all.slices().size();
     }
-  out << "pieces    " << pieces[0] << " in " << packs[0] << " forward packs, " << pieces[1] << " in " << packs[1] << " backward packs\n";
+  out << "pieces    " << pieces[0] << " in " << packs[0] << " forward packs";
+  if (!is_forward_only(p)) out << ", " << pieces[1] << " in " << packs[1] << " backward packs";
+  out << "\n";
 }
 
 void print_batch(std::ostream& out, const setting& s, const row& first) {
@@ -108,6 +111,9 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
         << amount(margin.fragments) << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators);
   }
   out << "\n";
+  if (is_forward_only(p))
+    out << "evaluates forward alone: no gradients, no optimizer, nothing kept for a backward"
+        << (p.memory_unit == memory_unit::byte ? "; weights, keys and values until their sequence ends, and what runs" : "") << "\n";
   print_calls(out, o, p);
   print_shared(out, p, o.verbose);
   out << "\n";
@@ -144,7 +150,8 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   print_batch(out, s, rows.front());
   const auto megatron = std::find_if(rows.begin(), rows.end(),
                                      [](const row& r) { return r.planner == "megatron" && r.plan && !r.over_memory; });
-  const std::vector<std::string> head{"planner", "step time", "speed-up",    "tokens/s/GPU", "MFU",
+  const std::string time = o.forward_only ? "time" : "step time";
+  const std::vector<std::string> head{"planner", time,        "speed-up",    "tokens/s/GPU", "MFU",
                                       "useful",  "to gain",   "peak memory", "planning"};
   std::vector<std::vector<std::string>> table{head};
   const bool chosen = o.automatic || o.even_stages;
@@ -164,7 +171,7 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   const plan& first = rows.front().plan.value();
   const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
                                      [](const bound& a, const bound& b) { return a.time < b.time; });
-  out << "\nstep time is a makespan: from a common start to the end of the slowest replica"
+  out << "\n" << time << " is a makespan: from a common start to the end of the slowest replica"
       << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
   print_critical_path(out, first);
   if (first.rank_time && first.step_time > seconds{}) {
@@ -173,11 +180,11 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
         << (lost.empty() ? "" : "; " + lost) << ".\n";
   }
   out << "to gain: no plan of this batch on this layout is faster than " << time_of(first.lower_bound) << " (" << best->name
-      << "), so at most " << gain_text(first.efficiency) << " of the step.\n";
+      << "), so at most " << gain_text(first.efficiency) << " of " << (o.forward_only ? "it" : "the step") << ".\n";
   if (first.mfu)
     out << "MFU: 6 flops a weight and token, and those of causal attention, over the peak of the GPUs; what is computed again does\n"
            "not count.\n";
-  if (!o.forward_only) out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
+  out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";
   if (rows.size() > 1 && megatron == rows.end()) out << "No speed-ups: megatron is not among the planners that fit.\n";

@@ -68,6 +68,17 @@ struct slimpipe {
     return solution{std::move(made).value()};
   }
 
+  /// The packs of each replica, before they are ordered. Attention is lent in the lock steps of a training step alone.
+  /// Errors    invalid_input: stages are to lend; those of sliced_rows
+  template <class Slicer, class Cost>
+  [[nodiscard]] result<std::vector<replica_solution>> packed(const problem& batch, const Slicer& /*cuts as it says*/,
+                                                             const Cost& /*packs by length*/) const {
+    if (lending != attention_lending::none)
+      return error{errc::invalid_input, std::string("lending ") + name_of(lending) + " is between lock steps of a training step, which packs "
+                                        "alone do not have: choose lending none"};
+    return slimpack::detail::sliced_rows(batch, context, row_slices(), false);
+  }
+
   constexpr void share_by(exchange_set) noexcept {}  // it lets none share
 
   friend constexpr bool operator==(const slimpipe&, const slimpipe&) = default;
