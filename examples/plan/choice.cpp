@@ -42,7 +42,8 @@ struct named {
                           solvers::search_budget effort) const {
     request asked = request_of(s, planner, on);
     asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
-    const bool estimates = planner == "slimpack" && !asked.forward_only && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
+    const bool divides = planner == "slimpack" && !asked.forward_only;
+    const bool estimates = divides && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
     if (estimates) {
       const auto fast = solvers::search_budget::fast();  // options can say how the plan is made again
       asked.by_estimates = true, asked.effort = {fast.tasks, fast.candidates, effort.largest};
@@ -171,8 +172,8 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
   const bool has_experts = s.model->experts > 0;
   const bool spreads = std::any_of(found.candidates.begin(), found.candidates.end(),
                                    [](const candidate& c) { return c.layout.shape.vocabulary == vocabulary::spread; });
-  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers", s.options.forward_only ? "time" : "step time", "of batches",
-                                               "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory"}};
+  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers",
+                                               s.options.forward_only ? "time" : "step time", "of batches", "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory"}};
   if (spreads) table.front().insert(table.front().begin() + 5, "vocabulary");
   if (has_experts) table.front().insert(table.front().begin() + 4, "ep");
   double flops = 0;

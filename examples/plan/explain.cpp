@@ -139,8 +139,9 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   print_memory(out, s, rows.front());
   out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";
   if (const std::optional<seconds>& floor = first.any_layout_bound)
-    out << "No layout" << (trains ? ", layers or recomputation" : " or layers") << " of as many GPUs has a plan faster than " << time_of(*floor)
-        << ", which is " << percent(*floor / first.step_time, 2) << " of " << (trains ? "the step" : "it") << ": all useful work, spread evenly, and nothing else.\n";
+    out << "No layout" << (trains ? ", layers or recomputation" : " or layers") << " of as many GPUs has a plan faster than "
+        << time_of(*floor) << ", which is " << percent(*floor / first.step_time, 2) << " of " << (trains ? "the step" : "it")
+        << ": all useful work, spread evenly, and nothing else.\n";
 }
 
 }  // namespace cli

@@ -111,9 +111,9 @@ void check_forward_only(const CLI::App& app, const options& o) {
   const char* const shares = "an evaluation's replicas share no sequence";
   const char* const backward = "nothing runs backward";
   const char* const search = "forward packs have a search of their own, which is always as thorough";
-  for (const auto& [name, why] : {std::pair{"sharers", shares}, {"zones", shares}, {"exchange", shares}, {"rows", shares}, {"divide", shares},
-                                  {"effort", search}, {"search-report", search}, {"weight-gradients", backward}, {"backward-cuts", backward},
-                                  {"reduction", "there are no gradients to reduce"}})
+  for (const auto& [name, why] :
+       {std::pair{"sharers", shares}, {"zones", shares}, {"exchange", shares}, {"rows", shares}, {"divide", shares}, {"effort", search},
+        {"search-report", search}, {"weight-gradients", backward}, {"backward-cuts", backward}, {"reduction", "there are no gradients to reduce"}})
     if (app.get_option(std::string("--") + name)->count() > 0 && !(o.from && o.from->brings(name))) refuse(std::string("--") + name, why);
   if (o.layout.recompute != slimpack::costs::recompute::none && o.has_typed("recompute"))
     refuse(std::string("--recompute ") + name_of(o.layout.recompute), backward);

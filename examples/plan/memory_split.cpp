@@ -80,13 +80,12 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
   };
   const double copies = static_cast<double>(p.shape.replicas) * p.shape.context;
   const std::string everywhere = s.tensors.gathered_weight > 0 ? fixed(copies, 0) + " copies" : "no copies";
-  const std::pair<const char*, double costs::saved_tensors::*> states[]{{"weights", &costs::saved_tensors::weight},
-                                                                        {"gradients", &costs::saved_tensors::gradient},
-                                                                        {"optimizer", &costs::saved_tensors::optimizer}};
   const bool trains = !is_forward_only(p);
-  if (!trains) line("weights", rates.fixed, everywhere);
+  std::vector<std::pair<const char*, double costs::saved_tensors::*>> states{{"weights", &costs::saved_tensors::weight},
+                                                                             {"gradients", &costs::saved_tensors::gradient},
+                                                                             {"optimizer", &costs::saved_tensors::optimizer}};
+  if (!trains) states.clear(), line("weights", rates.fixed, everywhere);  // and nothing else
   for (const auto& [what, member] : states) {
-    if (!trains) break;
     const double without = fixed_bytes(s, planned.layout, most.stage, [&](costs::saved_tensors& t) { t.*member = 0; });
     line(what, rates.fixed - without, member == &costs::saved_tensors::optimizer ? fixed(copies, 0) + " copies" : everywhere);
   }

@@ -82,7 +82,8 @@ slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<co
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     on.quantum = lengths[i];
     const slimpack::sequence whole{{static_cast<std::uint32_t>(i)}, lengths[i]};
-    floor = std::max(floor, forward_only ? slimpack::simulators::way_bound(cost, on, whole) : slimpack::simulators::chain_bound(cost, on, whole));
+    using namespace slimpack::simulators;
+    floor = std::max(floor, forward_only ? way_bound(cost, on, whole) : chain_bound(cost, on, whole));
   }
   return floor;
 }
