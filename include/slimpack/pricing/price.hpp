@@ -249,8 +249,8 @@ template <class Cost>
 }
 
 /// Prices one replica's packs: all that schedules and the simulator read. Packs without backward ones are run forward alone.
-/// Shapes    rates: one per stage, from rates_of, or evaluation_rates_of without backward packs; weights: weight_gradients_of<Schedule> (schedules/hooks.hpp);
-///           shared: the rows that the replica takes part in (core/shared_row.hpp)
+/// Shapes    rates: one per stage, from rates_of, or evaluation_rates_of without backward packs;
+///           weights: weight_gradients_of<Schedule> (schedules/hooks.hpp); shared: the rows that the replica takes part in (core/shared_row.hpp)
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to count them
 /// to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
 /// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary, and whose `like` keeps to its range
@@ -279,7 +279,8 @@ template <class Cost>
     w.rates = std::move(rates);
     detail::follow_sequences(packs, shared, w);
     if constexpr (detail::asks_by_piece<Cost>())
-      if (unit_of(cost, shape) == memory_unit::byte && counts_kept(cost, packs.backward.empty()) && detail::keeps_any(packs, cost, shape.stages))
+      if (unit_of(cost, shape) == memory_unit::byte && counts_kept(cost, packs.backward.empty()) &&
+          detail::keeps_any(packs, cost, shape.stages))
         detail::follow_kept(packs, cost, w);
     detail::keep_others(shared, w);
     return w;

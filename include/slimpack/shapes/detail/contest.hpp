@@ -69,8 +69,10 @@ template <class CostOf, class PlanOf>
 class contest {
  public:
   contest(std::span<const shapes::layout> layouts, std::span<const std::vector<tokens>> batches, const CostOf& cost_of,
-          const PlanOf& plan_of, bool forward_only, std::size_t threads, std::stop_token stop, const shapes::progress_listener& listener)
-      : batches_(batches), cost_of_(cost_of), plan_of_(plan_of), forward_only_(forward_only), threads_(threads), stop_(std::move(stop)), listener_(listener) {
+          const PlanOf& plan_of, bool forward_only, std::size_t threads, std::stop_token stop,
+          const shapes::progress_listener& listener)
+      : batches_(batches), cost_of_(cost_of), plan_of_(plan_of), forward_only_(forward_only), threads_(threads),
+        stop_(std::move(stop)), listener_(listener) {
     for (const shapes::layout& on : layouts) entries_.push_back({.known = {.layout = on}});
     for (const std::vector<tokens>& lengths : batches) sequences_.push_back(solvers::sequences_of(lengths));
     for (const std::vector<tokens>& lengths : batches)

@@ -74,8 +74,8 @@ struct slimpipe {
   [[nodiscard]] result<std::vector<replica_solution>> packed(const problem& batch, const Slicer& /*cuts as it says*/,
                                                              const Cost& /*packs by length*/) const {
     if (lending != attention_lending::none)
-      return error{errc::invalid_input, std::string("lending ") + name_of(lending) + " is between lock steps of a training step, which packs "
-                                        "alone do not have: choose lending none"};
+      return error{errc::invalid_input, std::string("lending ") + name_of(lending) +
+                                            " is between lock steps of a training step, which packs alone do not have: choose lending none"};
     return slimpack::detail::sliced_rows(batch, context, row_slices(), false);
   }
 

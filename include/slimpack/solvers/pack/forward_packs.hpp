@@ -129,7 +129,8 @@ class forward_packs {
   /// Makes packs, and keeps them if they are faster than those before. None: the slicer's packs do not fit.
   std::optional<tried> attempt(const rule& how) {
     const bool in_one = how.count == 1 || !(total_ > 0);  // not by the sum of all, which a rounding may exceed
-    const double size = how.count == smallest ? 0 : in_one ? std::numeric_limits<double>::infinity() : total_ / static_cast<double>(how.count);
+    const double even = in_one ? std::numeric_limits<double>::infinity() : total_ / static_cast<double>(how.count);
+    const double size = how.count == smallest ? 0 : even;
     const auto budget = [&](seconds done) {
       const double ends = std::min(done.value, std::max(0.0, total_ - done.value));
       return seconds{how.ramp > 0 ? std::min(size, size * options_.evaluation_end + how.ramp * ends) : size};
