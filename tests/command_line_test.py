@@ -1140,8 +1140,92 @@ class CommandLine(unittest.TestCase):
         for text, more in (("--backward-cuts forward is for the planner slimpack", ["--planner", "chunked", "--backward-cuts", "forward"]),
                            ("--call-overhead is not in the model of the planner milp", ["--planner", "milp", "--call-overhead", "1e-3"]),
                            ("--call-overhead", ["--call-overhead", "-1"]), ("--call-overhead", ["--call-overhead", "nan"]),
-                           ("--forward-only cannot be combined with --backward-cuts", ["--forward-only", "--backward-cuts", "forward"])):
+                           ("--forward-only cannot be combined with --backward-cuts: nothing runs backward", ["--forward-only", "--backward-cuts", "forward"])):
             self.fails(2, [text], "--lengths", lengths, *QUADRATIC, *more)
+
+    def test_an_evaluation_holds_weights_and_what_runs(self):
+        """qwen2.5-7b on two tensor-parallel ranks, by hand: h 3584, 14 query heads and 2 of keys and values a rank of 128, f 18944, 152,064 words."""
+        h, heads, kv, f, words, layers = 3584, 14, 2, 18944 // 2, 152064 // 2, 28
+        weights = layers * (2 * h * heads * 128 + 2 * h * kv * 128 + 3 * h * f) + 2 * h * words
+        keys_and_values = layers * 2 * kv * 128 * 2  # bytes a token
+        layer = 2 * (4 * h // 2 + 2 * heads * 128 + 2 * kv * 128 + 3 * f)
+        logits = 2 * h // 2 + 4 * words
+        qwen = ["--model", DATA / "models" / "qwen2.5-7b.json", "--gpu", "h100", "--tp", "2", "--json", self.outputs / "p.json"]
+        lengths = self.file("l.txt", "128\n")
+        out = self.plans("--lengths", lengths, *qwen, "--forward-only", "--explain")
+        held = json.loads((self.outputs / "p.json").read_text())["replicas"][0]["peak_memory"]
+        self.assertEqual([2 * weights + 128 * (keys_and_values + max(layer, logits))], held)
+        self.assertRegex(out, r"\nweights +7\.09 GiB +99\.4 %")
+        self.assertRegex(out, r"\nrunning forward pack +37\.56 MiB")
+        self.assertIn("evaluates forward alone: no gradients, no optimizer, nothing kept for a backward; weights, keys and values", out)
+        for word in ("backwarded", "reduction", "recomputation", "optimizer  ", "step"):
+            self.assertNotIn(word, out.split("evaluates forward alone", 1)[1], word)
+        # Of a batch, keys and values of what is under way: less than a step keeps by far. A limit between the two is planned for one alone.
+        many = self.file("m.txt", "".join(f"{n}\n" for n in (30000, 9000, 4000, 4000, 2000, 500) * 3))
+        self.plans("--lengths", many, *qwen, "--forward-only", "--pp", "2")
+        evaluated = max(json.loads((self.outputs / "p.json").read_text())["replicas"][0]["peak_memory"])
+        self.plans("--lengths", many, *qwen, "--pp", "2", "--effort", "fast")
+        trained = max(json.loads((self.outputs / "p.json").read_text())["replicas"][0]["peak_memory"])
+        self.assertLess(3 * evaluated, trained)
+        limit = f"{math.ceil(evaluated / 2**30 * 8) / 8}GiB"
+        self.plans("--lengths", many, *qwen, "--forward-only", "--pp", "2", "--memory", limit)
+        self.assertLessEqual(max(json.loads((self.outputs / "p.json").read_text())["replicas"][0]["peak_memory"]), float(limit[:-3]) * 2**30)
+        self.assertEqual(3, self.run_plan("--lengths", many, *qwen, "--pp", "2", "--memory", limit, "--time-limit", "2000").returncode)
+        self.fails(3, ["missing", "an evaluation on"], "--lengths", many, *qwen, "--forward-only", "--memory", "7GiB")
+
+    def test_evaluations_are_compared_and_explained(self):
+        lengths = ["--lengths", self.file("l.txt", "".join(f"{n}\n" for n in (9000, 4000, 700, 100, 3000, 12000, 500, 64) * 2))]
+        rivals = ["megatron", "dp_balanced", "karmarkar_karp", "chunked", "slimpipe"]
+        given = [*lengths, *MODEL, "--pp", "2", "--dp", "2", "--tp", "2", "--forward-only"]
+        out = self.plans(*given, "--compare", ",".join(rivals), "--explain", "--timeline", self.outputs / "p.html", "--json", self.outputs / "p.json")
+        times = {name: float(ms) for name, ms in re.findall(r"^(\w+) +([\d.]+) ms  ", out, re.M)}
+        self.assertEqual({"slimpack", *rivals}, set(times))
+        self.assertEqual("slimpack", min(times, key=times.get))
+        self.assertIn("No plan that cuts no sequence is faster than", out)
+        self.assertIn("No layout or layers of as many GPUs has a plan faster than", out)
+        self.assertIn("keys and values of sequences under way", out)
+        for word in ("% backward", "reduction of gradients", "recomputation", "MFU:"):
+            self.assertNotIn(word, out)
+        floor = float(re.search(r"No plan that cuts no sequence is faster than ([\d.]+) ms", out)[1])
+        for rival in rivals:
+            self.plans(*given, "--planner", rival, "--json", self.outputs / "r.json")
+            made = json.loads((self.outputs / "r.json").read_text())
+            self.assertEqual((rival, 0), (made["planner"], sum(len(r["backward"]) for r in made["replicas"])))
+            self.assertAlmostEqual(times[rival], 1e3 * made["step_time"], 1)
+            self.assertTrue(rival in ("chunked", "slimpipe") or 1e3 * made["step_time"] >= floor - 0.01, rival)
+            self.assertIn("the same plan", self.plans("--from", self.outputs / "r.json"))
+        self.assertNotIn("backward packs", self.plans(*given, "--call-overhead", "1e-5"))
+
+    def test_a_layout_is_chosen_for_evaluations(self):
+        lengths = ["--lengths", self.file("l.txt", "".join(f"{n}\n" for n in (9000, 4000, 700, 100, 3000, 12000, 500, 64) * 8))]
+        given = [*lengths, *MODEL, "--forward-only", "--auto", "--gpus", "8", "--json", self.outputs / "p.json"]
+        out = self.plans(*given, "--compare", "megatron", "--explain")
+        ranking = out.split("\n\n", 1)[0]
+        self.assertNotRegex(ranking, r"selective|full|spread|step time")
+        made = json.loads((self.outputs / "p.json").read_text())
+        self.assertIn("the same plan", self.plans("--from", self.outputs / "p.json"))
+        # No other layout that is typed is faster.
+        for layout in (["--dp", "8"], ["--pp", "8"], ["--tp", "8"], ["--dp", "2", "--pp", "4"], ["--dp", "4", "--tp", "2"], ["--pp", "4", "--tp", "2"]):
+            self.plans(*lengths, *MODEL, "--forward-only", *layout, "--json", self.outputs / "q.json")
+            self.assertLessEqual(made["step_time"], json.loads((self.outputs / "q.json").read_text())["step_time"] * (1 + 1e-9), layout)
+        # A model that no step of two GPUs fits is evaluated on them.
+        large = [*lengths, "--model", DATA / "models" / "llama-3.1-70b.json", "--gpu", "h200", "--auto", "--gpus", "2"]
+        self.assertRegex(self.plans(*large, "--forward-only"), r"\nslimpack ")
+        self.assertEqual(3, self.run_plan(*large, "--time-limit", "2000").returncode)
+
+    def test_what_evaluations_cannot_have_is_refused(self):
+        lengths = self.file("l.txt", "100\n200\n")
+        given = ["--lengths", lengths, *MODEL, "--dp", "2", "--pp", "2", "--forward-only"]
+        for text, more in (("the planner te_cp: te_cp shares sequences among replicas", ["--compare", "te_cp"]),
+                           ("the planner zeppelin", ["--planner", "zeppelin"]), ("the planner milp: milp solves models of training steps", ["--planner", "milp"]),
+                           ("--lending level: stages lend each other attention in the lock steps of training steps", ["--compare", "slimpipe", "--lending", "level"]),
+                           ("--sharers: an evaluation's replicas share no sequence", ["--sharers", "2"]), ("--effort: forward packs have a search", ["--effort", "fast"]),
+                           ("--recompute full: nothing runs backward", ["--recompute", "full"]), ("--weight-gradients", ["--weight-gradients", "apart"]),
+                           ("--reduction: there are no gradients", ["--reduction", "exposed"]), ("--vocabulary spread", ["--vocabulary", "spread"])):
+            if "milp" in more and "milp" not in self.run_plan("--completion", "bash").stdout:
+                continue
+            self.fails(2, ["--forward-only cannot be combined with " + text, "leave out one of them"], *given, *more)
+        self.plans(*given, "--recompute", "none", "--compare", "slimpipe", "--lending", "none")
 
     def test_unwritable_outputs(self):
         lengths = self.file("l.txt", "100\n200\n")

@@ -84,9 +84,10 @@ class Replay(unittest.TestCase):
             made["replicas"][0]["forward"][0]["slices"].pop()
             with self.assertRaises(replay.Wrong):
                 replay.replay(made)
-        status, errors, _ = plan(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--forward-only", "--compare", "megatron"])
-        self.assertEqual(2, status)
-        self.assertIn("--forward-only cannot be combined with --compare", errors)
+        for planner, vpp in (("megatron", 2), ("dp_balanced", 1), ("karmarkar_karp", 1), ("chunked", 2), ("slimpipe", 1)):
+            made = self.replays(["--lengths", str(DATA / "lengths" / "azure_code_2023.txt"), *QUADRATIC, "--batch", "128", "--forward-only", "--planner", planner,
+                                 "--dp", "2", "--pp", "3", "--vpp", str(vpp)])
+            self.assertEqual((planner, 0), (made["planner"], sum(len(r["backward"]) for r in made["replicas"])))
 
     def test_figures_of_real_lists(self):
         """Simulated figures are exact, so they may be held to: useful work, efficiency, and the limit to a token."""

@@ -58,14 +58,15 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
     if (on.vocabulary == vocabulary::spread) all.vocabularies = {vocabulary::spread, vocabulary::last};
     all.layers = s.model->layers, all.heads = s.model->heads, all.gpus_per_node = s.device->gpus_per_node;
     std::erase_if(all.recompute, [&](costs::recompute what) { return !s.options.trainer.recomputes(what); });
+    if (s.options.forward_only) all.recompute = {costs::recompute::none};
   }
   std::vector<layout> found = all.layouts();
   std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one) || !refusal(s.options, one).empty(); });
   return found;
 }
 
-std::string fits(const std::string& options, const candidate& c, std::int64_t gpus) {
-  return options + " fits: " + time_of(c.step_time) + " a step on " +
+std::string fits(const setting& s, const std::string& options, const candidate& c, std::int64_t gpus) {
+  return options + " fits: " + time_of(c.step_time) + (s.options.forward_only ? " an evaluation on " : " a step on ") +
          (c.layout.gpus() == gpus ? "the same number of GPUs" : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus));
 }
 
@@ -123,7 +124,7 @@ std::optional<std::string> advice_on_memory(const question& asked) {
       low = middle;
   }
   const int digits = std::fmod(high, 8) == 0 ? 0 : 3;
-  return fits("--memory " + (in_tokens ? fixed(high * unit, 0) + "tokens" : fixed(high / 8, digits) + "GiB"), *best, asked.gpus);
+  return fits(asked.s, "--memory " + (in_tokens ? fixed(high * unit, 0) + "tokens" : fixed(high / 8, digits) + "GiB"), *best, asked.gpus);
 }
 
 /// More GPUs: twice as many again and again, then as few between the last two as three more trials find.
@@ -142,7 +143,7 @@ std::optional<std::string> advice_on_gpus(const question& asked, std::int64_t mo
       few = middle;
   }
   const bool chosen = asked.s.options.automatic.has_value();
-  return fits(chosen ? "--gpus " + std::to_string(enough) : options_of(best->layout, asked.s.layout), *best, base);
+  return fits(asked.s, chosen ? "--gpus " + std::to_string(enough) : options_of(best->layout, asked.s.layout), *best, base);
 }
 
 /// Other exchanges than the one that keeps keys and values of others, where slimpack's replicas may share sequences by that alone.
@@ -151,7 +152,8 @@ std::optional<candidate> by_any_exchange(const question& asked) {
   setting other = s;
   other.options.exchanges = s.options.trainer.exchanges;
   const bool keeps_all = s.options.exchanges == exchange_set::only(exchange::keep) && !other.options.exchanges.without_keeping().empty();
-  if (!keeps_all || s.options.planner != "slimpack" || s.options.sharers == 1 || s.layout.shape.replicas == 1) return std::nullopt;
+  if (!keeps_all || s.options.planner != "slimpack" || s.options.sharers == 1 || s.layout.shape.replicas == 1 || s.options.forward_only)
+    return std::nullopt;
   return fastest(other, std::span(&s.layout, 1), asked.batches, asked.stop);
 }
 
@@ -164,11 +166,11 @@ std::string found(const question& asked) {
       own.options.planner = "slimpack";
       const bool can_be_typed = refusal(own.options, s.layout).empty();
       if (const std::optional<candidate> best = can_be_typed ? fastest(own, std::span(&s.layout, 1), asked.batches, asked.stop) : std::nullopt)
-        return fits("--planner slimpack", *best, gpus);
+        return fits(s, "--planner slimpack", *best, gpus);
     }
     const std::optional<candidate> best = asked.on(gpus), other = by_any_exchange(asked);
-    const std::string layout = best ? fits(options_of(best->layout, s.layout), *best, gpus) : "";
-    const std::string exchange = other ? fits("--exchange any", *other, gpus) : "";
+    const std::string layout = best ? fits(s, options_of(best->layout, s.layout), *best, gpus) : "";
+    const std::string exchange = other ? fits(s, "--exchange any", *other, gpus) : "";
     if (best && other) return exchange + ", and " + layout;
     if (best || other) return best ? layout : exchange;
   }

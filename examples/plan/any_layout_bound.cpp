@@ -16,10 +16,10 @@ using namespace slimpack;
 
 /// Useful work of a batch on a pipeline, of one GPU a stage.
 template <class Cost>
-seconds useful_work(const Cost& cost, std::span<const tokens> lengths, int stages) {
+seconds useful_work(const Cost& cost, std::span<const tokens> lengths, int stages, std::span<const pass> passes) {
   seconds sum{};
   for (std::uint32_t i = 0; i < lengths.size(); ++i)
-    for (const pass direction : both_passes)
+    for (const pass direction : passes)
       for (int part = 0; part < stages; ++part) sum += useful_time(cost, {{i}, {0}, lengths[i]}, direction, part);
   return sum;
 }
@@ -28,6 +28,7 @@ seconds useful_work(const Cost& cost, std::span<const tokens> lengths, int stage
 
 std::optional<seconds> any_layout_bound(const setting& s, const plan& p, std::span<const tokens> lengths) {
   const double ranks = static_cast<double>(p.shape.stages) * p.shape.replicas;
+  const std::span<const pass> passes = std::span(both_passes).first(is_forward_only(p) ? 1 : 2);
   seconds least = p.rank_time->useful * (1 / ranks);
   if (s.options.quadratic) return least;  // knows the time of a stage, whatever its GPUs
   for (const int stages : {1, s.model->layers}) {
@@ -36,7 +37,7 @@ std::optional<seconds> any_layout_bound(const setting& s, const plan& p, std::sp
     on.shape.stages = stages;
     const result<any_cost> cost = cost_on(s, on);
     if (!cost) return std::nullopt;
-    const seconds work = std::visit([&](const auto& one) { return useful_work(one, lengths, stages); }, cost.value());
+    const seconds work = std::visit([&](const auto& one) { return useful_work(one, lengths, stages, passes); }, cost.value());
     least = std::min(least, work * (1 / (ranks * p.shape.tensor * p.shape.context)));
   }
   return least;

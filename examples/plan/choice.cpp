@@ -50,7 +50,8 @@ struct named {
     request asked = request_of(s, planner, on);
     asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
     if (is_baseline(planner)) return tuned_on(asked, any_cost(cost), lengths);
-    const bool estimates = planner == "slimpack" && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
+    const bool divides = planner == "slimpack" && !asked.forward_only;
+    const bool estimates = divides && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
     if (estimates) {
       const auto fast = solvers::search_budget::fast();  // options can say how the plan is made again
       asked.by_estimates = true, asked.effort = {fast.tasks, fast.candidates, effort.largest};
@@ -63,7 +64,7 @@ struct named {
   }
   template <class Cost>
   seconds least(const layout& on, const Cost& cost, std::span<const tokens> lengths) const {
-    return cuts(planner) && s.options.trainer.cuts ? seconds{} : uncut_floor(cost, on.shape, lengths);
+    return cuts(planner) && s.options.trainer.cuts ? seconds{} : uncut_floor(cost, on.shape, lengths, s.options.forward_only);
   }
 
  private:
@@ -87,7 +88,7 @@ std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
 
-std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads, double mfu) {
+std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads, std::optional<double> mfu) {
   const shape& on = c.layout.shape;
   std::vector<std::string> cells;
   for (const int degree : {on.replicas, on.stages, on.tensor, on.context})
@@ -111,11 +112,12 @@ std::vector<std::string> line_of(const ranking& found, const candidate& c, bool 
 
 std::vector<costs::recompute> recomputes_of(const setting& s, const std::string& planner) {
   const options& o = s.options;
-  if (planner == o.planner && (!o.automatic || o.automatic->recompute)) return {s.layout.recompute};
+  if (planner == o.planner && !o.forward_only && (!o.automatic || o.automatic->recompute)) return {s.layout.recompute};
   if (planner != o.planner) {
     if (const auto fixed = fixed_for(planner, o.baselines).recompute) return {*fixed};
     if (o.quadratic) return {s.layout.recompute};
   }
+  if (o.forward_only) return {costs::recompute::none};
   std::vector<costs::recompute> all = shapes::space{}.recompute;
   std::erase_if(all, [&](costs::recompute what) { return !o.trainer.recomputes(what); });
   const auto own = std::find(all.begin(), all.end(), s.layout.recompute);
@@ -146,6 +148,7 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
   const trainer& can = s.options.trainer;
   if (!can.chunks) all.chunks = {1};
   if (!can.spread_vocabulary) all.vocabularies = {vocabulary::last};
+  if (s.options.forward_only) all.vocabularies = {vocabulary::last};
   std::vector<layout> found = all.layouts();
   std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one); });
   for (layout& one : found) one.layers = s.layout.layers;
@@ -155,17 +158,19 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
 std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layouts,
                                      std::span<const std::vector<tokens>> batches) {
   const auto among = [&](const auto& cost_of) {
-    return shapes::with_even_stages(*s.model, std::move(layouts), batches, cost_of);
+    const std::span<const pass> passes(both_passes);
+    return shapes::with_even_stages(*s.model, std::move(layouts), batches, cost_of, s.options.forward_only ? passes.first(1) : passes);
   };
   if (s.measured) return among([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, model, one); });
   return among([&](const costs::model_shape& model, const layout& one) { return transformer_on(s, model, one); });
 }
 
-result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
+result<ranking> ranked(const setting& s, const std::string& planner, shape_search how,
                        std::span<const layout> layouts, std::span<const std::vector<tokens>> batches,
                        std::stop_token stop, const shapes::progress_listener& told) {
   std::atomic<double> fastest{std::numeric_limits<double>::infinity()};
   const named plan_of{s, planner, stop, batches.size() == 1 ? &fastest : nullptr};
+  how.forward_only = s.options.forward_only;
   const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop, told); };
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
@@ -203,14 +208,15 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
   const bool has_experts = s.model->experts > 0;
   const bool spreads = std::any_of(found.candidates.begin(), found.candidates.end(),
                                    [](const candidate& c) { return c.layout.shape.vocabulary == vocabulary::spread; });
-  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers", "step time", "of batches",
-                                               "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory"}};
+  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers",
+                                               s.options.forward_only ? "time" : "step time", "of batches", "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory"}};
   if (spreads) table.front().insert(table.front().begin() + 5, "vocabulary");
   if (has_experts) table.front().insert(table.front().begin() + 4, "ep");
   double flops = 0;
   for (const std::vector<tokens>& lengths : batches) flops += costs::training_flops(*s.model, lengths);
   const double mean_flops = flops / static_cast<double>(batches.size());
-  const auto mfu_of = [&](const candidate& c) {
+  const auto mfu_of = [&](const candidate& c) -> std::optional<double> {
+    if (s.options.forward_only) return std::nullopt;  // an evaluation trains nothing
     return mean_flops / (c.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
   };
   bool rough = false, beyond_peak = false;

@@ -29,9 +29,10 @@ std::vector<slimpack::shapes::layout> layouts_of(const setting& s, const std::st
 std::vector<slimpack::shapes::layout> with_even_stages(const setting& s, std::vector<slimpack::shapes::layout> layouts,
                                                        std::span<const std::vector<slimpack::tokens>> batches);
 
-/// Ranks layouts by how fast a planner trains these batches on them; a baseline has its best setting on each.
+/// Ranks layouts by how fast a planner trains these batches on them, or evaluates them under --forward-only; a baseline has its
+/// best setting on each.
 slimpack::result<slimpack::shapes::ranking> ranked(const setting& s, const std::string& planner,
-                                                   const slimpack::shape_search& how,
+                                                   slimpack::shape_search how,
                                                    std::span<const slimpack::shapes::layout> layouts,
                                                    std::span<const std::vector<slimpack::tokens>> batches,
                                                    std::stop_token stop = {},

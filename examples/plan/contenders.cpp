@@ -112,6 +112,7 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
     const std::optional<deadline> limit = deadline_of(o, .93);  // plans under way are still simulated and proven
     shape_search how{.effort = o.effort, .threads = o.threads};
     if (how.effort == how.probe) how.first = how.probe;
+    if (o.forward_only) how.first = how.effort;  // its packs are searched alike by any effort
     if (is_baseline(planner)) how.effort = how.first, how.finalists = 1;  // effort means nothing to baselines
     result<shapes::ranking> found =
         ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},

@@ -16,11 +16,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -103,21 +105,26 @@ std::string losses_of(const plan& p) {
 }
 
 void print_explained(std::ostream& out, const setting& s, const std::vector<row>& rows) {
+  const bool trains = !s.options.forward_only;
+  std::vector<std::pair<const char*, seconds rank_time::*>> shown(std::begin(losses), std::end(losses));
+  if (!trains) std::erase_if(shown, [](const auto& one) { return one.second == &rank_time::recomputation; });
   std::vector<std::vector<std::string>> table{{"stages' time", "useful"}};
-  for (const auto& [name, part] : losses) table.front().emplace_back(name);
+  for (const auto& [name, part] : shown) table.front().emplace_back(name);
   for (const row& r : rows) {
     if (!r.plan || !r.plan.value().rank_time) continue;
     const rank_time& spent = *r.plan.value().rank_time;
     const double all = spent.total().value;
     table.push_back({r.planner, percent(all > 0 ? spent.useful.value / all : 1, 2)});
-    for (const auto& [name, part] : losses) table.back().push_back(percent(all > 0 ? (spent.*part).value / all : 0, 2));
+    for (const auto& [name, part] : shown) table.back().push_back(percent(all > 0 ? (spent.*part).value / all : 0, 2));
   }
   out << "\n";
   print_table(out, table);
   out << "useful: work of the batch; if ranks divide experts, the work of the busiest rank;\n"
          "collectives: layers wait for traffic of tensor-parallel ranks and for all-to-alls of experts;\n"
          "packs: overhead of each pack, slow kernels of short slices, and a context-parallel ring that waits because of cuts;\n"
-         "communication: exchanges of shared sequences and the reduction of gradients, as far as no work hides them;\n"
+         "communication: "
+      << (trains ? "exchanges of shared sequences and the reduction of gradients" : "messages between stages")
+      << ", as far as no work hides them;\n"
          "imbalance: stages are idle because another stage has more to do; waiting: all other idle time.\n";
   for (const row& r : rows)
     if (r.plan && lends(r.plan.value())) out << r.planner << ": " << lending_of(r.plan.value()) << ".\n";
@@ -135,8 +142,8 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   print_memory(out, s, rows.front());
   out << "On this layout, a step takes at least " << time_of(first.lower_bound) << ".\n";
   if (const std::optional<seconds>& floor = first.any_layout_bound)
-    out << "On as many GPUs, with any layout, layers and recomputation, a step takes at least " << time_of(*floor) << ", which is "
-        << percent(*floor / first.step_time, 2) << " of this step: the useful work alone, spread evenly.\n";
+    out << "On as many GPUs, with any layout" << (trains ? ", layers and recomputation, a step" : " and layers, an evaluation") << " takes at least "
+        << time_of(*floor) << ", which is " << percent(*floor / first.step_time, 2) << " of this one: the useful work alone, spread evenly.\n";
 }
 
 }  // namespace cli

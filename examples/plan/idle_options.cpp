@@ -101,17 +101,25 @@ slimpack::shapes::layout widest(const options& o) {
   return on;
 }
 
-/// What is about steps alone.
+/// What is about training steps alone.
 void check_forward_only(const CLI::App& app, const options& o) {
-  if (o.planner != "slimpack")
-    throw bad_usage{"--forward-only is of the planner slimpack; leave out --planner " + o.planner};
-  for (const std::string name : {"compare", "auto", "sharers", "zones", "exchange", "rows", "divide", "effort", "weight-gradients", "backward-cuts",
-                                 "reduction", "explain", "search-report"})
-    if (app.get_option("--" + name)->count() > 0 && !(o.from && o.from->brings(name)))
-      throw bad_usage{"--forward-only cannot be combined with --" + name + ": it plans one pass by a search of its own; leave out one of them"};
-  if (o.even_stages) throw bad_usage{"--forward-only plans on given layers; leave it out, or give --layers counts"};
-  if (o.layout.shape.vocabulary == slimpack::vocabulary::spread)
-    throw bad_usage{"--forward-only is for a vocabulary in one place; leave out one of --forward-only and --vocabulary spread"};
+  const auto refuse = [](const std::string& what, const std::string& why) {
+    throw bad_usage{"--forward-only cannot be combined with " + what + ": " + why + "; leave out one of them"};
+  };
+  for (const std::string& planner : planners_asked(o))
+    if (const std::string why = why_no_forward(planner); !why.empty()) refuse("the planner " + planner, why);
+  const char* const shares = "an evaluation's replicas share no sequence";
+  const char* const backward = "nothing runs backward";
+  const char* const search = "forward packs have a search of their own, which is always as thorough";
+  for (const auto& [name, why] :
+       {std::pair{"sharers", shares}, {"zones", shares}, {"exchange", shares}, {"rows", shares}, {"divide", shares}, {"effort", search},
+        {"search-report", search}, {"weight-gradients", backward}, {"backward-cuts", backward}, {"reduction", "there are no gradients to reduce"}})
+    if (app.get_option(std::string("--") + name)->count() > 0 && !(o.from && o.from->brings(name))) refuse(std::string("--") + name, why);
+  if (o.layout.recompute != slimpack::costs::recompute::none && o.has_typed("recompute"))
+    refuse(std::string("--recompute ") + name_of(o.layout.recompute), backward);
+  if (o.lending != slimpack::attention_lending::none)
+    refuse(std::string("--lending ") + name_of(o.lending), "stages lend each other attention in the lock steps of training steps");
+  if (o.layout.shape.vocabulary == slimpack::vocabulary::spread) refuse("--vocabulary spread", "its calls run both passes");
 }
 
 }  // namespace

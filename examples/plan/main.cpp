@@ -52,7 +52,9 @@ using namespace slimpack;
 /// Least step time of any plan that cuts no sequence.
 seconds uncut_step(const plan& p, const any_cost& any) {
   const auto floor = [&](const auto& cost) {
-    return uncut_floor(cost, p.shape, p.lengths) + simulators::least_reduction(cost, p.shape);
+    const bool forward_only = is_forward_only(p);
+    const seconds reduction = forward_only ? seconds{} : simulators::least_reduction(cost, p.shape);
+    return uncut_floor(cost, p.shape, p.lengths, forward_only) + reduction;
   };
   return std::max(p.lower_bound, std::visit(floor, any));
 }
@@ -92,7 +94,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
     if (s.model && s.device && !o.forward_only && p.step_time > seconds{})
       p.mfu = costs::training_flops(*s.model, lengths) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
-    if (p.rank_time && !o.forward_only) p.any_layout_bound = any_layout_bound(s, p, lengths);
+    if (p.rank_time) p.any_layout_bound = any_layout_bound(s, p, lengths);
     p.hash = hash_of(p);
     if (!p.origin) p.origin = origin_of(s, c.planner, c.layout, r.with);
   }

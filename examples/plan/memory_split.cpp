@@ -80,16 +80,18 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
   };
   const double copies = static_cast<double>(p.shape.replicas) * p.shape.context;
   const std::string everywhere = s.tensors.gathered_weight > 0 ? fixed(copies, 0) + " copies" : "not sharded";
-  const std::pair<const char*, double costs::saved_tensors::*> states[]{{"weights", &costs::saved_tensors::weight},
-                                                                        {"gradients", &costs::saved_tensors::gradient},
-                                                                        {"optimizer", &costs::saved_tensors::optimizer}};
+  const bool trains = !is_forward_only(p);
+  std::vector<std::pair<const char*, double costs::saved_tensors::*>> states{{"weights", &costs::saved_tensors::weight},
+                                                                             {"gradients", &costs::saved_tensors::gradient},
+                                                                             {"optimizer", &costs::saved_tensors::optimizer}};
+  if (!trains) states.clear(), line("weights", rates.fixed, everywhere);  // and nothing else
   for (const auto& [what, member] : states) {
     const double without = fixed_bytes(s, planned.layout, most.stage, [&](costs::saved_tensors& t) { t.*member = 0; });
     line(what, rates.fixed - without, member == &costs::saved_tensors::optimizer ? fixed(copies, 0) + " copies" : everywhere);
   }
-  line("gathered weights and their gradients", rates.fixed - told, "-");
+  if (trains) line("gathered weights and their gradients", rates.fixed - told, "-");
   const std::pair<const char*, double memory_rates::*> of_packs[]{
-      {"activations that wait for their backward", &memory_rates::live_token},
+      {trains ? "activations that wait for their backward" : "keys and values of sequences under way", &memory_rates::live_token},
       {"gradients of keys and values", &memory_rates::gradient_token},
       {"running forward pack", &memory_rates::forward_token},
       {"running backward pack: logits, a layer computed again", &memory_rates::backward_token},

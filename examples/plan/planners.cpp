@@ -7,6 +7,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
+#include <slimpack/solvers/baselines/packed_forward.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
@@ -99,6 +100,12 @@ bool cuts(const std::string& planner) {
   return baselines::with_named(planner, {}, {}, [](const auto& recipe) { return recipe.cuts; }).value_or(true);
 }
 
+std::string why_no_forward(const std::string& planner) {
+  if (planner == "milp") return "milp solves models of training steps";
+  if (exchange_of(planner)) return planner + " shares sequences among replicas, and plans of the forward alone share none";
+  return {};
+}
+
 std::optional<exchange> exchange_of(const std::string& planner) {
   return baselines::with_named(planner, {}, {}, [](const auto& recipe) -> std::optional<exchange> {
     if constexpr (requires { recipe.solver.exchange; })
@@ -149,7 +156,12 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
                 }
               }
               set_rows(recipe, asked);
-              return planner{asked.shape, recipe.slicer, cost, recipe.solver, recipe.schedule}(lengths, asked.stop);
+              const planner plan_batch{asked.shape, recipe.slicer, cost, recipe.solver, recipe.schedule};
+              if (!asked.forward_only) return plan_batch(lengths, asked.stop);
+              if constexpr (requires { recipe.solver.packed(problem{}, recipe.slicer, cost); })
+                return plan_batch.template plan_forward<solvers::packed_forward>(lengths, asked.stop);
+              else
+                return error{errc::invalid_input, why_no_forward(asked.planner)};
             });
         if (baseline) return *std::move(baseline);
         return fastest_plan(asked, lengths, cost);

@@ -9,6 +9,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -52,7 +53,7 @@ struct request {
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::backward_cuts cuts{slimpack::backward_cuts::any};  ///< of slimpack's own plans
   bool may_cut{true};  ///< sequences, in slimpack's own plans; else these have the packs of the fastest baseline that cuts none
-  bool forward_only{};  ///< plan the forward alone, to evaluate; of slimpack's own plans
+  bool forward_only{};  ///< plan the forward alone, to evaluate
   std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
   slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did
 };
@@ -69,6 +70,9 @@ void set_rows(Recipe& recipe, const request& asked) {
   if constexpr (requires { recipe.solver.slices; }) recipe.solver.slices = asked.slices, recipe.solver.lending = asked.lending;
 }
 
+/// Why that planner plans no forward alone; empty where it does.
+std::string why_no_forward(const std::string& planner);
+
 /// By which exchange its replicas share every sequence that they share; none of others.
 std::optional<slimpack::exchange> exchange_of(const std::string& planner);
 
@@ -81,14 +85,16 @@ slimpack::result<std::uint32_t> segments_named(const std::string& text);
 /// Refuses --relay where no planner of these has rows that go round.
 slimpack::result<void> check_relays(std::span<const std::string> planners);
 
-/// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline and comes
-/// back as one piece.
+/// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline as one piece and, but
+/// where forward runs alone, comes back.
 template <class Cost>
-slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<const slimpack::tokens> lengths) {
+slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<const slimpack::tokens> lengths, bool forward_only) {
   slimpack::seconds floor{};
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     on.quantum = lengths[i];
-    floor = std::max(floor, slimpack::simulators::chain_bound(cost, on, {{static_cast<std::uint32_t>(i)}, lengths[i]}));
+    const slimpack::sequence whole{{static_cast<std::uint32_t>(i)}, lengths[i]};
+    using namespace slimpack::simulators;
+    floor = std::max(floor, forward_only ? way_bound(cost, on, whole) : chain_bound(cost, on, whole));
   }
   return floor;
 }

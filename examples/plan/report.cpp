@@ -39,8 +39,9 @@ void print_critical_path(std::ostream& out, const plan& p) {
   std::size_t held = 0;
   for (std::size_t n = 0; n < graph.size(); ++n)
     if (graph.tasks()[n].is_instruction()) ++instructions, held += slack.value()[n] == seconds{};
-  out << "Simulated by " << p.simulator << ". The critical path is " << percent(spent.forward / all, 1) << " forward, "
-      << percent(spent.backward / all, 1) << " backward and " << percent(spent.messages / all, 1) << " messages; "
+  out << "Simulated by " << p.simulator << ". The critical path is " << percent(spent.forward / all, 1) << " forward";
+  if (!is_forward_only(p)) out << ", " << percent(spent.backward / all, 1) << " backward";
+  out << " and " << percent(spent.messages / all, 1) << " messages; "
       << percent(static_cast<double>(held) / static_cast<double>(instructions), 1) << " of the instructions have no slack.\n";
 }
 
@@ -76,7 +77,9 @@ void print_calls(std::ostream& out, const options& o, const plan& p) {
       const micropacks& all = r.partition.of(direction);
       packs[direction == pass::backward] += all.size(), pieces[direction == pass::backward] += all.slices().size();
     }
-  out << "pieces    " << pieces[0] << " in " << packs[0] << " forward packs, " << pieces[1] << " in " << packs[1] << " backward packs\n";
+  out << "pieces    " << pieces[0] << " in " << packs[0] << " forward packs";
+  if (!is_forward_only(p)) out << ", " << pieces[1] << " in " << packs[1] << " backward packs";
+  out << "\n";
 }
 
 /// "1.80 x (1.74 to 1.87)", or "as fast (0.97 to 1.04)" where errors of prices can be the whole difference.
@@ -131,6 +134,9 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
         << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators) << ")";
   }
   out << "\n";
+  if (is_forward_only(p))
+    out << "evaluates forward alone: no gradients, no optimizer, nothing kept for a backward"
+        << (p.memory_unit == memory_unit::byte ? "; weights, keys and values until their sequence ends, and what runs" : "") << "\n";
   print_calls(out, o, p);
   print_shared(out, p, o.verbose);
   out << "\n";
@@ -201,7 +207,8 @@ void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
 void print(std::ostream& out, const setting& s, const std::vector<row>& rows, seconds uncut) {
   const options& o = s.options;
   print_batch(out, s, rows.front());
-  std::vector<std::vector<std::string>> table{{"planner", "step time", "speed-up over it", "tokens/s/GPU", "MFU", "useful", "to gain",
+  const std::string time = o.forward_only ? "time" : "step time";
+  std::vector<std::vector<std::string>> table{{"planner", time, "speed-up over it", "tokens/s/GPU", "MFU", "useful", "to gain",
                                                "peak memory", "planning"}};
   const bool tells_settings = o.automatic || o.even_stages || rows.size() > 1;
   if (tells_settings) table.front().emplace_back("ended on");
@@ -220,7 +227,7 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   const plan& first = rows.front().plan.value();
   const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
                                      [](const bound& a, const bound& b) { return a.time < b.time; });
-  out << "\nstep time: from the common start of all replicas to the end of the slowest one"
+  out << "\n" << time << ": from the common start of all replicas to the end of the slowest one"
       << (first.reduce_time.value > 0 ? " and of its reduction.\n" : ".\n");
   print_critical_path(out, first);
   if (first.rank_time && first.step_time > seconds{}) {
@@ -228,14 +235,14 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
     out << "useful: " << percent(useful_share(first), 1) << " of the stages' time is work of the batch"
         << (lost.empty() ? "" : "; the rest is " + lost) << ".\n";
   }
-  out << "to gain: at most " << gain_text(first.efficiency) << " of the step, since every plan of this batch on this layout takes at least "
+  out << "to gain: at most " << gain_text(first.efficiency) << " of " << (o.forward_only ? "it" : "the step") << ", since every plan of this batch on this layout takes at least "
       << time_of(first.lower_bound) << " (" << best->name << ").\n";
   if (first.mfu)
     out << "MFU: 6 flops for each weight and token, plus the flops of causal attention, over the peak of the GPUs. Recomputation does\n"
            "not count.\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.plan && r.plan.value().mfu > 1.0; }))
     out << beyond_peak_text(s) << "\n";
-  if (!o.forward_only) out << "Without slicing, a step takes at least " << time_of(uncut) << ".\n";
+  out << "Without slicing, " << (o.forward_only ? "an evaluation" : "a step") << " takes at least " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* fits the memory limit with no setting: shown without the limit, at the setting that holds least, and without a speed-up.\n";
   for (const row& r : rows)

@@ -31,7 +31,8 @@ result<std::vector<rival_setting>> settings_of(const request& asked, std::span<c
     if constexpr (requires { recipe.solver.context; }) {
       all.front().context = asked.context;
       if (asked.context == tokens{}) {
-        const auto rates = std::visit([&](const auto& cost) { return rates_of(cost, asked.shape); }, any);
+        const auto rates = std::visit(
+            [&](const auto& cost) { return asked.forward_only ? evaluation_rates_of(cost, asked.shape) : rates_of(cost, asked.shape); }, any);
         if (!rates) return rates.error();
         all.clear();
         for (const tokens pack : baselines::pack_lengths(lengths, asked.shape, rates.value())) all.push_back({pack, {}, {}});
@@ -44,7 +45,7 @@ result<std::vector<rival_setting>> settings_of(const request& asked, std::span<c
         counts.assign(usual.begin(), usual.end());
       }
       std::vector<attention_lending> ways{asked.lending};
-      if (asked.tunes_lending) ways.assign(std::begin(all_attention_lending), std::end(all_attention_lending));
+      if (asked.tunes_lending && !asked.forward_only) ways.assign(std::begin(all_attention_lending), std::end(all_attention_lending));
       std::vector<rival_setting> each;
       for (const rival_setting& row : all)
         for (const int slices : counts)
@@ -61,7 +62,9 @@ request with_setting(request asked, const rival_setting& with) {
   return asked;
 }
 
+/// What a step takes at least at the setting of a request. Nothing is known of an evaluation, which takes little to plan.
 result<seconds> least_at(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
+  if (asked.forward_only) return seconds{};
   return std::visit(
       [&](const auto& cost) -> result<seconds> {
         const result<std::vector<memory_rates>> rates = rates_of(cost, asked.shape);

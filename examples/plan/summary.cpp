@@ -66,7 +66,8 @@ void summary::print(std::ostream& out) const {
   std::vector<std::vector<std::string>> table{{"of " + std::to_string(planners_.front().steps.size()) + " batches", "min", "p10", "median", "p90", "max", "mean"}};
   for (const figures& f : planners_) {
     if (f.steps.empty()) continue;
-    table.push_back(line_of(f.planner + " step time", f.steps, [](double s) { return time_of(seconds{s}); }));
+    const std::string head = f.planner + (is_forward_only(slowest_.front()) ? " time" : " step time");
+    table.push_back(line_of(head, f.steps, [](double s) { return time_of(seconds{s}); }));
     for (const auto& [name, values] : f.shares) table.push_back(line_of("  " + name, values, [](double v) { return percent(v, 2); }));
   }
   out << "\n";

@@ -85,6 +85,9 @@ class basic_planner {
   /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory, times and
   /// bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The solver and the
   /// schedule of steps are not asked, but for the solver's threads and search_options; no sequence is shared; nothing is reduced.
+  /// Memory is what the cost model says of evaluations (hook `evaluation_memory`), or else of steps.
+  /// Search    forward_search, or solvers::packed_forward (solvers/baselines/packed_forward.hpp) for the packs of a baseline: solve
+  ///           gets from options_of what it needs of the planner's solver
   /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
   /// Law       is_forward_only(plan); all else as of operator()
   /// Errors    those of operator(); invalid_input: the shape spreads the vocabulary, of which plans run both passes
@@ -106,7 +109,9 @@ class basic_planner {
     const acceptance accepted(*this, faults);
     plan p = accepted.assembly.blank(lengths);
     p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
-    if (result<void> run = accepted.assembly.simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value()); !run)
+    if (result<void> run = accepted.assembly.simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value(),
+                                                         detail::plan_assembly::never, true);
+        !run)
       return std::move(run).error();
     Search::bound_replicas(p, accepted.cost);
     accepted.assembly.prove(p, Search::bounds(accepted.cost, shape_, solvers::sequences_of(lengths)));

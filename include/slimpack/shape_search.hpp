@@ -35,7 +35,7 @@ namespace slimpack {
 /// cost_of   result<Cost>(const shapes::layout&), with Cost a cost_model: what to plan with there
 /// plan_of   result<plan>(const shapes::layout&, const Cost&, span<const tokens>, search_budget): any planner, so that
 ///           a baseline is tuned over the same layouts by the same rule. It may offer seconds least(layout, cost,
-///           lengths), what its own plans take at least before the reduction, where that is more than any plan's
+///           lengths), what its own plans take at least before a reduction, where that is more than any plan's
 /// Law       equal inputs give equal rankings, whatever the number of threads, if cost_of and plan_of do so
 /// Errors    invalid_input: no batch, or an empty one. A layout that does not fit, or that is refused, is not an error:
 ///           its candidate says why
@@ -49,6 +49,7 @@ struct shape_search {
   solvers::search_budget first{solvers::search_budget::fast()};
   solvers::search_budget effort{solvers::search_budget::normal()};
   std::size_t finalists{4};
+  bool forward_only{};     ///< plan_of plans the forward alone (basic_planner::plan_forward): bounds and memory are those of evaluations
   std::size_t threads{1};  ///< 0: one per core; plan_of should use one where these are several
 
   /// A stop token ends the search early with what has been planned, once that is something. `told` hears of each layout that
@@ -63,7 +64,7 @@ struct shape_search {
     if (batches.empty()) return error{errc::invalid_input, "a shape search needs at least one batch"};
     for (const std::vector<tokens>& lengths : batches)
       if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
-    detail::contest run(layouts, batches, cost_of, plan_of, threads, stop, told);
+    detail::contest run(layouts, batches, cost_of, plan_of, forward_only, threads, stop, told);
     const std::size_t wanted = first == effort ? 1 : finalists;
     const solvers::search_budget look{std::min(probe.tasks, first.tasks), std::min(probe.candidates, first.candidates), probe.largest};
     if (result<void> r = run.bound(look); !r) return std::move(r).error();

@@ -16,6 +16,7 @@ struct leasts : plain { seconds least(const slice&, pass, int) const; };
 struct collects : plain { seconds collectives(const slice&, pass, int) const; };
 struct messages : plain { seconds message(tokens, pass, int) const; };
 struct memories : plain { std::optional<memory_rates> memory(int) const; };
+struct evaluates : plain { std::optional<memory_rates> evaluation_memory(int) const; };
 struct keeps : plain { bytes kept(const slice&, int) const; };
 struct exchanges : plain { seconds exchange(const shared_row&, std::span<const slice>, pass, int) const; };
 struct reductions final : plain { seconds reduce_time() const; };
@@ -31,6 +32,7 @@ struct leasts : plain { seconds least(slice&, pass, int) const; };              
 struct collects : plain { seconds collectives(tokens, pass, int) const; };                 // of tokens
 struct messages : plain { seconds message(tokens, pass, int); };                           // not const
 struct memories : plain { memory_rates memory(int) const; };                               // no optional
+struct evaluates : plain { std::optional<memory_rates> evaluation_memory() const; };        // of no stage
 struct keeps : plain { seconds kept(const slice&, int) const; };                           // another unit
 struct exchanges : plain { template <class Row> seconds exchange(const Row&, pass, int) const; };  // a template
 struct reductions final : plain { double reduce_time() const; };                           // of a class that is final
@@ -55,6 +57,8 @@ auto n = collective_time(collects{}, {}, pass::forward, 0);
 auto e = message_time(messages{}, {}, pass::forward, 0);
 // expected-diagnostic: a cost model's memory(int stage) is public, const and gives optional<memory_rates>
 auto f = memory_of(memories{}, 0);
+// expected-diagnostic: a cost model's evaluation_memory(int stage) is public, const and gives optional<memory_rates>
+auto o = evaluation_memory_of(evaluates{}, 0);
 // expected-diagnostic: a cost model's kept(const slice& piece, int stage) is public, const and gives bytes
 auto g = kept_of(keeps{}, {}, 0);
 // expected-diagnostic: a cost model's exchange(const shared_row&, span<const slice>, pass, int part) is public, const and gives seconds

@@ -36,6 +36,7 @@ struct full {
     return {static_cast<double>(size.value) + (p == pass::forward ? 0.25 : 0.5) + part};
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_rates{.fixed = 7.0 + stage}; }
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const { return memory_rates{.fixed = 2.0 + stage}; }
   [[nodiscard]] seconds reduce_time() const { return {9}; }
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
     static constexpr gradient_bucket two[]{{0, {1}, {2}}, {0.5, {3}, {4}}};
@@ -54,6 +55,7 @@ TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
   EXPECT_EQ(useful_time(plain{}, ten, pass::backward, 0), seconds{20});
   EXPECT_EQ(message_time(plain{}, {10}, pass::forward, 0), seconds{0});
   EXPECT_EQ(memory_of(plain{}, 0), std::nullopt);
+  EXPECT_EQ(evaluation_memory_of(plain{}, 0), std::nullopt);
   EXPECT_EQ(reduce_time_of(plain{}), seconds{0});
   EXPECT_TRUE(gradient_buckets_of(plain{}, 0).empty());
   EXPECT_EQ(parts_of(plain{}), std::nullopt);
@@ -81,6 +83,7 @@ TEST(CostHooks, AreReplacedByMembers) {
   EXPECT_EQ(useful_time(full{}, ten, pass::forward, 3), seconds{3.5});
   EXPECT_EQ(message_time(full{}, {10}, pass::backward, 1), seconds{11.5});
   EXPECT_EQ(memory_of(full{}, 1)->fixed, 8);
+  EXPECT_EQ(evaluation_memory_of(full{}, 1)->fixed, 3);
   EXPECT_EQ(reduce_time_of(full{}), seconds{9});
   ASSERT_EQ(gradient_buckets_of(full{}, 2).size(), 2u);
   EXPECT_EQ(gradient_buckets_of(full{}, 2)[1].gather, seconds{4});

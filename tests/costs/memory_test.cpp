@@ -158,6 +158,79 @@ TEST(Memory, ShardsAllStatesWhereWeightsAreGathered) {
   EXPECT_EQ(stage_of(tests::tiny(), two, rule, 1, true).fixed, (144 + 40) * 16 / 6.0 + 6 * (144 + 40));
 }
 
+/// What a stage of an even pipeline holds while it evaluates.
+memory_rates evaluation_of(const costs::model_shape& m, const shape& on, const costs::memory& rule, int embeddings, bool has_head) {
+  const std::vector<layer> layers(static_cast<std::size_t>(m.layers / on.stages), layer::of(m, false, on.tensor));
+  return rule.of_evaluation(m, on, layers, embeddings, has_head);
+}
+
+// One layer of 144 weights of 2 bytes; K and V, 2 x 4 bytes a token; a layer runs with its 104 bytes. Nothing is of backward.
+TEST(MemoryOfEvaluations, IsCountedByHand) {
+  const memory_rates r = evaluation_of(tests::tiny(), {.stages = 2}, {}, 0, false);
+  EXPECT_EQ(r, (memory_rates{.fixed = 144 * 2, .live_token = 8, .forward_token = 104}));
+  EXPECT_EQ(evaluation_of(tests::tiny(), {.stages = 2, .replicas = 4}, {}, 0, false), r);
+  for (const recompute again : {recompute::attention, recompute::selective, recompute::full})
+    EXPECT_EQ(evaluation_of(tests::tiny(), {.stages = 2}, {.recompute = again}, 0, false), r);
+  const memory_rates shared = evaluation_of(tests::tiny(), {.stages = 2, .context = 2}, {}, 0, false);
+  EXPECT_EQ(shared, (memory_rates{.fixed = 144 * 2, .live_token = 4, .forward_token = 52}));
+}
+
+// The norm's input, 2 x 4, and logits, 4 x 10, are less than the layer's 104; with 100 words they are more. Two layers keep twice K and
+// V, and run one after the other.
+TEST(MemoryOfEvaluations, HasLayersAndLogitsOneAfterTheOther) {
+  costs::model_shape m = tests::tiny();
+  EXPECT_EQ(evaluation_of(m, {}, {}, 2, true), (memory_rates{.fixed = (2 * 144 + 2 * 40) * 2, .live_token = 16, .forward_token = 104}));
+  m.vocabulary = 100;
+  EXPECT_EQ(evaluation_of(m, {}, {}, 2, true).forward_token, 2 * 4 + 4 * 100);
+}
+
+// 16 layers of h 4096, k 2 x 1024 and f 14336 on 2 ranks: 2 bytes of (2 h^2 + 2 h 1024 + 3 h f) / 2 weights a layer and of 128,256 h / 2;
+// live 16 x 2 x 1024 bytes a token, of which a step keeps 16 x (12 h + 4 k + 6 f) / 2.
+TEST(MemoryOfEvaluations, IsASmallPartOfAStepsOnRealModels) {
+  const costs::model_shape m = tests::llama_3_1_8b();
+  const shape on{.stages = 2, .tensor = 2};
+  const memory_rates r = evaluation_of(m, on, {}, 1, false);
+  const double h = 4096, f = 14336;
+  EXPECT_EQ(r.fixed, 2 * (16 * (2 * h * h + 2 * h * 1024 + 3 * h * f) / 2 + 128256 * h / 2));
+  EXPECT_EQ(r.live_token, 16 * 2 * 1024);
+  EXPECT_EQ(r.forward_token, (12 * h + 4 * 1024 + 6 * f) / 2);
+  const memory_rates step = stage_of(m, on, {}, 1, false);
+  EXPECT_EQ(step.fixed, 9 * r.fixed);
+  EXPECT_GT(step.live_token, 10 * r.live_token);
+}
+
+// A shard of 2 bytes over 6 copies; gathered are a pipeline's whole stage, or two layers of 144 at a time.
+TEST(MemoryOfEvaluations, ShardsWeightsAlone) {
+  costs::memory rule{.tensors = {.weight = 4, .gradient = 4, .optimizer = 8, .gathered_weight = 2}};
+  const shape one{.replicas = 3, .context = 2}, two{.stages = 2, .replicas = 3, .context = 2};
+  EXPECT_DOUBLE_EQ(evaluation_of(tests::tiny(), one, rule, 2, true).fixed, 2 * ((2 * 144 + 2 * 40) / 6.0 + 2 * 144));
+  EXPECT_DOUBLE_EQ(evaluation_of(tests::tiny(), two, rule, 1, true).fixed, 2 * ((144 + 40) / 6.0 + 144 + 40));
+  rule.tensors.gathered_gradient = 3;
+  EXPECT_DOUBLE_EQ(evaluation_of(tests::tiny(), two, rule, 1, true).fixed, 2 * ((144 + 40) / 6.0 + 2 * 144));
+}
+
+// 3 bytes of a hidden width of 4, of a running token, where a part sends it on.
+TEST(MemoryOfEvaluations, CountsWhatIsSent) {
+  costs::memory sends{};
+  sends.tensors.boundary = {{.hidden = 3}};
+  EXPECT_EQ(evaluation_of(tests::tiny(), {.stages = 2}, sends, 0, false).forward_token, 104 + 12);
+  EXPECT_EQ(evaluation_of(tests::tiny(), {.stages = 2}, sends, 0, true).forward_token, 104);
+  EXPECT_EQ(evaluation_of(tests::tiny(), {.stages = 2, .chunks = 2}, sends, 0, true).forward_token, 104 + 12);
+}
+
+// Whole experts of a rank, and the rows that it got for them while a layer runs.
+TEST(MemoryOfEvaluations, HasTheExpertsOfARank) {
+  const costs::model_shape m = tests::mixtral_8x7b();
+  const auto one = [&](const shape& on) {
+    return costs::memory{}.of_evaluation(m, on, std::vector<layer>{layer::of(m, true, on.tensor, on.expert, 1)}, 0, false);
+  };
+  const double dense = 41943040 + 32768, expert = 176160768;
+  const memory_rates whole = one({.replicas = 16}), divided = one({.replicas = 16, .expert = 8});
+  EXPECT_EQ(whole.fixed, 2 * (dense + 8 * expert));
+  EXPECT_EQ(divided.fixed, 2 * (dense + expert));
+  EXPECT_EQ(divided.forward_token, whole.forward_token + 2 * 2 * 4096);
+}
+
 // 3 bytes of a hidden width of 4 for each part that sends on: all of a stage's, but the one with the logits.
 TEST(Memory, CountsWhatPartsKeepOfWhatTheySend) {
   const costs::memory plain{};

@@ -3,6 +3,8 @@
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/baselines/packed_forward.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
@@ -11,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -19,16 +22,31 @@
 namespace slimpack::forward_plan_test {
 namespace {
 
+const std::vector<tokens> lengths{{3000}, {700}, {128}, {5000}, {64}, {900}};
+const costs::quadratic cost{.per_pack = {1e-5}, .hop = {1e-4}};
+
 plan forward_plan() {
-  const std::vector<tokens> lengths{{3000}, {700}, {128}, {5000}, {64}, {900}};
-  const costs::quadratic cost{.per_pack = {1e-5}, .hop = {1e-4}};
   return planner{{.stages = 3, .replicas = 2, .memory = memory_limit{memory_unit::token, 6000}}, slicers::equal_cost{}, cost}
       .plan_forward(lengths)
       .value();
 }
 
-TEST(ForwardPlan, ReadsBackExactly) {
-  const plan p = forward_plan();
+/// Of a baseline, whose model knows what evaluations hold.
+plan baseline_plan() {
+  struct evaluates : costs::quadratic {
+    [[nodiscard]] std::optional<memory_rates> memory(int) const { return memory_rates{.fixed = 800, .live_token = 30}; }
+    [[nodiscard]] std::optional<memory_rates> evaluation_memory(int) const { return memory_rates{.fixed = 100, .live_token = 2, .forward_token = 9}; }
+  };
+  const shape on{.stages = 3, .replicas = 2, .memory = memory_limit{memory_unit::byte, 100 + 11 * 5000}};
+  const auto usual = baselines::megatron(on);
+  return planner{on, usual.slicer, evaluates{cost}, usual.solver, usual.schedule}.plan_forward<solvers::packed_forward>(lengths).value();
+}
+
+class ForwardPlan : public ::testing::TestWithParam<plan (*)()> {};
+INSTANTIATE_TEST_SUITE_P(Planners, ForwardPlan, ::testing::Values(forward_plan, baseline_plan));
+
+TEST_P(ForwardPlan, ReadsBackExactly) {
+  const plan p = GetParam()();
   std::stringstream file;
   ASSERT_TRUE(io::write_plan(file, p));
   const plan back = io::read_plan(file).value();
@@ -43,8 +61,8 @@ TEST(ForwardPlan, ReadsBackExactly) {
   }
 }
 
-TEST(ForwardPlan, ShowsEveryForwardOnAPageAndInATrace) {
-  const plan p = forward_plan();
+TEST_P(ForwardPlan, ShowsEveryForwardOnAPageAndInATrace) {
+  const plan p = GetParam()();
   std::size_t instructions = 0;
   for (const replica_plan& r : p.replicas)
     for (const program& code : r.programs) instructions += code.size();

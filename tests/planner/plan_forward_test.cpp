@@ -36,6 +36,13 @@ struct uneven_bytes : costs::quadratic {
   [[nodiscard]] seconds reduce_time() const { return {0.5}; }
 };
 
+/// The same, which knows evaluations.
+struct evaluation_bytes : uneven_bytes {
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
+    return memory_rates{.fixed = 10.0 * (stage + 1), .live_token = 1, .forward_token = 2};
+  }
+};
+
 const costs::quadratic priced{.linear = 1e-6, .attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
 
 TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
@@ -60,6 +67,7 @@ TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
     };
     check(priced);
     check(uneven_bytes{priced});
+    check(evaluation_bytes{priced});
     // As much as the longest needs alone: all of it, on every chunk.
     on.memory = memory_limit{memory_unit::token, static_cast<double>(longest.value)};
     check(priced);
@@ -178,6 +186,34 @@ TEST(PlanForward, TakesLessMemoryWhereItMust) {
   EXPECT_NE(none.error().detail.find("need 65536 tokens, the limit is 65535 tokens: 1 tokens are missing"), std::string::npos) << none.error().detail;
   // A step holds all of a sequence until it turns: here it needs as much, but with several sequences on their way.
   EXPECT_LE(free.replicas[0].peak_memory[0], planner(on, slicers::equal_cost{}, priced)(lengths).value().replicas[0].peak_memory[0]);
+}
+
+// On stage 1 of 2, a sequence of 512 tokens that is cut: 20 + 1 x 512 + 2 x the tokens that run. In a step 200 + 2 x 512, what its pieces
+// keep, and what runs.
+TEST(PlanForward, HoldsWhatAnEvaluationNeeds) {
+  const std::vector<tokens> lengths = tests::lengths_of({512});
+  shape on{.stages = 2, .quantum = {128}, .memory = memory_limit{memory_unit::byte, 20 + 512 + 2 * 128}};
+  const auto planned = [&](const auto& cost) { return planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths); };
+  const plan p = planned(evaluation_bytes{priced}).value();
+  EXPECT_EQ(p.replicas[0].peak_memory, (std::vector<double>{10 + 512 + 2 * 128, 20 + 512 + 2 * 128}));
+  EXPECT_EQ(p.replicas[0].rates[1].fixed, 20);
+  EXPECT_TRUE(testing::plan_laws(p, evaluation_bytes{priced})) << testing::plan_laws(p, evaluation_bytes{priced});
+  EXPECT_FALSE(testing::plan_laws(p, uneven_bytes{priced})) << "its rates are not those of steps";
+  EXPECT_EQ(planner(on, slicers::equal_cost{}, evaluation_bytes{priced})(lengths).error().code, errc::out_of_memory) << "a step needs more";
+  EXPECT_EQ(planned(uneven_bytes{priced}).error().code, errc::out_of_memory) << "a model that knows no evaluations has them held to be steps";
+  on.memory->amount -= 1;
+  const result<plan> less = planned(evaluation_bytes{priced});
+  ASSERT_FALSE(less);
+  EXPECT_NE(less.error().detail.find("need 788 bytes, the limit is 787 bytes: 1 bytes are missing"), std::string::npos) << less.error().detail;
+}
+
+TEST(PlanForward, RefusesAModelWhoseEvaluationsHoldNoAmount) {
+  struct faulty : evaluation_bytes {
+    [[nodiscard]] std::optional<memory_rates> evaluation_memory(int /*stage*/) const { return memory_rates{.forward_token = -1}; }
+  };
+  const result<plan> made = planner{{.stages = 2}, slicers::equal_cost{}, faulty{{priced}}}.plan_forward(tests::lengths_of({700}));
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().detail.find("-1 bytes for a rate of memory_rates, on stage"), std::string::npos) << made.error().detail;
 }
 
 TEST(PlanForward, LeavesReplicasIdleThatHaveNoSequence) {

@@ -106,6 +106,33 @@ TEST(RatesOf, RefuseALimitInBytesUnderAModelThatKnowsNone) {
   EXPECT_TRUE(rates_of(with_bytes{}, s).has_value());
 }
 
+/// Knows evaluations, too; in steps pieces keep a byte a token.
+struct evaluates : with_bytes {
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const { return memory_rates{.fixed = 0.5 + stage, .forward_token = 3}; }
+  [[nodiscard]] bytes kept(const slice& s, int) const { return {static_cast<double>(s.length.value)}; }
+};
+
+TEST(EvaluationRatesOf, AreThoseOfEvaluationsWhereTheModelKnowsThem) {
+  EXPECT_EQ(evaluation_rates_of(evaluates{}, on(2)).value()[1], (memory_rates{.fixed = 1.5, .forward_token = 3}));
+  EXPECT_EQ(evaluation_rates_of(with_bytes{}, on(2)).value(), rates_of(with_bytes{}, on(2)).value());
+  shape s = on(2);
+  s.memory = memory_limit{memory_unit::token, 10};
+  EXPECT_EQ(evaluation_rates_of(evaluates{}, s).value()[1], memory_rates{});
+  s.memory->unit = memory_unit::byte;
+  EXPECT_EQ(evaluation_rates_of(by_part{}, s).error().code, errc::invalid_input);
+}
+
+TEST(Price, KeepsNothingBesideTokensInAnEvaluation) {
+  struct keeps : with_bytes {
+    [[nodiscard]] bytes kept(const slice& s, int) const { return {static_cast<double>(s.length.value)}; }
+  };
+  partition alone = example();
+  EXPECT_FALSE(price(alone, evaluates{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty());
+  alone.backward = {};
+  EXPECT_TRUE(price(alone, evaluates{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty());
+  EXPECT_FALSE(price(alone, keeps{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty()) << "held to be as in a step";
+}
+
 /// The example, its two sequences under other ids.
 partition renamed(sequence_id first, sequence_id second) {
   partition packs;

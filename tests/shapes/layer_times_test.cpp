@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace slimpack::layer_times_test {
@@ -40,6 +41,19 @@ costs::model_shape mixed() {
   costs::model_shape model = tests::mixtral_8x7b();
   model.layers = 12, model.dense_layers = 5;
   return model;
+}
+
+// Both passes together are each alone.
+TEST(LayerTimes, AreOfThePassesThatAreGiven) {
+  const shapes::layout on{{.stages = 2, .tensor = 2}};
+  const auto times = [&](std::span<const pass> passes) {
+    return shapes::layer_times_of(tests::llama_3_1_8b(), on, batches, transformer_on, passes).value();
+  };
+  const std::span<const pass> both(both_passes);
+  const shapes::layer_times all = times(both), forward = times(both.first(1)), backward = times(both.last(1));
+  EXPECT_NEAR(all.last.value, (forward.last + backward.last).value, 1e-9 * all.last.value);
+  EXPECT_NEAR(all.layers[3].value, (forward.layers[3] + backward.layers[3]).value, 1e-9 * all.layers[3].value);
+  EXPECT_GT(backward.layers[3], forward.layers[3]);
 }
 
 TEST(LayerTimes, AddUpToTheTimesOfStages) {

@@ -78,6 +78,15 @@ TEST(ForwardSearch, LeavesReplicasWithoutSequencesProgramsWithoutPacks) {
   EXPECT_EQ(idle->programs, std::vector<program>(3));
 }
 
+// What packs cost besides is least in one, and on one stage nothing waits. The sum of the sequences' times may round below that of the pack.
+TEST(ForwardSearch, HasOnePackOnOneStage) {
+  for (int seed = 1; seed <= tests::cases(40); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const std::vector<tokens> lengths = tests::random_lengths(random, 60, {4000});
+    EXPECT_EQ(solved(lengths, {.stages = 1}).value().replicas[0].partition.forward.size(), 1u) << "seed " << seed;
+  }
+}
+
 TEST(ForwardSearch, AnswersAlikeOnAnyNumberOfThreads) {
   testing::generator random(7);
   const std::vector<tokens> lengths = tests::random_lengths(random, 40, {4000});

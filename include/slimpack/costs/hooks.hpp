@@ -28,6 +28,8 @@
 ///   seconds least(const slice&, pass, int part)       what its cuts cost at least; adds up  time of the slice
 ///   seconds message(tokens, pass, int part)           end on a part to arrival at the next   0 s
 ///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
+///   optional<memory_rates> evaluation_memory(int stage)   the same while forward packs run   as in a step, with what
+///                                                     alone, and nothing is kept besides     pieces keep
 ///   bytes kept(const slice& piece, int stage)         what a piece keeps for its backward,   0 bytes
 ///                                                     beside memory's live_token per token
 ///   seconds exchange(const shared_row&, span<const slice>, what sharing adds to a pack of a row    0 s
@@ -91,6 +93,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(collectives);
 SLIMPACK_DETAIL_HAS_MEMBER(least);
 SLIMPACK_DETAIL_HAS_MEMBER(message);
 SLIMPACK_DETAIL_HAS_MEMBER(memory);
+SLIMPACK_DETAIL_HAS_MEMBER(evaluation_memory);
 SLIMPACK_DETAIL_HAS_MEMBER(kept);
 SLIMPACK_DETAIL_HAS_MEMBER(exchange);
 SLIMPACK_DETAIL_HAS_MEMBER(covers);
@@ -231,6 +234,19 @@ template <class Cost>
   } else {
     static_assert(!detail::has_member_memory<Cost>,
                   "a cost model's memory(int stage) is public, const and gives optional<memory_rates>");
+    return std::nullopt;
+  }
+}
+
+/// What a GPU of a stage holds while it evaluates: weights, keys and values of sequences that are under way, and what runs. Of the
+/// rates only fixed, live_token and forward_token count. Nothing where the model knows no evaluations: they are then held to be steps.
+template <class Cost>
+[[nodiscard]] constexpr std::optional<memory_rates> evaluation_memory_of(const Cost& cost, int stage) {
+  if constexpr (requires { { cost.evaluation_memory(stage) } -> std::same_as<std::optional<memory_rates>>; }) {
+    return cost.evaluation_memory(stage);
+  } else {
+    static_assert(!detail::has_member_evaluation_memory<Cost>,
+                  "a cost model's evaluation_memory(int stage) is public, const and gives optional<memory_rates>");
     return std::nullopt;
   }
 }

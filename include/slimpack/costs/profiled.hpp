@@ -86,6 +86,7 @@ class profiled {
     seconds message{};                    ///< end on a part to arrival at the next, of an empty message
     seconds message_token{};              ///< and for each of its tokens
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
+    std::vector<memory_rates> evaluation_memory{};  ///< the same while it evaluates; empty: as in steps
     std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
     std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
     bool joins_rows{};                    ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own sequences covers
@@ -184,6 +185,10 @@ class profiled {
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const noexcept {
     const auto at = static_cast<std::size_t>(stage);
     return at < beside_.memory.size() ? std::optional(beside_.memory[at]) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const noexcept {
+    const auto at = static_cast<std::size_t>(stage);
+    return at < beside_.evaluation_memory.size() ? std::optional(beside_.evaluation_memory[at]) : std::nullopt;
   }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const noexcept {
     const auto at = static_cast<std::size_t>(stage);

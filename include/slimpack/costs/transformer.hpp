@@ -119,6 +119,9 @@ class transformer {
     return links_[boundary].over(bytes{message_token_ * static_cast<double>(size.value)});
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return states_.memory[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
+    return states_.evaluation[static_cast<std::size_t>(stage)];
+  }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const {
     return costs::memory::kept(piece, states_.pair_bytes[static_cast<std::size_t>(stage)]);
   }

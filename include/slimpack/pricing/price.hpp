@@ -231,9 +231,26 @@ template <class Cost>
   return memory_of(cost, 0) ? memory_unit::byte : memory_unit::token;
 }
 
+/// What each stage holds per token where forward packs run alone: what the cost model says of evaluations, or else of steps.
+/// Errors    those of rates_of            Complexity  O(stages)
+template <class Cost>
+result<std::vector<memory_rates>> evaluation_rates_of(const Cost& cost, const shape& shape) {
+  result<std::vector<memory_rates>> rates = rates_of(cost, shape);
+  if (!rates || unit_of(cost, shape) == memory_unit::token) return rates;
+  for (std::size_t stage = 0; stage < rates.value().size(); ++stage)
+    if (const std::optional<memory_rates> known = evaluation_memory_of(cost, static_cast<int>(stage))) rates.value()[stage] = *known;
+  return rates;
+}
+
+/// Whether pieces keep anything beside their tokens: not in evaluations, where the cost model knows what these hold.
+template <class Cost>
+[[nodiscard]] bool counts_kept(const Cost& cost, bool forward_only) {
+  return detail::asks_by_piece<Cost>() && !(forward_only && evaluation_memory_of(cost, 0));
+}
+
 /// Prices one replica's packs: all that schedules and the simulator read. Packs without backward ones are run forward alone.
-/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (schedules/hooks.hpp);
-///           shared: the rows that the replica takes part in (core/shared_row.hpp)
+/// Shapes    rates: one per stage, from rates_of, or evaluation_rates_of without backward packs;
+///           weights: weight_gradients_of<Schedule> (schedules/hooks.hpp); shared: the rows that the replica takes part in (core/shared_row.hpp)
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to count them
 /// to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
 /// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary, and whose `like` keeps to its range
@@ -262,7 +279,8 @@ template <class Cost>
     w.rates = std::move(rates);
     detail::follow_sequences(packs, shared, w);
     if constexpr (detail::asks_by_piece<Cost>())
-      if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages))
+      if (unit_of(cost, shape) == memory_unit::byte && counts_kept(cost, packs.backward.empty()) &&
+          detail::keeps_any(packs, cost, shape.stages))
         detail::follow_kept(packs, cost, w);
     detail::keep_others(shared, w);
     return w;

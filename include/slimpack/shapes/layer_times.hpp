@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SHAPES_LAYER_TIMES_HPP
 #define SLIMPACK_SHAPES_LAYER_TIMES_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
@@ -23,14 +24,14 @@ struct layer_times {
   seconds last{};                 ///< of the last part besides its layers
 };
 
-/// Those of a model on a layout, for all sequences of some batches, forward and backward.
+/// Those of a model on a layout, for all sequences of some batches, forward and backward or in the passes given.
 /// cost_of   result<Cost>(const costs::model_shape&, const layout&), with Cost a cost model
 /// Formula   with T(n) the least times of the batches on one stage of a model of n layers of a kind, a layer takes
 ///           T(2) - T(1), and the last part T(1) - (T(2) - T(1)) besides. Kinds are dense and mixture-of-experts layers
 /// Errors    those of cost_of            Complexity  four cost models, and O(sequences)
 template <class CostOf>
 result<layer_times> layer_times_of(const costs::model_shape& model, const layout& on, std::span<const std::vector<tokens>> batches,
-                                   const CostOf& cost_of) {
+                                   const CostOf& cost_of, std::span<const pass> passes = both_passes) {
   layout alone = on;
   alone.shape.stages = alone.shape.chunks = 1;
   alone.layers.clear();
@@ -44,7 +45,7 @@ result<layer_times> layer_times_of(const costs::model_shape& model, const layout
     seconds sum{};
     for (const std::vector<tokens>& lengths : batches)
       for (std::uint32_t i = 0; i < lengths.size(); ++i)
-        for (const pass p : {pass::forward, pass::backward}) sum += least_time(cost.value(), {{i}, {0}, lengths[i]}, p, 0);
+        for (const pass p : passes) sum += least_time(cost.value(), {{i}, {0}, lengths[i]}, p, 0);
     return sum;
   };
   layer_times times;

@@ -39,7 +39,7 @@ struct forward_search {
   [[nodiscard]] static result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost, std::size_t threads,
                                               const search_options& options = default_search_options) {
     if (result<void> fine = options.check(); !fine) return std::move(fine).error();
-    const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    const result<std::vector<memory_rates>> rates = evaluation_rates_of(cost, batch.shape);
     if (!rates) return rates.error();
     const std::vector<sequence> all = sequences_of(batch.lengths);
     int busiest = 0;

@@ -305,12 +305,17 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 /// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps
 [[nodiscard]] inline report plan_laws(const plan& p) { return detail::all_but_useful_work(p, naive::nothing_kept{}); }
 
-/// The same, and the bubble against the work of the batch that the plan's own cost model counts.
+/// The same, the bubble against the work of the batch that the plan's own cost model counts, and memory by what it says of steps or,
+/// of a forward-only plan, of evaluations.
 template <cost_model Cost>
 [[nodiscard]] report plan_laws(const plan& p, const Cost& cost) {
-  const bool counted = p.memory_unit == memory_unit::byte;
+  const bool counted = p.memory_unit == memory_unit::byte && counts_kept(cost, is_forward_only(p));
   report r = detail::all_but_useful_work(
       p, [&](const slice& piece, int stage) { return counted ? kept_of(cost, piece, stage) : bytes{}; });
+  const result<std::vector<memory_rates>> rates = is_forward_only(p) ? evaluation_rates_of(cost, p.shape) : rates_of(cost, p.shape);
+  r.check(4, rates.has_value(), "the cost model knows the unit of the memory limit", rates ? "" : rates.error().detail);
+  for (std::size_t i = 0; rates && i < p.replicas.size(); ++i)
+    r.check(4, p.replicas[i].rates == rates.value(), "memory rates are those of the cost model, for a step or an evaluation", "replica", i);
   seconds work{};  // useful, and collectives
   for (std::size_t s = 0; s < p.lengths.size(); ++s)
     for (int part = 0; part < p.shape.parts(); ++part)

@@ -91,7 +91,8 @@ namespace slimpack::detail {
 
 /// What the GPUs of each stage hold, and the most weights that one of them has.
 struct stage_states {
-  std::vector<memory_rates> memory{};
+  std::vector<memory_rates> memory{};      ///< in steps
+  std::vector<memory_rates> evaluation{};  ///< while forward runs alone
   std::vector<double> pair_bytes{};  ///< of dense attention, see memory::kept
   double heaviest{};                 ///< parameters of the stage with the most, but for experts that ranks divide
   double heaviest_experts{};         ///< those of that stage
@@ -113,6 +114,7 @@ struct stage_states {
                                                                     : (r == 0 || last ? 1 : 0);
       const std::vector<costs::layer>& own = on_stage[static_cast<std::size_t>(r)];
       made.memory.push_back(rule.of(model, on, own, embeddings, last));
+      made.evaluation.push_back(rule.of_evaluation(model, on, own, embeddings, last));
       made.pair_bytes.push_back(rule.pair_bytes(on, own));
       double weights = embeddings * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
       double experts = 0;

@@ -88,8 +88,9 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const extras& beside, std::si
     return detail::no_profile("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " + std::to_string(parts));
   for (const double each : beside.pair_bytes)
     if (!(each >= 0) || !std::isfinite(each)) return detail::no_profile("a pair keeps " + std::to_string(each) + " bytes");
-  if (!beside.memory.empty() && parts % beside.memory.size() != 0)
-    return detail::no_profile(std::to_string(beside.memory.size()) + " memory rates for " + std::to_string(parts) +
+  for (const std::vector<memory_rates>* const rates : {&beside.memory, &beside.evaluation_memory})
+    if (!rates->empty() && parts % rates->size() != 0)
+      return detail::no_profile(std::to_string(rates->size()) + " memory rates for " + std::to_string(parts) +
                    " parts: give one per stage");
   return std::nullopt;
 }

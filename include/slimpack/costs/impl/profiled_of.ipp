@@ -38,6 +38,7 @@ SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape
   slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule, with.routing);
   slimpack::detail::step_ends ends = slimpack::detail::step_ends::of(model, on, count, states, wires, with);
   profiled::extras beside{.memory = std::move(states.memory),
+                          .evaluation_memory = std::move(states.evaluation),
                           .pair_bytes = std::move(states.pair_bytes),
                           .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
                           .joins_rows = with.joins_rows,

@@ -100,6 +100,51 @@ struct memory {
     return rates;
   }
 
+  /// What it holds while it evaluates, by plans of forward packs alone (basic_planner::plan_forward).
+  /// Shapes    as of `of`            Units     bytes; live_token and forward_token of a token, on one GPU of the stage
+  /// Source    derived. Nothing runs backward, so that there are no gradients, no optimizer states and no activations that are kept:
+  ///             fixed = w W, w the bytes of a parameter in the precision of computing and W the parameters of the stage. Of fully
+  ///               sharded states its share of them, and gathered of w: a pipeline a stage's weights, or, by tables that gather layer
+  ///               by layer and without a pipeline, the largest layer or vocabulary matrix and the next
+  ///             live_token = 2 B x the elements of keys and values of all layers of the stage, over context ranks (other_token of
+  ///               steps): slices that come later read them, up to their sequence's last forward on a chunk. MLA has them expanded
+  ///             forward_token = the larger of what a layer makes of a token (all tensors of the table, the rows of its experts) and,
+  ///               where the head is, the tensors before the logits and these: layers run one after the other, and the logits when
+  ///               they are gone. Where a part sends its output, that besides
+  /// Limits    keys and values of a slice count in both, as they are made and as they are kept; those of a sequence that ends in its
+  ///           pack need not be kept. Dense attention holds one layer's scores for a moment: not counted
+  [[nodiscard]] memory_rates of_evaluation(const model_shape& m, const shape& on, std::span<const layer> layers, double embeddings,
+                                           bool has_head) const {
+    const double c = on.context;
+    const double vocabulary = static_cast<double>(m.vocabulary) / on.tensor;
+    const double matrix = vocabulary * static_cast<double>(m.hidden);
+    double weights = embeddings * matrix;
+    double experts = 0;
+    double largest = embeddings > 0 ? matrix * std::min(1.0, embeddings) : 0;
+    double running = 0;
+    memory_rates rates{.fixed = 0, .live_token = 0};
+    for (const layer& l : layers) {
+      weights += l.weights;
+      experts += l.expert_weights;
+      largest = std::max(largest, l.weights + l.expert_weights);
+      rates.live_token += 2 * l.kv_elements / c;
+      running = std::max(running, tensors.token_bytes(l, recompute::none, sequence_parallel) + 2 * l.dispatched);
+    }
+    const layer any = layer::of(m, false, on.tensor);
+    if (has_head && on.vocabulary == vocabulary::last)
+      running = std::max(running, tensors.head_bytes(any, sequence_parallel) + tensors.logit_forward * vocabulary);
+    if (on.stages > 1 && (!has_head || on.chunks > 1)) running += tensors.boundary_bytes(any, sequence_parallel);
+    rates.forward_token = running / c;
+    const double shard = tensors.gathered_weight;
+    if (shard > 0) {
+      const bool all = on.stages > 1 && !(tensors.gathered_gradient > 0);
+      rates.fixed = shard * (weights / copies_of(on) + experts / expert_copies_of(on) + (all ? weights + experts : 2 * largest));
+    } else {
+      rates.fixed = tensors.weight * (weights + experts);
+    }
+    return rates;
+  }
+
   /// Bytes that dense attention keeps for a query and a key beside live_token, on a stage of these layers.
   [[nodiscard]] double pair_bytes(const shape& on, std::span<const layer> layers) const {
     double sum = 0;

@@ -61,6 +61,9 @@ class checked_answers {
     return faults_->sound(model_->message(size, p, part), question::message, {{}, {0}, size}, p, part);
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return faults_->sound(model_->memory(stage), stage); }
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
+    return faults_->sound(model_->evaluation_memory(stage), stage);
+  }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const { return faults_->sound(model_->kept(piece, stage), piece, stage); }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     const slice first = mine.empty() ? slice{row.sequence, {0}, row.end} : mine.front();

@@ -29,6 +29,7 @@ class cost_answers {
   [[nodiscard]] virtual seconds least(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds message(tokens size, pass p, int part) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
+  [[nodiscard]] virtual std::optional<memory_rates> evaluation_memory(int stage) const = 0;
   [[nodiscard]] virtual bytes kept(const slice& piece, int stage) const = 0;
   [[nodiscard]] virtual seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds covers(const slice& s, pass p, int part) const = 0;
@@ -79,6 +80,7 @@ class answers_of final : public cost_answers {
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const override { return least_time(cost_, s, p, part); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const override { return message_time(cost_, size, p, part); }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return memory_of(cost_, stage); }
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const override { return evaluation_memory_of(cost_, stage); }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const override { return kept_of(cost_, piece, stage); }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const override {
     return exchange_time(cost_, row, mine, p, part);

@@ -152,6 +152,10 @@ class searched_times {
       if (held && !turn_.empty()) return turn_.roomy(*held);
     return held;
   }
+  /// Only of shapes with the vocabulary in one place, as evaluations are.
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
+    return faults_->sound(evaluation_memory_of(model(), stage), stage);
+  }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const
     requires(keeps_by_piece<Cost>)
   {

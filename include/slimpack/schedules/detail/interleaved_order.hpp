@@ -27,6 +27,12 @@ namespace slimpack::detail {
   return order;
 }
 
+/// Programs of packs that run forward alone: all stages run them in one order.
+[[nodiscard]] inline std::vector<program> forward_programs(const workload& work) {
+  const auto stages = static_cast<std::size_t>(work.shape.stages);
+  return std::vector<program>(stages, interleaved_order(work, pass::forward, stages));
+}
+
 /// Per backward unit, the forward units that the last stage must have run before it: those up to the turn of its pack, and
 /// of all backward units before.
 [[nodiscard]] inline std::vector<std::size_t> forwards_needed(const workload& work, std::span<const instruction> forward,

@@ -11,6 +11,7 @@
 #include <slimpack/shapes/detail/pack_room.hpp>
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/search_progress.hpp>
+#include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/parallel_ahead.hpp>
@@ -68,8 +69,10 @@ template <class CostOf, class PlanOf>
 class contest {
  public:
   contest(std::span<const shapes::layout> layouts, std::span<const std::vector<tokens>> batches, const CostOf& cost_of,
-          const PlanOf& plan_of, std::size_t threads, std::stop_token stop, const shapes::progress_listener& listener)
-      : batches_(batches), cost_of_(cost_of), plan_of_(plan_of), threads_(threads), stop_(std::move(stop)), listener_(listener) {
+          const PlanOf& plan_of, bool forward_only, std::size_t threads, std::stop_token stop,
+          const shapes::progress_listener& listener)
+      : batches_(batches), cost_of_(cost_of), plan_of_(plan_of), forward_only_(forward_only), threads_(threads),
+        stop_(std::move(stop)), listener_(listener) {
     for (const shapes::layout& on : layouts) entries_.push_back({.known = {.layout = on}});
     for (const std::vector<tokens>& lengths : batches) sequences_.push_back(solvers::sequences_of(lengths));
     for (const std::vector<tokens>& lengths : batches)
@@ -295,16 +298,19 @@ class contest {
     const shape& on = e.known.layout.shape;
     const auto cost = cost_of_(e.known.layout);
     if (!cost) return refuse(e.known, cost.error());
-    const result<std::vector<memory_rates>> rates = rates_of(cost.value(), on);
+    if (forward_only_ && on.vocabulary == vocabulary::spread)
+      return refuse(e.known, {errc::invalid_input, "the vocabulary is spread, whose calls run both passes"});
+    const result<std::vector<memory_rates>> rates = forward_only_ ? evaluation_rates_of(cost.value(), on) : rates_of(cost.value(), on);
     if (!rates) return refuse(e.known, rates.error());
     if (on.memory && exceeds(e.known, *on.memory, rates.value())) return;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       seconds least{};
-      for (const slimpack::bound& any : simulators::step_bounds(cost.value(), on, sequences_[b], rates.value()))
+      for (const slimpack::bound& any : forward_only_ ? simulators::forward_bounds(cost.value(), on, sequences_[b])
+                                                      : simulators::step_bounds(cost.value(), on, sequences_[b], rates.value()))
         least = std::max(least, any.time);
       if constexpr (bounds_layouts<PlanOf, CostOf>)
         least = std::max(least, plan_of_.least(e.known.layout, cost.value(), std::span<const tokens>(batches_[b])) +
-                                    simulators::least_reduction(cost.value(), on));
+                                    (forward_only_ ? seconds{} : simulators::least_reduction(cost.value(), on)));
       e.bounds.push_back(least);
     }
     e.known.lower_bound = mean(e.bounds);
@@ -314,10 +320,10 @@ class contest {
   }
 
   /// Whether no plan fits, and why: of the longest sequence, some replica holds at least an even share at its turn on
-  /// every stage, since all its activations are live then, whoever shares it.
+  /// every stage, since all its activations are live then, whoever shares it. Evaluations share nothing.
   [[nodiscard]] bool exceeds(shapes::candidate& c, const memory_limit& limit, std::span<const memory_rates> rates) const {
     const auto text = [&](double amount) { return detail::amount(amount, limit.unit); };
-    const double share = std::ceil(static_cast<double>(longest_.value) / c.layout.shape.replicas);
+    const double share = std::ceil(static_cast<double>(longest_.value) / (forward_only_ ? 1 : c.layout.shape.replicas));
     for (std::size_t r = 0; r < rates.size(); ++r) {
       const double need = rates[r].fixed + rates[r].live_token * share;
       if (need - limit.amount <= c.missing) continue;
@@ -383,6 +389,7 @@ class contest {
   std::span<const std::vector<tokens>> batches_;
   const CostOf& cost_of_;
   const PlanOf& plan_of_;
+  bool forward_only_;
   std::size_t threads_;
   std::stop_token stop_;
   std::vector<std::vector<sequence>> sequences_;

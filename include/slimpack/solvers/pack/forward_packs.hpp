@@ -46,7 +46,7 @@ namespace slimpack::detail {
 template <class Slicer, class Cost>
 class forward_packs {
  public:
-  /// Requires  a sequence; rates from rates_of
+  /// Requires  a sequence; rates from evaluation_rates_of
   forward_packs(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
                 std::span<const memory_rates> rates, int busiest,
                 const solvers::search_options& options = solvers::default_search_options)
@@ -74,7 +74,7 @@ class forward_packs {
     for (const sequence& s : rising_) made.sequences.push_back(s.id);
     std::sort(made.sequences.begin(), made.sequences.end());
     made.partition = std::move(found_->packs);
-    made.programs = programs(found_->work);
+    made.programs = forward_programs(found_->work);
     return made;
   }
 
@@ -128,7 +128,9 @@ class forward_packs {
 
   /// Makes packs, and keeps them if they are faster than those before. None: the slicer's packs do not fit.
   std::optional<tried> attempt(const rule& how) {
-    const double size = how.count == smallest ? 0 : total_ > 0 ? total_ / static_cast<double>(how.count) : std::numeric_limits<double>::infinity();
+    const bool in_one = how.count == 1 || !(total_ > 0);  // not by the sum of all, which a rounding may exceed
+    const double even = in_one ? std::numeric_limits<double>::infinity() : total_ / static_cast<double>(how.count);
+    const double size = how.count == smallest ? 0 : even;
     const auto budget = [&](seconds done) {
       const double ends = std::min(done.value, std::max(0.0, total_ - done.value));
       return seconds{how.ramp > 0 ? std::min(size, size * options_.evaluation_end + how.ramp * ends) : size};
@@ -142,7 +144,7 @@ class forward_packs {
       return std::nullopt;
     }
     made.work = price(made.packs, cost_, shape_, rates_);
-    const std::vector<program> code = programs(made.work);
+    const std::vector<program> code = forward_programs(made.work);
     const std::vector<double> peak = simulators::peak_memory(made.work, code);
     const double held = *std::max_element(peak.begin(), peak.end());
     const result<seconds> makespan = simulators::makespan(made.work, code);
@@ -161,11 +163,6 @@ class forward_packs {
     }
     if (t.fits && (!found_ || made.makespan < found_->makespan)) found_ = std::move(made);
     return t;
-  }
-
-  [[nodiscard]] std::vector<program> programs(const workload& work) const {
-    return std::vector<program>(static_cast<std::size_t>(shape_.stages),
-                                interleaved_order(work, pass::forward, static_cast<std::size_t>(shape_.stages)));
   }
 
   std::vector<sequence> rising_;

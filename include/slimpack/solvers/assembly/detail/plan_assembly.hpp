@@ -44,6 +44,8 @@ class plan_assembly {
   [[nodiscard]] result<rank_plan> searched_group(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
                                                  function_ref<result<group_solution>(const problem&)> solve) const;
 
+  static constexpr seconds never{std::numeric_limits<double>::infinity()};  ///< nothing is to be beaten
+
   /// The whole plan of parts (basic_planner::put_together).
   [[nodiscard]] result<plan> put_together(std::span<const rank_plan> parts, const time_faults& faults) const;
 
@@ -65,12 +67,12 @@ class plan_assembly {
   static void sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin);
 
   /// Prices and runs groups of replicas (joint_groups), and hands them and the merges over to the plan.
+  /// forward_only: what stages hold is that of evaluations
   /// Errors    not_faster: as of `of`
-  result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved, seconds to_beat = never) const;
+  result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved, seconds to_beat = never,
+                        bool forward_only = false) const;
 
  private:
-  static constexpr seconds never{std::numeric_limits<double>::infinity()};
-
   /// The fastest plan of a solution and its runners-up, if the solution has one; a runner-up is left at its first replica that is
   /// slower. Where `stop` ends the search, the fastest so far.
   [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, const std::stop_token& stop, solution&& solved) const;

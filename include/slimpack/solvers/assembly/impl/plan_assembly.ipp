@@ -193,8 +193,8 @@ SLIMPACK_DECL void plan_assembly::sign(plan& p, const std::stop_token& stop, std
 }
 
 SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved,
-                                                   seconds to_beat) const {
-  const result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
+                                                   seconds to_beat, bool forward_only) const {
+  const result<std::vector<memory_rates>> rates = forward_only ? evaluation_rates_of(cost_, shape_) : rates_of(cost_, shape_);
   if (!rates) return rates.error();
   std::vector<bool> shared(p.lengths.size());
   for (const merge& m : solved.merges) shared[m.sequence.value] = true;
