@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <random>
 #include <span>
 #include <utility>
@@ -20,18 +19,20 @@ using slimpack::result;
 using slimpack::tokens;
 
 /// A sequence of the list, and its data row.
-struct listed {
+struct listed_sequence {
   tokens length;
   std::uint64_t row{};
 };
 
-tokens total(std::span<const listed> list) {
-  return std::accumulate(list.begin(), list.end(), tokens{}, [](tokens sum, const listed& one) { return sum + one.length; });
+tokens total(std::span<const listed_sequence> list) {
+  tokens sum{};
+  for (const listed_sequence& one : list) sum += one.length;
+  return sum;
 }
 
 /// Sequences over the limit, as --over-long says. Returns a note, empty when there were none.
-result<std::string> limit(std::vector<listed>& list, tokens most, over_long what) {
-  const auto longer = [most](const listed& one) { return one.length > most; };
+result<std::string> limit(std::vector<listed_sequence>& list, tokens most, over_long what) {
+  const auto longer = [most](const listed_sequence& one) { return one.length > most; };
   const auto count = std::count_if(list.begin(), list.end(), longer);
   if (count == 0) return std::string{};
   const std::string text = std::to_string(count) + " of " + std::to_string(list.size()) +
@@ -44,13 +45,13 @@ result<std::string> limit(std::vector<listed>& list, tokens most, over_long what
   };
   switch (what) {
     case over_long::reject: {
-      const auto shorter = [](const listed& a, const listed& b) { return a.length < b.length; };
+      const auto shorter = [](const listed_sequence& a, const listed_sequence& b) { return a.length < b.length; };
       return error{errc::invalid_input, text + " (the longest has " +
                                             std::to_string(std::max_element(list.begin(), list.end(), shorter)->length.value) +
                                             " tokens); add --over-long truncate or drop"};
     }
     case over_long::truncate:
-      for (listed& one : list) one.length = std::min(one.length, most);
+      for (listed_sequence& one : list) one.length = std::min(one.length, most);
       return text + ": truncated" + lost();
     case over_long::drop:
       std::erase_if(list, longer);
@@ -64,25 +65,26 @@ result<std::string> limit(std::vector<listed>& list, tokens most, over_long what
 constexpr std::size_t many_sequences = 2048;
 
 /// Fisher-Yates with a modulus, so that a seed means the same order with every standard library.
-void shuffle(std::vector<listed>& list, std::uint64_t seed) {
+void shuffle(std::vector<listed_sequence>& list, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random() % i]);
 }
 
 /// Adds the next batch of a list.
-void add(batches& made, std::span<const listed> batch, const std::string& file) {
+void add(batches& made, std::span<const listed_sequence> batch, const std::string& file) {
   made.lengths.emplace_back();
   slimpack::plan_data& data = made.data.emplace_back(slimpack::plan_data{file, {}}).value();
-  for (const listed& one : batch) made.lengths.back().push_back(one.length), data.rows.push_back(one.row);
+  for (const listed_sequence& one : batch) made.lengths.back().push_back(one.length), data.rows.push_back(one.row);
 }
 
 /// Batches in file order, each as long as the budget of tokens lets it be.
-result<void> fill(batches& made, std::span<const listed> list, const options& o) {
+result<void> fill(batches& made, std::span<const listed_sequence> list, const options& o) {
   const std::string budget = "--token-budget " + std::to_string(o.token_budget->value);
-  const auto too_long = std::find_if(list.begin(), list.end(), [&](const listed& one) { return one.length > *o.token_budget; });
-  if (too_long != list.end())
-    return error{errc::invalid_input, "sequence " + std::to_string(too_long - list.begin()) + " has " + std::to_string(too_long->length.value) +
-                                          " tokens, more than " + budget + "; raise it, or add --max-context " +
+  const auto is_too_long = [&](const listed_sequence& one) { return one.length > *o.token_budget; };
+  if (const auto found = std::find_if(list.begin(), list.end(), is_too_long); found != list.end())
+    return error{errc::invalid_input, "sequence " + std::to_string(found - list.begin()) + " has " +
+                                          std::to_string(found->length.value) + " tokens, more than " + budget +
+                                          "; raise it, or add --max-context " +
                                           std::to_string(o.token_budget->value) + " --over-long truncate or drop"};
   while (made.lengths.size() < o.batches && !list.empty()) {
     tokens used{};
@@ -104,7 +106,7 @@ result<batches> load(const options& o) {
   if (!o.takes_list) return batches{{o.from->made->lengths}, {o.from->made->data}, {}};
   const result<std::vector<tokens>> read = lengths_of(o);
   if (!read) return read.error();
-  std::vector<listed> list;
+  std::vector<listed_sequence> list;
   for (const tokens length : read.value()) list.push_back({length, list.size()});
   batches found;
   if (o.max_context) {
