@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <random>
 #include <span>
 #include <utility>
@@ -26,7 +25,9 @@ struct listed_sequence {
 };
 
 tokens total(std::span<const listed_sequence> list) {
-  return std::accumulate(list.begin(), list.end(), tokens{}, [](tokens sum, const listed_sequence& one) { return sum + one.length; });
+  tokens sum{};
+  for (const listed_sequence& one : list) sum += one.length;
+  return sum;
 }
 
 /// Sequences over the limit, as --over-long says. Returns a note, empty when there were none.
@@ -79,10 +80,11 @@ void add(batches& made, std::span<const listed_sequence> batch, const std::strin
 /// Batches in file order, each as long as the budget of tokens lets it be.
 result<void> fill(batches& made, std::span<const listed_sequence> list, const options& o) {
   const std::string budget = "--token-budget " + std::to_string(o.token_budget->value);
-  const auto too_long = std::find_if(list.begin(), list.end(), [&](const listed_sequence& one) { return one.length > *o.token_budget; });
-  if (too_long != list.end())
-    return error{errc::invalid_input, "sequence " + std::to_string(too_long - list.begin()) + " has " + std::to_string(too_long->length.value) +
-                                          " tokens, more than " + budget + "; raise it, or add --max-context " +
+  const auto is_too_long = [&](const listed_sequence& one) { return one.length > *o.token_budget; };
+  if (const auto found = std::find_if(list.begin(), list.end(), is_too_long); found != list.end())
+    return error{errc::invalid_input, "sequence " + std::to_string(found - list.begin()) + " has " +
+                                          std::to_string(found->length.value) + " tokens, more than " + budget +
+                                          "; raise it, or add --max-context " +
                                           std::to_string(o.token_budget->value) + " --over-long truncate or drop"};
   while (made.lengths.size() < o.batches && !list.empty()) {
     tokens used{};
