@@ -114,7 +114,7 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
     if (!r.plan || !r.plan.value().rank_time) continue;
     const rank_time& spent = *r.plan.value().rank_time;
     const double all = spent.total().value;
-    table.push_back({r.planner, percent(all > 0 ? spent.useful.value / all : 1, 2)});
+    table.push_back({label_of(rows, r), percent(all > 0 ? spent.useful.value / all : 1, 2)});
     for (const auto& [name, part] : shown) table.back().push_back(percent(all > 0 ? (spent.*part).value / all : 0, 2));
   }
   out << "\n";

@@ -60,6 +60,23 @@ auto with_schedule(const request& asked, const Call& call) {
   return call(schedules::list{});
 }
 
+/// Slimpack's evaluation: its own packs, or those of a tuned baseline where these are faster.
+template <class Cost>
+result<plan> forward_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost) {
+  result<plan> made = slimpack_plan(asked, lengths, cost, schedules::list{});
+  for (const std::string_view name : baselines::sharing_none) {
+    request other = asked;
+    other.planner = name;
+    result<plan> its = tuned(other, lengths, any_cost(cost)).made;
+    if (!its) continue;
+    const bool is_faster = !made || its.value().step_time < made.value().step_time;
+    const seconds planning = its.value().planning_time + (made ? made.value().planning_time : seconds{});
+    if (is_faster) made = std::move(its);
+    made.value().planning_time = planning;
+  }
+  return made;
+}
+
 /// Slimpack's plan. Weight gradients apart cost calls of their own, so that a plan with them together may be faster: who can
 /// run them apart can run that, too. Not where each rank plans its own part, which is of one schedule.
 template <class Cost>
@@ -164,7 +181,7 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
                 return error{errc::invalid_input, why_no_forward(asked.planner)};
             });
         if (baseline) return *std::move(baseline);
-        return fastest_plan(asked, lengths, cost);
+        return asked.forward_only ? forward_plan(asked, lengths, cost) : fastest_plan(asked, lengths, cost);
       },
       any);
   if (made) made.value().planner = asked.planner;

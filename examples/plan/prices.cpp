@@ -228,9 +228,9 @@ std::string ratio_spread_text(const setting& s) {
   if (!known) return {};
   std::string of = known->what;
   if (!known->is_same_kind) of += has_experts(s) ? ", none with experts" : ", all with experts";
-  return "Ranges of speed-ups: both plans have the same prices, so an error that they share cancels. Of " +
-         std::to_string(known->pairs) + " pairs of published trainings that ran one batch on the same GPUs (" + of +
-         "), nine of ten have a speed-up within " + percent(known->nine_of_ten, 1) + " of the predicted one.";
+  return "Ranges of speed-ups: both plans have the same prices, so an error that they share cancels. What is left was at most " +
+         percent(known->nine_of_ten, 1) + "\nin nine of ten of " + std::to_string(known->pairs) +
+         " pairs of published trainings that ran one batch on the same GPUs\n(" + of + ").";
 }
 
 speed_up speed_up_of(seconds rival, seconds own, std::optional<double> spread) {
