@@ -1161,7 +1161,7 @@ class CommandLine(unittest.TestCase):
         for word in ("backwarded", "reduction", "recomputation", "optimizer  ", "step"):
             self.assertNotIn(word, out.split("evaluates forward alone", 1)[1], word)
         # Of a batch, keys and values of what is under way: less than a step keeps by far. A limit between the two is planned for one alone.
-        many = self.file("m.txt", "".join(f"{n}\n" for n in (30000, 9000, 4000, 4000, 2000, 500) * 3))
+        many = self.file("m.txt", "".join(f"{n}\n" for n in (30000, 9000, 4000, 4000, 2000, 500)))
         self.plans("--lengths", many, *qwen, "--forward-only", "--pp", "2")
         evaluated = max(json.loads((self.outputs / "p.json").read_text())["replicas"][0]["peak_memory"])
         self.plans("--lengths", many, *qwen, "--pp", "2", "--effort", "fast")
@@ -1171,6 +1171,7 @@ class CommandLine(unittest.TestCase):
         self.plans("--lengths", many, *qwen, "--forward-only", "--pp", "2", "--memory", limit)
         self.assertLessEqual(max(json.loads((self.outputs / "p.json").read_text())["replicas"][0]["peak_memory"]), float(limit[:-3]) * 2**30)
         self.assertEqual(3, self.run_plan("--lengths", many, *qwen, "--pp", "2", "--memory", limit, "--time-limit", "2000").returncode)
+        (self.outputs / "p.json").unlink()
         self.fails(3, ["missing", "an evaluation on"], "--lengths", many, *qwen, "--forward-only", "--memory", "7GiB")
 
     def test_evaluations_are_compared_and_explained(self):

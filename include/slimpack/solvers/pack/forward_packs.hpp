@@ -128,12 +128,13 @@ class forward_packs {
 
   /// Makes packs, and keeps them if they are faster than those before. None: the slicer's packs do not fit.
   std::optional<tried> attempt(const rule& how) {
-    const bool in_one = how.count == 1 || !(total_ > 0);  // not by the sum of all, which a rounding may exceed
-    const double even = in_one ? std::numeric_limits<double>::infinity() : total_ / static_cast<double>(how.count);
-    const double size = how.count == smallest ? 0 : even;
+    const bool is_smallest = how.count == smallest;
+    // One pack of all: the sum of the sequences' times may round below the time of the pack.
+    const bool in_one = !is_smallest && (!(total_ > 0) || (how.count == 1 && !(how.ramp > 0)));
+    const double size = in_one ? std::numeric_limits<double>::infinity() : is_smallest ? 0 : total_ / static_cast<double>(how.count);
     const auto budget = [&](seconds done) {
       const double ends = std::min(done.value, std::max(0.0, total_ - done.value));
-      return seconds{how.ramp > 0 ? std::min(size, size * options_.evaluation_end + how.ramp * ends) : size};
+      return seconds{how.ramp > 0 && !in_one ? std::min(size, size * options_.evaluation_end + how.ramp * ends) : size};
     };
     const auto most = room_ < 9e15 ? static_cast<std::int64_t>(std::max(room_, 1.0)) : std::numeric_limits<std::int64_t>::max();
     candidate made;
