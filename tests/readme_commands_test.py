@@ -42,6 +42,11 @@ COMMANDS = {
         "git clone ADDRESS slimpack && cd slimpack": QUICK,
         "bash examples/quickstart.sh": LONG,
         "(cd examples && g++ -std=c++20 -I../include plan_batch.cpp && ./a.out)": QUICK,
+        'export PATH="$PWD/build/gcc-release/examples:$PATH"': QUICK,
+        "slimpack-plan --lengths examples/data/lengths/linux_source.txt --batch 512 --seed 1 --model llama-3.1-8b --gpu h100 --dp 16 --pp 4 --tp 2 "
+        "--compare megatron,chunked,zeppelin": LONG,
+        "slimpack-plan --lengths examples/data/lengths/azure_code_2023.txt --batch 512 --model llama-3.1-8b --gpu h100 --dp 4 --pp 2 --tp 2 "
+        "--compare megatron,karmarkar_karp,slimpipe": LONG,
         "bash tests/run.sh": BARE,
         "apt-get install -y --no-install-recommends g++ cmake ninja-build libeigen3-dev libboost-dev librange-v3-dev": BARE,
         'cmake -G Ninja -B build/library -D BUILD_TESTING=OFF && cmake --install build/library --prefix "$HOME/.local"': QUICK,
