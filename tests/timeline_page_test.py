@@ -399,13 +399,14 @@ class TimelinePage(unittest.TestCase):
             self.browser.settle()
             shown, bottom, plans, prices = self.browser.evaluate("""[$('verdict').hidden ? '' : $('verdict').innerText,
                 $('verdict').getBoundingClientRect().bottom, plans.map(p => [labelOf(p), p.step, p.limit, Math.max(...p.replicas.flatMap(r => r.peak)),
-                settingsOf(p), aboutOf(p).asFast || false, aboutOf(p).speedUp || null]), data.facts.prices]""")
-        fitting = [p for p in plans[1:] if (p[2] or plans[0][2]) is None or p[3] <= (p[2] or plans[0][2])]
+                settingsOf(p), aboutOf(p).asFast || false, aboutOf(p).speedUp || null, p.planner]), data.facts.prices]""")
+        rivals = [p for p in plans if p[7] != plans[0][7]] or plans[1:]
+        fitting = [p for p in rivals if (p[2] or plans[0][2]) is None or p[3] <= (p[2] or plans[0][2])]
         self.assertEqual(bool(plans[1:]) or bool(prices), shown != "")
         self.assertLess(bottom, 200)
         self.assertIn(prices, shown)
         if fitting:
-            name, step, _, _, settings, as_fast, speed_up = min(fitting, key=lambda p: p[1])
+            name, step, _, _, settings, as_fast, speed_up, _ = min(fitting, key=lambda p: p[1])
             self.assertIn(f"{plans[0][0]} is " + ("as fast as " if as_fast else f"{step / plans[0][1]:.2f} \u00d7 as fast as ") + name, shown)
             self.assertIn(settings, shown)
             if speed_up:

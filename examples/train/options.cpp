@@ -194,11 +194,11 @@ std::variant<options, int> parse(int argc, char** argv) {
       "if CBC was installed when this was built [slimpack]")
       ->check(planner);
   add(planning, "--compare", o.compare, "NAME,...",
-      "More planners to run each batch with, separated by commas; their gradients are dropped")
+      "More planners to run each batch with, separated by commas; their gradients are dropped. Baselines have the length of\npacks that is fastest for them")
       ->take_all()
       ->delimiter(',')
       ->check(planner);
-  add(planning, "--slices", o.slices, "N", "Slices that slimpipe cuts a context row into; with --lending, a multiple of --pp [as many as --pp]")->check(degree);
+  add(planning, "--slices", o.slices, "N", "Slices that slimpipe cuts a context row into; with --lending, a multiple of --pp [the fastest of 1, 2, 4, 8 x --pp]")->check(degree);
   add(planning, "--relay", relay, "HOW",
       "How te_cp, hybrid_dp and zeppelin send rows of shared sequences to other nodes: none, directly; proxies, in parts over all\n"
       "replicas of a node; proxies:N, each part in N segments that follow each other [none]");

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXAMPLES_TRAIN_TRAINER_HPP
 
 #include "../plan/planners.hpp"
+#include "../plan/rivals.hpp"
 #include "corpus.hpp"
 #include "ending.hpp"
 #include "journal.hpp"
@@ -251,7 +252,6 @@ class trainer {
   [[nodiscard]] cli::request asked_of(const std::string& planner) const {
     return {.planner = planner,
             .shape = options_.shape,
-            .context = options_.max_context,
             .slices = options_.slices,
             .lending = options_.lending,
             .effort = options_.effort,
@@ -264,7 +264,8 @@ class trainer {
 
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
                                                            std::span<const slimpack::tokens> lengths) const {
-    return named(cli::plan_named(asked_of(planner), lengths, cost_));
+    const cli::request asked = asked_of(planner);
+    return named(cli::is_baseline(planner) ? cli::tuned(asked, lengths, cost_).made : cli::plan_named(asked, lengths, cost_));
   }
   [[nodiscard]] slimpack::result<slimpack::rank_plan> plan_own(const std::string& planner,
                                                                std::span<const slimpack::tokens> lengths) const {

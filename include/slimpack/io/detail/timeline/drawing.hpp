@@ -163,7 +163,7 @@ function drawOverview() {
   }
   const [{view}] = lanes, free = left + plotWidth() * stepOf(view) / end + 8;  // where the blank begins
   const sayings = ['ends here, at ' + timeText(stepOf(view))];
-  for (const [other, ratio] of endsAfter(view).slice(-1))
+  for (const [other, ratio] of endsAfter(view).slice(0, 1))
     sayings.push(factor(ratio) + ' as fast as ' + other, 'ends here: ' + factor(ratio) + ' as fast as ' + other);
   const said = kinds.length > 1 ? '' : sayings.filter(text => c.measureText(text).width < left + plotWidth() - free).pop();
   c.textAlign = 'left';

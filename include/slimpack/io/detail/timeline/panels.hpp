@@ -29,9 +29,11 @@ const memoryTop = plan => Math.max(...[plan, planShown(), ...(show.below >= 0 ? 
 const limitInStrips = plan => limitOf(plan) !== null && limitOf(plan) <= memoryTop(plan);
 const bold = text => element('b', text);
 const factor = x => digits(x, 2) + ' \u00d7';
-// How much faster the first plan is than the fastest of the others that fit, and how far prices were off.
+// How much faster the first plan is than the fastest of the others that fit, and how far prices were off. Further plans of its own
+// planner, on other layouts, are no rivals where there are plans of others.
 function showVerdict() {
-  const others = plans.slice(1), fitting = others.filter(p => !overMemory(p));
+  const rivals = plans.filter(p => p.planner !== plans[0].planner), others = rivals.length > 0 ? rivals : plans.slice(1);
+  const fitting = others.filter(p => !overMemory(p));
   const says = [];
   if (fitting.length > 0) {
     const rival = fitting.reduce((a, p) => p.step < a.step ? p : a), {asFast, speedUp} = aboutOf(rival);
