@@ -66,6 +66,19 @@ namespace slimpack::detail {
   return success();
 }
 
+/// Rows cut into slices and dealt to the replicas in turn.
+/// every_slice: none may be left out of a row too short for it
+/// Errors    invalid_input: a row too short for every slice            Complexity O(sequences + rows * slices)
+[[nodiscard]] inline result<std::vector<replica_solution>> sliced(const problem& batch, std::vector<sequence_bin> rows, int slices, bool every_slice) {
+  std::vector<replica_solution> found;
+  for (const std::vector<sequence_bin>& own : dealt(std::move(rows), batch.shape.replicas)) {
+    replica_solution& r = found.emplace_back();
+    for (const sequence_bin& row : own)
+      if (result<void> cut = add_slices(row, slices, every_slice, batch.shape.quantum, r); !cut) return std::move(cut).error();
+  }
+  return found;
+}
+
 /// The packs of solvers::slimpipe, before they are ordered and stages lend.
 /// context: tokens of a row; 0: the batch's longest sequence. every_slice: none may be left out of a row too short for it
 /// Errors    invalid_input: a sequence longer than the context, a row too short for every slice
@@ -73,13 +86,7 @@ namespace slimpack::detail {
 [[nodiscard]] inline result<std::vector<replica_solution>> sliced_rows(const problem& batch, tokens context, int slices, bool every_slice) {
   const result<tokens> limit = pack_limit(batch, context);
   if (!limit) return limit.error();
-  std::vector<replica_solution> found;
-  for (const std::vector<sequence_bin>& own : dealt(rows_of_alike_tokens(batch, limit.value()), batch.shape.replicas)) {
-    replica_solution& r = found.emplace_back();
-    for (const sequence_bin& row : own)
-      if (result<void> cut = add_slices(row, slices, every_slice, batch.shape.quantum, r); !cut) return std::move(cut).error();
-  }
-  return found;
+  return sliced(batch, rows_of_alike_tokens(batch, limit.value()), slices, every_slice);
 }
 
 }  // namespace slimpack::detail

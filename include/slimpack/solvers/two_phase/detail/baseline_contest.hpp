@@ -25,6 +25,7 @@
 #include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/division.hpp>
+#include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
@@ -35,6 +36,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -78,10 +80,16 @@ class baseline_contest {
       consider_lengths<solvers::dp_balanced>(packs);
       consider_lengths<solvers::karmarkar_karp>(packs);
     }
+    std::map<tokens, std::vector<sequence_bin>> rows;  // by length, whatever the slices
+    const auto rows_of = [&](tokens row) {
+      const auto [at, is_new] = rows.try_emplace(row);
+      if (is_new) at->second = rows_of_alike_tokens(batch_, row);
+      return at->second;
+    };
     // A search may see one stage more than there are (pricing/detail/vocabulary_turn.hpp), and so one slice more.
     for (int stages = batch_.shape.stages; stages >= std::max(1, batch_.shape.stages - batch_.estimated); --stages)
       for (const int slices : baselines::slice_counts(stages))
-        consider_lengths(packs, early, [&](tokens row) { return allowed(sliced_rows(batch_, row, slices, false)); });
+        consider_lengths(packs, early, [&](tokens row) { return allowed(sliced(batch_, rows_of(row), slices, false)); });
     return end_ < before;
   }
 
