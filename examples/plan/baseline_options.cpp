@@ -33,7 +33,8 @@ void check_rival(const std::string& name, const std::vector<std::string>& asked)
     throw bad_usage{"--baseline names '" + name + "', which is no baseline; baselines are " + known};
   }
   if (std::find(asked.begin(), asked.end(), name) == asked.end())
-    throw bad_usage{"--baseline sets " + name + ", which is not planned with: add it to --compare, or leave the setting out"};
+    throw bad_usage{"--baseline sets " + name +
+                    ", which is not planned with: add it to --compare, or leave the setting out"};
 }
 
 fixed_settings setting_of(const std::string& item) {
@@ -43,16 +44,19 @@ fixed_settings setting_of(const std::string& item) {
   if (name == "context") {
     const std::optional<std::int64_t> length = count_of<std::int64_t>(value);
     if (!length || *length > 2147483647)
-      throw bad_usage{"--baseline context='" + value + "' is no number of tokens from 1 to 2147483647, as context=8192"};
+      throw bad_usage{"--baseline context='" + value +
+                      "' is no number of tokens from 1 to 2147483647, as context=8192"};
     fixed.context = tokens{*length};
   } else if (name == "recompute") {
     using costs::recompute;
     for (const recompute what : {recompute::none, recompute::attention, recompute::selective, recompute::full})
       if (value == name_of(what)) fixed.recompute = what;
-    if (!fixed.recompute) throw bad_usage{"--baseline recompute='" + value + "' is not none, attention, selective or full"};
+    if (!fixed.recompute)
+      throw bad_usage{"--baseline recompute='" + value + "' is not none, attention, selective or full"};
   } else {
-    throw bad_usage{"--baseline has no setting '" + item + "'; settings are context=TOKENS and recompute=WHAT" +
-                    (name == "slices" || name == "lending" ? ", and --" + name + " is an option of its own" : std::string{})};
+    throw bad_usage{
+        "--baseline has no setting '" + item + "'; settings are context=TOKENS and recompute=WHAT" +
+        (name == "slices" || name == "lending" ? ", and --" + name + " is an option of its own" : std::string{})};
   }
   return fixed;
 }
@@ -84,17 +88,20 @@ fixed_settings fixed_for(const std::string& planner, const std::vector<baseline_
 
 shapes::layout baseline_layout_of(const std::string& text) {
   using of = shape;
-  static constexpr std::pair<const char*, int of::*> degrees[]{{"dp", &of::replicas}, {"pp", &of::stages}, {"tp", &of::tensor},
-                                                               {"cp", &of::context},  {"ep", &of::expert}, {"vpp", &of::chunks}};
+  static constexpr std::pair<const char*, int of::*> degrees[]{{"dp", &of::replicas}, {"pp", &of::stages},
+                                                               {"tp", &of::tensor},   {"cp", &of::context},
+                                                               {"ep", &of::expert},   {"vpp", &of::chunks}};
   shapes::layout on;
   std::vector<std::string> seen;
   for (const std::string& item : split(text, ',')) {
     const std::string name = item.substr(0, std::min(item.find_first_of("0123456789"), item.size()));
     const std::optional<int> degree = count_of<int>(std::string_view(item).substr(name.size()));
-    const auto known = std::find_if(std::begin(degrees), std::end(degrees), [&](const auto& one) { return name == one.first; });
+    const auto known =
+        std::find_if(std::begin(degrees), std::end(degrees), [&](const auto& one) { return name == one.first; });
     if (known == std::end(degrees) || !degree || *degree > 65536)
-      throw bad_usage{"--baseline-layout '" + text + "': '" + item +
-                      "' is no degree; write dp, pp, tp, cp, ep or vpp and a number from 1 to 65536, as in tp8,pp4,dp8"};
+      throw bad_usage{
+          "--baseline-layout '" + text + "': '" + item +
+          "' is no degree; write dp, pp, tp, cp, ep or vpp and a number from 1 to 65536, as in tp8,pp4,dp8"};
     if (std::find(seen.begin(), seen.end(), name) != seen.end())
       throw bad_usage{"--baseline-layout '" + text + "' gives " + name + " twice: leave out one of them"};
     seen.push_back(name);

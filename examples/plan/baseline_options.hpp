@@ -13,7 +13,7 @@ namespace cli {
 
 /// What --baseline fixes, so that it is not tuned.
 struct fixed_settings {
-  std::optional<slimpack::tokens> context{};             ///< of packs and rows
+  std::optional<slimpack::tokens> context{};  ///< of packs and rows
   std::optional<slimpack::costs::recompute> recompute{};
 };
 
@@ -23,8 +23,8 @@ struct baseline_setting {
   fixed_settings fixed;
 };
 
-/// "context=8192,megatron:recompute=full". Throws bad_usage: no setting, one that is unknown, a value that it does not take, a
-/// planner that is no baseline or is not among those asked for.
+/// "context=8192,megatron:recompute=full". Throws bad_usage: no setting, one that is unknown, a value that it does not
+/// take, a planner that is no baseline or is not among those asked for.
 std::vector<baseline_setting> baselines_of(const std::string& text, const std::vector<std::string>& asked);
 
 /// What of all these is for one baseline; of two that differ, the one that names it.

@@ -33,7 +33,8 @@ double step_of(const std::vector<plan>& plans) {
 }
 
 /// Of layouts on which a baseline fits nowhere, the one on which it holds least.
-shapes::layout smallest_of(const setting& s, const std::string& planner, std::span<const shapes::layout> layouts, std::span<const tokens> lengths) {
+shapes::layout smallest_of(const setting& s, const std::string& planner, std::span<const shapes::layout> layouts,
+                           std::span<const tokens> lengths) {
   std::optional<std::pair<double, shapes::layout>> least;
   for (const shapes::layout& on : layouts) {
     const result<any_cost> cost = cost_on(s, on);
@@ -44,9 +45,10 @@ shapes::layout smallest_of(const setting& s, const std::string& planner, std::sp
   return least ? least->second : layouts.front();
 }
 
-/// A baseline on the one of a few layouts on which its steps are shortest, in the mean over all batches, each with its best
-/// setting; where it fits on none, on the one on which it holds least.
-result<contender> baseline_on(const setting& s, const std::string& planner, std::span<const shapes::layout> layouts, const batches& all) {
+/// A baseline on the one of a few layouts on which its steps are shortest, in the mean over all batches, each with its
+/// best setting; where it fits on none, on the one on which it holds least.
+result<contender> baseline_on(const setting& s, const std::string& planner, std::span<const shapes::layout> layouts,
+                              const batches& all) {
   const progress shown("tuning " + planner, limit_of(s.options));
   const std::optional<deadline> limit = deadline_of(s.options);
   std::optional<contender> best;
@@ -70,7 +72,8 @@ result<contender> baseline_on(const setting& s, const std::string& planner, std:
     for (const std::vector<tokens>& lengths : all.lengths) {
       tuned_plan made = tuned(asked, lengths, one.cost, seconds{least - sum});
       if (!made.made) {
-        if (made.made.error().code != errc::not_faster) why = made.made.error(), has_room &= why.code != errc::out_of_memory;
+        if (made.made.error().code != errc::not_faster)
+          why = made.made.error(), has_room &= why.code != errc::out_of_memory;
         break;
       }
       sum += made.made.value().step_time.value;
@@ -86,7 +89,8 @@ result<contender> baseline_on(const setting& s, const std::string& planner, std:
   return contender{planner, on, std::move(cost).value(), {}, {}, {}};
 }
 
-/// The layout given, or what --auto, --layers auto and tuning leave open, the one on which the planner is fastest over all batches.
+/// The layout given, or what --auto, --layers auto and tuning leave open, the one on which the planner is fastest over
+/// all batches.
 result<contender> contender_of(std::ostream& out, const std::string& planner, const setting& s, const batches& all) {
   const options& o = s.options;
   const bool stays = planner != o.planner && o.baseline_layout;
@@ -98,10 +102,12 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
   if (chooses) {
     layouts = layouts_of(s, planner, gpus);
     if (layouts.empty())
-      return error{errc::invalid_input, "no shape of " + std::to_string(gpus) + " GPUs of " + s.device->name +
-                                            " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --ep, --vpp"};
+      return error{errc::invalid_input,
+                   "no shape of " + std::to_string(gpus) + " GPUs of " + s.device->name +
+                       " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --ep, --vpp"};
   } else {
-    for (const costs::recompute again : recomputes_of(s, planner)) layouts.push_back(on), layouts.back().recompute = again;
+    for (const costs::recompute again : recomputes_of(s, planner))
+      layouts.push_back(on), layouts.back().recompute = again;
   }
   if (o.even_stages && !stays) layouts = with_even_stages(s, std::move(layouts), all.lengths);
   if (!chooses && is_baseline(planner) && planner != o.planner) return baseline_on(s, planner, layouts, all);
@@ -112,7 +118,7 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
     const std::optional<deadline> limit = deadline_of(o, .93);  // plans under way are still simulated and proven
     shape_search how{.effort = o.effort, .threads = o.threads};
     if (how.effort == how.probe) how.first = how.probe;
-    if (o.forward_only) how.first = how.effort;  // its packs are searched alike by any effort
+    if (o.forward_only) how.first = how.effort;                           // its packs are searched alike by any effort
     if (is_baseline(planner)) how.effort = how.first, how.finalists = 1;  // effort means nothing to baselines
     result<shapes::ranking> found =
         ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
@@ -185,7 +191,8 @@ std::optional<std::chrono::milliseconds> limit_of(const options& o) {
 std::optional<deadline> deadline_of(const options& o, double share) {
   const std::optional<std::chrono::milliseconds> limit = limit_of(o);
   if (!limit) return std::nullopt;
-  return std::optional<deadline>(std::in_place, std::chrono::milliseconds(std::llround(share * static_cast<double>(limit->count()))));
+  return std::optional<deadline>(std::in_place,
+                                 std::chrono::milliseconds(std::llround(share * static_cast<double>(limit->count()))));
 }
 
 result<contenders> contenders::of(std::ostream& out, setting& s, const batches& loaded) {

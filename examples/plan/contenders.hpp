@@ -20,7 +20,8 @@
 
 namespace cli {
 
-/// A planner and what it plans with: the layout that is given, or the one chosen for it, and the plans that were made there.
+/// A planner and what it plans with: the layout that is given, or the one chosen for it, and the plans that were made
+/// there.
 struct contender {
   std::string planner;
   slimpack::shapes::layout layout;
@@ -30,8 +31,9 @@ struct contender {
   std::vector<tuned_plan> tuned{};      ///< of a baseline instead of `plans`; empty where there are none yet
 };
 
-/// --planner and the planners of --compare, each with its layout. slimpack stands once more, behind the first one, for each
-/// layout that a baseline ended on: like is compared with like there. Under --auto the fastest of slimpack's leads.
+/// --planner and the planners of --compare, each with its layout. slimpack stands once more, behind the first one, for
+/// each layout that a baseline ended on: like is compared with like there. Under --auto the fastest of slimpack's
+/// leads.
 struct contenders {
   std::vector<contender> all;
   std::vector<std::string> left_out;  ///< why planners of --compare have no plan, a sentence each

@@ -25,17 +25,22 @@ struct candidate {
 
 /// What the baseline can be set to on the shape of the request, the longest packs last.
 /// Errors    those of the cost model, on that shape
-result<std::vector<rival_setting>> settings_of(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
+result<std::vector<rival_setting>> settings_of(const request& asked, std::span<const tokens> lengths,
+                                               const any_cost& any) {
   const auto of_recipe = [&](const auto& recipe) -> result<std::vector<rival_setting>> {
     std::vector<rival_setting> all(1);
     if constexpr (requires { recipe.solver.context; }) {
       all.front().context = asked.context;
       if (asked.context == tokens{}) {
         const auto rates = std::visit(
-            [&](const auto& cost) { return asked.forward_only ? evaluation_rates_of(cost, asked.shape) : rates_of(cost, asked.shape); }, any);
+            [&](const auto& cost) {
+              return asked.forward_only ? evaluation_rates_of(cost, asked.shape) : rates_of(cost, asked.shape);
+            },
+            any);
         if (!rates) return rates.error();
         all.clear();
-        for (const tokens pack : baselines::pack_lengths(lengths, asked.shape, rates.value())) all.push_back({pack, {}, {}});
+        for (const tokens pack : baselines::pack_lengths(lengths, asked.shape, rates.value()))
+          all.push_back({pack, {}, {}});
       }
     }
     if constexpr (requires { recipe.solver.slices; }) {
@@ -45,7 +50,8 @@ result<std::vector<rival_setting>> settings_of(const request& asked, std::span<c
         counts.assign(usual.begin(), usual.end());
       }
       std::vector<attention_lending> ways{asked.lending};
-      if (asked.tunes_lending && !asked.forward_only) ways.assign(std::begin(all_attention_lending), std::end(all_attention_lending));
+      if (asked.tunes_lending && !asked.forward_only)
+        ways.assign(std::begin(all_attention_lending), std::end(all_attention_lending));
       std::vector<rival_setting> each;
       for (const rival_setting& row : all)
         for (const int slices : counts)
@@ -62,7 +68,8 @@ request with_setting(request asked, const rival_setting& with) {
   return asked;
 }
 
-/// What a step takes at least at the setting of a request. Nothing is known of an evaluation, which takes little to plan.
+/// What a step takes at least at the setting of a request. Nothing is known of an evaluation, which takes little to
+/// plan.
 result<seconds> least_at(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
   if (asked.forward_only) return seconds{};
   return std::visit(
@@ -83,7 +90,8 @@ std::string text_of(const rival_setting& with) {
   if (with.context == tokens{}) return {};
   const std::string length = std::to_string(with.context.value);
   if (with.slices == 0) return "packs of " + length;
-  const std::string lends = with.lending == attention_lending::none ? "" : std::string(", lending ") + name_of(with.lending);
+  const std::string lends =
+      with.lending == attention_lending::none ? "" : std::string(", lending ") + name_of(with.lending);
   return "rows of " + length + " in " + std::to_string(with.slices) + " slices" + lends;
 }
 
@@ -144,7 +152,9 @@ result<plan> whole_plan(request asked, std::span<const tokens> lengths, const an
     asked.planner = name;
     if (cuts(asked.planner)) continue;
     const bool found = best && *best;
-    result<plan> made = tuned(asked, lengths, cost, found ? best->value().step_time : seconds{std::numeric_limits<double>::infinity()}).made;
+    result<plan> made =
+        tuned(asked, lengths, cost, found ? best->value().step_time : seconds{std::numeric_limits<double>::infinity()})
+            .made;
     if (made) planning += made.value().planning_time;
     if (!found || (made && made.value().step_time < best->value().step_time)) best = std::move(made);
   }

@@ -35,23 +35,24 @@ struct tuned_plan {
   bool to_the_end{true};  ///< whether the stop token let it try all settings
 };
 
-/// Plans with the baseline asked for at each setting that its user would choose among (slimpack/solvers/baselines/pack_lengths.hpp),
-/// those first whose packs take least, until what the next one's packs take at least is no less than the fastest plan. What
-/// the request fixes (context, slices, lending) is not tuned. Without a memory limit that plan is the answer which holds
-/// least.
+/// Plans with the baseline asked for at each setting that its user would choose among
+/// (slimpack/solvers/baselines/pack_lengths.hpp), those first whose packs take least, until what the next one's packs
+/// take at least is no less than the fastest plan. What the request fixes (context, slices, lending) is not tuned.
 /// to_beat   a plan that is slower is of no use
-/// Errors    not_faster: each setting's packs take longer than `to_beat`; those of the planner, of the setting that comes
-///           nearest
+/// Errors    not_faster: each setting's packs take longer than `to_beat`; those of the planner, of the setting that
+///           comes nearest
 /// Requires  the name of a baseline
 tuned_plan tuned(const request& asked, std::span<const slimpack::tokens> lengths, const any_cost& cost,
                  slimpack::seconds to_beat = {std::numeric_limits<double>::infinity()});
 
-/// The plan of a baseline, without any limit, at the setting whose fullest stage holds least: what is shown of one that fits nowhere.
+/// The plan of a baseline, without any limit, at the setting whose fullest stage holds least: what is shown of one that
+/// fits nowhere.
 tuned_plan smallest(request asked, std::span<const slimpack::tokens> lengths, const any_cost& cost);
 
 /// The fastest plan of the tuned baselines that cut no sequence: slimpack's for trainers that cannot cut one either.
 /// Errors    those of the baseline whose error is the last
-slimpack::result<slimpack::plan> whole_plan(request asked, std::span<const slimpack::tokens> lengths, const any_cost& cost);
+slimpack::result<slimpack::plan> whole_plan(request asked, std::span<const slimpack::tokens> lengths,
+                                            const any_cost& cost);
 
 /// The most memory that any stage of a plan holds, in the unit of its limit.
 double peak_of(const slimpack::plan& p);

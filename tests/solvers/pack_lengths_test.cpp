@@ -70,11 +70,13 @@ TEST(LeastOfPacks, IsNoMoreThanAnyStepOfTheBaseline) {
             else if (lending != attention_lending::none)
               return true;
             const result<seconds> least = detail::least_of_packs(recipe, lengths, on, cost, rates);
-            const result<plan> made = basic_planner{on, recipe.slicer, cost, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths);
+            const result<plan> made =
+                basic_planner{on, recipe.slicer, cost, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths);
             if (!made) return true;  // a row too short for its slices, say
             ++planned;
             EXPECT_TRUE(least) << least.error().detail;
-            EXPECT_LE(least.value().value, made.value().step_time.value * (1 + 1e-9)) << name << ", packs of " << pack.value;
+            EXPECT_LE(least.value().value, made.value().step_time.value * (1 + 1e-9))
+                << name << ", packs of " << pack.value;
             return true;
           };
           EXPECT_TRUE(baselines::with_named(name, on, pack, compared).has_value());

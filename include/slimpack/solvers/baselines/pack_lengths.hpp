@@ -15,12 +15,13 @@
 
 namespace slimpack::baselines {
 
-/// The lengths of packs, or of rows, that are tried where a baseline is tuned: what the user of a trainer that packs whole
-/// sequences would choose among. slimpack's own search tries the packs of these lengths, too.
-/// Formula   from the longest sequence L to U = min(tokens of the batch / replicas, rounded up; the most tokens that the
-///           activations of one pack leave room for on every stage), in n equal ratios: L (U / L)^(i / n), i = 0 .. n, where
-///           n is at least 11 and no ratio is more than the square root of 2; L alone where U is no more than L. Derived: no
-///           pack is shorter than the longest sequence; a longer one than U holds all that a replica has, or fits nowhere
+/// The lengths of packs, or of rows, that are tried where a baseline is tuned: what the user of a trainer that packs
+/// whole sequences would choose among. slimpack's own search tries the packs of these lengths, too.
+/// Formula   from the longest sequence L to U = min(tokens of the batch / replicas, rounded up; the most tokens that
+///           the activations of one pack leave room for on every stage), in n equal ratios: L (U / L)^(i / n), i = 0 ..
+///           n, where n is at least 11 and no ratio is more than the square root of 2; L alone where U is no more than
+///           L. Derived: no pack is shorter than the longest sequence; a longer one than U holds all that a replica
+///           has, or fits nowhere
 /// Shapes    lengths: of the batch, at least one; rates: of each stage, in the unit of the shape's limit
 /// Units     tokens, strictly rising
 /// Errors    none            Complexity  O(sequences + stages)
@@ -44,9 +45,11 @@ namespace slimpack::baselines {
   return found;
 }
 
-/// The numbers of slices of a row that are tried where slimpipe is tuned: one, two, four and eight for each stage, as lending
-/// needs a multiple of the stages.
-[[nodiscard]] constexpr std::array<int, 4> slice_counts(int stages) noexcept { return {stages, 2 * stages, 4 * stages, 8 * stages}; }
+/// The numbers of slices of a row that are tried where slimpipe is tuned: one, two, four and eight for each stage, as
+/// lending needs a multiple of the stages.
+[[nodiscard]] constexpr std::array<int, 4> slice_counts(int stages) noexcept {
+  return {stages, 2 * stages, 4 * stages, 8 * stages};
+}
 
 }  // namespace slimpack::baselines
 

@@ -26,15 +26,17 @@ namespace slimpack::detail {
   const auto parts = static_cast<std::size_t>(work.shape.parts());
   std::vector<seconds> busy(static_cast<std::size_t>(work.shape.stages));
   for (const pass p : both_passes)
-    for (std::size_t cell = 0; cell < work.of(p).time.size(); ++cell) busy[cell % parts % busy.size()] += work.of(p).time[cell];
+    for (std::size_t cell = 0; cell < work.of(p).time.size(); ++cell)
+      busy[cell % parts % busy.size()] += work.of(p).time[cell];
   return busy;
 }
 
-/// The least time that a replica's packs take in any order: each stage runs all of them, the first one once it has passed
-/// the stages before, and the last one has to pass these on its way back.
-/// Formula   the largest over stages r of (forward of the first pack on parts 0 .. r - 1) + (all passes of all packs on the
-///           chunks of r) + (backward of the last pack on parts 0 .. r - 1); the last term counts where weight gradients run
-///           with those of inputs. Derived: packs of a pass run in order (law 1 of schedules), each part after the one before
+/// The least time that a replica's packs take in any order: each stage runs all of them, the first one once it has
+/// passed the stages before, and the last one has to pass these on its way back.
+/// Formula   the largest over stages r of (forward of the first pack on parts 0 .. r - 1) + (all passes of all packs on
+///           the chunks of r) + (backward of the last pack on parts 0 .. r - 1); the last term counts where weight
+///           gradients run with those of inputs. Derived: packs of a pass run in order (law 1 of schedules), each part
+///           after the one before
 /// Complexity O(packs * parts)
 [[nodiscard]] inline seconds least_time_of(const workload& work) {
   if (work.forward.size() == 0 || work.backward.size() == 0) return {};
@@ -54,29 +56,33 @@ namespace slimpack::detail {
 [[nodiscard]] inline seconds least_output_of(const workload& work) {
   if (work.vocabulary.output.empty()) return {};
   std::vector<seconds> by_stage(static_cast<std::size_t>(work.shape.stages));
-  for (std::size_t i = 0; i < work.vocabulary.output.size(); ++i) by_stage[i % by_stage.size()] += work.vocabulary.output[i];
+  for (std::size_t i = 0; i < work.vocabulary.output.size(); ++i)
+    by_stage[i % by_stage.size()] += work.vocabulary.output[i];
   return *std::min_element(by_stage.begin(), by_stage.end());
 }
 
-/// What the step of a baseline takes at least, in whatever order its packs run: they are cheap to make and to price. 0 of a
-/// solver whose packs are not known before it searches.
-/// Formula   the largest over replicas of least_time_of + least_output_of; where stages lend each other attention, of the mean
-///           of busy_stages instead. Derived: what is lent stays work of the pipeline, so that some stage has the mean at least
+/// What the step of a baseline takes at least, in whatever order its packs run: they are cheap to make and to price. 0
+/// of a solver whose packs are not known before it searches.
+/// Formula   the largest over replicas of least_time_of + least_output_of; where stages lend each other attention, of
+///           the mean of busy_stages instead. Derived: what is lent stays work of the pipeline, so that some stage has
+///           the mean at least
 /// Errors    those of the solver's packs: a sequence longer than the pack, a row too short for its slices
 template <class Recipe, class Cost>
-[[nodiscard]] result<seconds> least_of_packs(const Recipe& recipe, std::span<const tokens> lengths, const shape& on, const Cost& cost,
-                                             const std::vector<memory_rates>& rates) {
+[[nodiscard]] result<seconds> least_of_packs(const Recipe& recipe, std::span<const tokens> lengths, const shape& on,
+                                             const Cost& cost, const std::vector<memory_rates>& rates) {
   seconds least{};
   if constexpr (requires { recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost); }) {
-    const result<std::vector<replica_solution>> packed = recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost);
+    const result<std::vector<replica_solution>> packed =
+        recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost);
     if (!packed) return packed.error();
     bool lends = false;
     if constexpr (requires { recipe.solver.lending; }) lends = recipe.solver.lending != attention_lending::none;
     for (const replica_solution& r : packed.value()) {
       const workload work = price(r.partition, cost, on, rates);
       const std::vector<seconds> busy = lends ? busy_stages(work) : std::vector<seconds>{};
-      const seconds own = lends ? std::accumulate(busy.begin(), busy.end(), seconds{}) * (1.0 / static_cast<double>(busy.size()))
-                                : least_time_of(work) + least_output_of(work);
+      const seconds own =
+          lends ? std::accumulate(busy.begin(), busy.end(), seconds{}) * (1.0 / static_cast<double>(busy.size()))
+                : least_time_of(work) + least_output_of(work);
       least = std::max(least, own);
     }
   }
