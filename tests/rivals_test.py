@@ -159,7 +159,7 @@ class Rivals(unittest.TestCase):
         self.assertNotRegex(out, r"(?m)^ *dp .* vocabulary")
         plan = json.loads((self.outputs / "p.json").read_text())
         for replica in plan["replicas"]:
-            forward, backward = ([[part["sequence"] for part in pack["slices"]] for pack in replica[side]] for side in ("forward", "backward"))
+            forward, backward = ([[part[0] for part in pack["slices"]] for pack in replica[side]] for side in ("forward", "backward"))
             self.assertEqual(forward, backward)  # whole sequences, the same packs in both passes
             self.assertEqual(len(set(sum(forward, []))), len(sum(forward, [])))
         (self.outputs / "p.json").unlink()
