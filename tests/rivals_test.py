@@ -16,11 +16,12 @@ LLAMA_70B = ["--model", "llama-3.1-70b", "--gpu", "h100", "--cost", "transformer
 
 def pack_lengths(lengths, replicas, room=math.inf):
     """The formula of include/slimpack/solvers/baselines/pack_lengths.hpp."""
-    first, most = max(lengths), min(math.ceil(sum(lengths) / replicas), room)
-    if most <= first:
+    first, room = max(lengths), min(sum(lengths), room)
+    if room <= first:
         return [first]
+    most = min(max(first, math.ceil(sum(lengths) / replicas)), room)
     steps = max(11, math.ceil(2 * math.log2(most / first)))
-    return sorted({first} | {math.floor(first * (most / first) ** (i / steps) + .5) for i in range(1, steps + 1)})
+    return sorted({first, room} | {math.floor(first * (most / first) ** (i / steps) + .5) for i in range(1, steps + 1)})
 
 
 class Rivals(unittest.TestCase):

@@ -289,7 +289,7 @@ TEST(ShapeSearch, FindsTheBestLayoutOfAnEvaluation) {
   const std::vector<std::vector<tokens>> lists = batches(4);
   const tokens longest = *std::max_element(lists[0].begin(), lists[0].end());
   const double limit = 16 + static_cast<double>(longest.value) / 2;  // weights of a rank and the longest sequence, which on few layouts fit in a step
-  std::vector<layout> all = layouts(limit, 8);
+  std::vector<layout> all = layouts(limit, 16);
   all.push_back(all.front());
   all.back().shape.vocabulary = vocabulary::spread;
   std::optional<seconds> best;

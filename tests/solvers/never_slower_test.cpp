@@ -2,9 +2,11 @@
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
+#include <slimpack/solvers/baselines/pack_lengths.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "../costs/models.hpp"
@@ -18,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -109,8 +112,9 @@ void compare(std::uint64_t seed, int cases, const Schedule& schedule, situation 
     testing::generator random(seed);
     const situation s = make(random);
     const result<plan> mine = ours(s, schedule);
+    const std::vector<tokens> packs = baselines::pack_lengths(s.lengths, s.on, rates_of(s.cost, s.on).value());
     for (const std::string_view name : baselines::sharing_none)
-      for (const std::int64_t pack : {std::int64_t{0}, 4 * tests::longest_of(s.lengths).value}) {
+      for (const std::int64_t pack : {std::int64_t{0}, packs[static_cast<std::size_t>(random.between(0, std::ssize(packs) - 1))].value}) {
         SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed) + ": " + std::to_string(s.lengths.size()) +
                      " sequences, " + std::to_string(s.on.replicas) + " replicas, " + std::to_string(s.on.stages) +
                      " stages, " + std::to_string(s.on.chunks) + " chunks, packs of " + std::to_string(pack) + " tokens");

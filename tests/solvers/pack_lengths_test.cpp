@@ -38,9 +38,11 @@ TEST(PackLengths, HaveNoRatioAboveTheRootOfTwo) {
     EXPECT_LT(static_cast<double>(found[i].value) / static_cast<double>(found[i - 1].value), 1.415);
 }
 
-TEST(PackLengths, EndAtWhatAReplicaHasOrAStageHasRoomFor) {
+TEST(PackLengths, EndAtWhatTheBatchHasOrAStageHasRoomFor) {
   const std::vector<tokens> lengths(8, tokens{100});
-  EXPECT_EQ(pack_lengths(lengths, {.replicas = 3}, {}).back(), tokens{267});  // 800 / 3, rounded up
+  const std::vector<tokens> three = pack_lengths(lengths, {.replicas = 3}, {});
+  EXPECT_EQ(three[three.size() - 2], tokens{267});  // 800 / 3, rounded up
+  EXPECT_EQ(three.back(), tokens{800});
   // (1000 - 400) / 2 = 300 tokens on the first stage; the other one has more room
   const std::vector<memory_rates> rates{{.fixed = 400, .live_token = 2}, {.fixed = 100, .live_token = 2}};
   const shape limited{.stages = 2, .memory = memory_limit{memory_unit::byte, 1000}};

@@ -90,7 +90,7 @@ TEST(PackedForward, SaysWhyThereIsNoPlan) {
   const auto lending = baselines::slimpipe(on, {}, 2, attention_lending::level);
   const result<plan> none = planner_of(on, lending).plan_forward<solvers::packed_forward>(lengths);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().detail, "lending level is between lock steps of a training step, which packs alone do not have: choose lending none");
+  EXPECT_EQ(none.error().detail, "lending level is between lock steps of a training step, which an evaluation does not have: choose lending none");
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ namespace slimpack::baselines {
 
 /// The lengths of packs, or of rows, that are tried where a baseline is tuned: what the user of a trainer that packs
 /// whole sequences would choose among. slimpack's own search tries the packs of these lengths, too.
-/// Formula   from the longest sequence L to U = min(tokens of the batch / replicas, rounded up; the most tokens that
-///           the activations of one pack leave room for on every stage), in n equal ratios: L (U / L)^(i / n), i = 0 ..
-///           n, where n is at least 11 and no ratio is more than the square root of 2; L alone where U is no more than
-///           L. Derived: no pack is shorter than the longest sequence; a longer one than U holds all that a replica
-///           has, or fits nowhere
+/// Formula   from the longest sequence L to U = min(tokens of the batch / replicas, rounded up; R), in n equal ratios:
+///           L (U / L)^(i / n), i = 0 .. n, where n is at least 11 and no ratio is more than the square root of 2; then
+///           min(tokens of the batch; R). R are the most tokens that the activations of one pack leave room for on every
+///           stage. L alone where R is no more than L. Derived: no pack is shorter than the longest sequence; one that is
+///           longer than U holds all of a replica with an even share of the tokens, and the last one all of any replica
 /// Shapes    lengths: of the batch, at least one; rates: of each stage, in the unit of the shape's limit
 /// Units     tokens, strictly rising
 /// Errors    none            Complexity  O(sequences + stages)
@@ -30,18 +30,20 @@ namespace slimpack::baselines {
   constexpr double fewest = 11;
   const tokens longest = *std::max_element(lengths.begin(), lengths.end());
   const tokens all = std::accumulate(lengths.begin(), lengths.end(), tokens{});
-  double most = std::ceil(static_cast<double>(all.value) / on.replicas);
+  double room = static_cast<double>(all.value);
   if (on.memory)
     for (const memory_rates& stage : rates)
-      if (stage.live_token > 0) most = std::min(most, (on.memory->amount - stage.fixed) / stage.live_token);
+      if (stage.live_token > 0) room = std::min(room, std::floor((on.memory->amount - stage.fixed) / stage.live_token));
   const double first = static_cast<double>(longest.value);
+  const double most = std::min(std::max(first, std::ceil(static_cast<double>(all.value) / on.replicas)), room);
   std::vector<tokens> found{longest};
-  if (!(most > first)) return found;
+  if (!(room > first)) return found;
+  const auto add = [&](double length) {
+    if (const tokens next{std::llround(length)}; next > found.back()) found.push_back(next);
+  };
   const double steps = std::max(fewest, std::ceil(2 * std::log2(most / first)));
-  for (double i = 1; i <= steps; ++i) {
-    const tokens next{std::llround(first * std::pow(most / first, i / steps))};
-    if (next > found.back()) found.push_back(next);
-  }
+  for (double i = 1; i <= steps; ++i) add(first * std::pow(most / first, i / steps));
+  add(room);
   return found;
 }
 
