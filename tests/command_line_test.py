@@ -1100,7 +1100,9 @@ class CommandLine(unittest.TestCase):
             for name, shares in rows:
                 shares = [float(x) for x in re.findall(r"-?\d+\.\d\d", shares)]
                 self.assertAlmostEqual(100, sum(shares), delta=0.04)
-                self.assertEqual([cost is not QUADRATIC] * 2, [shares[1] > 0, shares[2] > 0], name)
+                self.assertEqual(cost is not QUADRATIC, shares[1] > 0, name)
+                if name == "slimpack":  # rivals compute again what is fastest for them
+                    self.assertEqual(cost is not QUADRATIC, shares[2] > 0)
             made = json.loads((self.outputs / "p.json").read_text())
             self.assertEqual("slimpack-plan/2", made["format"])
             time = {"s": 1, "ms": 1e-3, "us": 1e-6}

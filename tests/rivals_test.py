@@ -189,7 +189,7 @@ class Rivals(unittest.TestCase):
                 ("--baseline recompute needs --cost transformer or profiled", [*two, *rival, "--baseline", "recompute=full"]),
                 ("--baseline recompute=full is not what --trainer can run", [*model, *rival, "--baseline", "recompute=full", "--trainer", "plain"]),
                 ("--baseline is about baselines, and none is planned with", [*two, "--baseline", "context=9000"]),
-                ("--baseline-layout is about baselines", [*model, "--baseline-layout", "dp4"]),
+                ("--baseline-layout is for planners of --compare, and none is given there", [*model, "--baseline-layout", "dp4"]),
                 ("--baseline-layout 'dp2,gp4': 'gp4' is no degree", [*model, *rival, "--baseline-layout", "dp2,gp4"]),
                 ("--baseline-layout 'dp': 'dp' is no degree", [*model, *rival, "--baseline-layout", "dp"]),
                 ("--baseline-layout 'dp2,dp2' gives dp twice", [*model, *rival, "--baseline-layout", "dp2,dp2"]),

@@ -140,7 +140,7 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   }
   const plan& first = rows.front().plan.value();
   print_memory(out, s, rows.front());
-  out << "On this layout, a step takes at least " << time_of(first.lower_bound) << ".\n";
+  out << "On this layout, " << (trains ? "a step" : "an evaluation") << " takes at least " << time_of(first.lower_bound) << ".\n";
   if (const std::optional<seconds>& floor = first.any_layout_bound)
     out << "On as many GPUs, with any layout" << (trains ? ", layers and recomputation, a step" : " and layers, an evaluation") << " takes at least "
         << time_of(*floor) << ", which is " << percent(*floor / first.step_time, 2) << " of this one: the useful work alone, spread evenly.\n";

@@ -46,6 +46,8 @@ std::string sharing_of(const std::string& planner) {
 std::string idle_for_planners(const beside& all) {
   const std::string name = "--" + all.option, &planner = all.planners.front();
   const bool own = all.plans_with("slimpack");
+  if (all.is({"baseline"}) && std::none_of(all.planners.begin(), all.planners.end(), is_baseline))
+    return name + " is about baselines, and none is planned with: add --compare megatron, or leave it out";
   if (all.is({"weight-gradients"}) && all.o.weights == slimpack::weight_gradients::apart && !own)
     return "--weight-gradients apart is for the planner slimpack; " + planner + " computes them together with those of inputs: leave it out";
   if (all.is({"backward-cuts"}) && all.o.cuts == slimpack::backward_cuts::forward_cuts && !own)

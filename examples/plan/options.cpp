@@ -217,9 +217,6 @@ void resolve_baselines(options& o, const std::optional<std::string>& settings, c
   std::vector<std::string> asked = o.compare;
   asked.push_back(o.planner);
   std::erase_if(asked, [](const std::string& name) { return !is_baseline(name); });
-  for (const auto& [name, given] : {std::pair{"--baseline", settings.has_value()}, {"--baseline-layout", layout.has_value()}})
-    if (given && asked.empty())
-      throw bad_usage{std::string(name) + " is about baselines, and none is planned with: add --compare megatron, or leave it out"};
   if (settings) o.baselines = baselines_of(*settings, asked);
   for (const baseline_setting& one : o.baselines) {
     if (!one.fixed.recompute) continue;
