@@ -7,7 +7,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
-#include <slimpack/solvers/baselines/packed_forward.hpp>
+#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>

@@ -86,7 +86,7 @@ class basic_planner {
   /// bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The solver and the
   /// schedule of steps are not asked, but for the solver's threads and search_options; no sequence is shared; nothing is reduced.
   /// Memory is what the cost model says of evaluations (hook `evaluation_memory`), or else of steps.
-  /// Search    forward_search, or solvers::packed_forward (solvers/baselines/packed_forward.hpp) for the packs of a baseline: solve
+  /// Search    forward_search, or solvers::packed_forward (solvers/packed_forward.hpp) for the packs of a baseline: solve
   ///           gets from options_of what it needs of the planner's solver
   /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
   /// Law       is_forward_only(plan); all else as of operator()

@@ -158,7 +158,7 @@
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
-#include <slimpack/solvers/baselines/packed_forward.hpp>
+#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>

@@ -4,7 +4,7 @@
 #include <slimpack/io/trace.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
-#include <slimpack/solvers/baselines/packed_forward.hpp>
+#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 

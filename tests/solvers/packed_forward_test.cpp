@@ -1,7 +1,7 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
-#include <slimpack/solvers/baselines/packed_forward.hpp>
+#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include "../laws/cases.hpp"

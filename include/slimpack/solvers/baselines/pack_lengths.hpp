@@ -9,7 +9,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -29,7 +28,8 @@ namespace slimpack::baselines {
                                                       std::span<const memory_rates> rates) {
   constexpr double fewest = 11;
   const tokens longest = *std::max_element(lengths.begin(), lengths.end());
-  const tokens all = std::accumulate(lengths.begin(), lengths.end(), tokens{});
+  tokens all{};
+  for (const tokens length : lengths) all += length;
   double room = static_cast<double>(all.value);
   if (on.memory)
     for (const memory_rates& stage : rates)

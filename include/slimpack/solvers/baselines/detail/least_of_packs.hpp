@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -79,11 +78,13 @@ template <class Recipe, class Cost>
     if constexpr (requires { recipe.solver.lending; }) lends = recipe.solver.lending != attention_lending::none;
     for (const replica_solution& r : packed.value()) {
       const workload work = price(r.partition, cost, on, rates);
-      const std::vector<seconds> busy = lends ? busy_stages(work) : std::vector<seconds>{};
-      const seconds own =
-          lends ? std::accumulate(busy.begin(), busy.end(), seconds{}) * (1.0 / static_cast<double>(busy.size()))
-                : least_time_of(work) + least_output_of(work);
-      least = std::max(least, own);
+      if (!lends) {
+        least = std::max(least, least_time_of(work) + least_output_of(work));
+        continue;
+      }
+      seconds all{};
+      for (const seconds busy : busy_stages(work)) all += busy;
+      least = std::max(least, all * (1.0 / on.stages));
     }
   }
   return least;

@@ -36,7 +36,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -80,11 +79,11 @@ class baseline_contest {
       consider_lengths<solvers::dp_balanced>(packs);
       consider_lengths<solvers::karmarkar_karp>(packs);
     }
-    std::map<tokens, std::vector<sequence_bin>> rows;  // by length, whatever the slices
+    std::vector<std::vector<sequence_bin>> rows(packs.size());  // by length, whatever the slices
     const auto rows_of = [&](tokens row) {
-      const auto [at, is_new] = rows.try_emplace(row);
-      if (is_new) at->second = rows_of_alike_tokens(batch_, row);
-      return at->second;
+      std::vector<sequence_bin>& known = rows[static_cast<std::size_t>(std::find(packs.begin(), packs.end(), row) - packs.begin())];
+      if (known.empty()) known = rows_of_alike_tokens(batch_, row);
+      return known;
     };
     // A search may see one stage more than there are (pricing/detail/vocabulary_turn.hpp), and so one slice more.
     for (int stages = batch_.shape.stages; stages >= std::max(1, batch_.shape.stages - batch_.estimated); --stages)

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_BASELINES_PACKED_FORWARD_HPP
-#define SLIMPACK_SOLVERS_BASELINES_PACKED_FORWARD_HPP
+#ifndef SLIMPACK_SOLVERS_PACKED_FORWARD_HPP
+#define SLIMPACK_SOLVERS_PACKED_FORWARD_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/attention_lending.hpp>
