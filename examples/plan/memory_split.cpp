@@ -85,7 +85,8 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
                                                                              {"gradients", &costs::saved_tensors::gradient},
                                                                              {"optimizer", &costs::saved_tensors::optimizer}};
   if (!trains) states.clear(), line("weights", rates.fixed, everywhere);  // and nothing else
-  for (const auto& [what, member] : states) {
+  for (const auto& [what, of] : states) {
+    const auto member = of;  // clang 14 lets no lambda have a structured binding
     const double without = fixed_bytes(s, planned.layout, most.stage, [&](costs::saved_tensors& t) { t.*member = 0; });
     line(what, rates.fixed - without, member == &costs::saved_tensors::optimizer ? fixed(copies, 0) + " copies" : everywhere);
   }
