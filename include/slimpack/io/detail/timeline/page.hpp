@@ -52,6 +52,7 @@ code { font: 12px ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 nav { display: flex; flex-wrap: wrap; gap: 6px; margin-bottom: 12px; }
 button, select { font: inherit; font-size: 13px; color: var(--text); background: var(--card);
                  border: 1px solid var(--line); border-radius: 6px; padding: 3px 9px; cursor: pointer; }
+select { max-width: 100%; }
 button:hover, select:hover { border-color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 nav button { padding: 6px 14px; }
