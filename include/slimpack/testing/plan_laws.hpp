@@ -305,8 +305,8 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 /// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps
 [[nodiscard]] inline report plan_laws(const plan& p) { return detail::all_but_useful_work(p, naive::nothing_kept{}); }
 
-/// The same, the bubble against the work of the batch that the plan's own cost model counts, and memory by what it says of steps or,
-/// of a forward-only plan, of evaluations.
+/// Checks the same laws, and two more by the plan's own cost model: the bubble is held against the work of the batch that
+/// the model counts, and memory against its rates of steps or, for a forward-only plan, of evaluations.
 template <cost_model Cost>
 [[nodiscard]] report plan_laws(const plan& p, const Cost& cost) {
   const bool counted = p.memory_unit == memory_unit::byte && counts_kept(cost, is_forward_only(p));

@@ -40,7 +40,7 @@ inline void write_data(json_out& to, const plan_data& data) {
   return twice == rows.end() ? std::nullopt : std::optional(*twice);
 }
 
-/// Of a plan of so many sequences.
+/// Reads the data rows of a plan that has so many sequences.
 [[nodiscard]] inline plan_data data_in(const json_place& place, std::size_t sequences) {
   place.must_only_have({"file", "rows"});
   plan_data data{place["file"].text(), {}};

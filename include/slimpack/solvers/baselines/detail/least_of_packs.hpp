@@ -51,7 +51,7 @@ namespace slimpack::detail {
   return least;
 }
 
-/// Of a spread vocabulary, what each stage computes at least beside its layers before tokens run backward.
+/// What each stage computes at least beside its layers before tokens run backward, where the vocabulary is spread.
 [[nodiscard]] inline seconds least_output_of(const workload& work) {
   if (work.vocabulary.output.empty()) return {};
   std::vector<seconds> by_stage(static_cast<std::size_t>(work.shape.stages));
