@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
+#include <slimpack/core/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/detail/lock_steps.hpp>
 #include <slimpack/core/lending/loan.hpp>
@@ -139,6 +140,12 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
       })();
 }
 
+/// What readers and executors ask of a plan, beside what laws find out on their own.
+inline void check_runs(report& r, const plan& p) {
+  const result<void> runs = can_run(p);
+  r.check(3, runs.has_value(), "readers and executors take its programs and loans", runs ? "" : runs.error().detail);
+}
+
 /// That loans are between instructions of one lock step, of keys that the queries see, the oldest first and each once; that nobody lends and
 /// helps at the same time; and that a lock step has fewer loans than stages.
 inline void check_loans(report& r, const replica_plan& replica, const shape& on) {
@@ -259,6 +266,7 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
       }
       if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.reduced_parts())) check_reduction(r, p, found);
       for (const replica_plan& one : p.replicas) check_loans(r, one, p.shape);
+      check_runs(r, p);
       check_transfers(r, p);
     }
   }
