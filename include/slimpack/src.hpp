@@ -7,8 +7,8 @@
 #error "slimpack/src.hpp is for programs whose files all define SLIMPACK_SEPARATE_COMPILATION, e.g. by the target slimpack::compiled"
 #endif
 
-#include <slimpack/core/impl/can_run.ipp>
 #include <slimpack/core/impl/plan_hash.ipp>
+#include <slimpack/core/laws/impl/can_run.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
 #include <slimpack/costs/impl/profiled.ipp>
 #include <slimpack/costs/impl/profiled_of.ipp>

@@ -1,4 +1,4 @@
-#include <slimpack/core/can_run.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loan.hpp>
 

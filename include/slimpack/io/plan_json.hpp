@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_IO_PLAN_JSON_HPP
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
-#include <slimpack/core/can_run.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
@@ -255,7 +255,7 @@ namespace detail {
 }
 
 /// Reads a plan that write_plan wrote; `name` opens every message.
-/// Checks shapes, ranges, that its stages can run their programs and loans to the end (core/can_run.hpp), and the hash: the plan is the one
+/// Checks shapes, ranges, that its stages can run their programs and loans to the end (core/laws/can_run.hpp), and the hash: the plan is the one
 /// that was written. Coverage is the executor's to check, and times are the planner's.
 /// Errors    invalid_input: not JSON, not a plan, one that waits for ever, or changed since; the place in the file is named
 /// Complexity O(size of the plan), and that of can_run

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/core/can_run.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/detail/lock_steps.hpp>
 #include <slimpack/core/lending/loan.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_EXECUTORS_IMPL_STAGE_SCRIPT_IPP
 
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/core/can_run.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>

@@ -149,7 +149,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   return i;
 }
 
-/// A loan between instructions of the replica, of keys that its queries all see. That stages can lend so is asked of all loans together (core/can_run.hpp).
+/// A loan between instructions of the replica, of keys that its queries all see. That stages can lend so is asked of all loans together (core/laws/can_run.hpp).
 [[nodiscard]] inline loan loan_in(const json_place& place, const replica_plan& r, const plan& p) {
   place.must_only_have({"lender", "helper", "queries", "context"});
   const auto side_in = [&](const char* name) {

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_CORE_CAN_RUN_HPP
-#define SLIMPACK_CORE_CAN_RUN_HPP
+#ifndef SLIMPACK_CORE_LAWS_CAN_RUN_HPP
+#define SLIMPACK_CORE_LAWS_CAN_RUN_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
@@ -30,7 +30,7 @@ namespace slimpack {
 }  // namespace slimpack
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/core/impl/can_run.ipp>
+#include <slimpack/core/laws/impl/can_run.ipp>
 #endif
 
 #endif

@@ -1,7 +1,7 @@
-#ifndef SLIMPACK_CORE_IMPL_CAN_RUN_IPP
-#define SLIMPACK_CORE_IMPL_CAN_RUN_IPP
+#ifndef SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
+#define SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
 
-#include <slimpack/core/can_run.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/indices.hpp>
