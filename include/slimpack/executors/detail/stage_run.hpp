@@ -127,7 +127,7 @@ class stage_run final : public stage_step {
   [[nodiscard]] std::size_t loan_messages() const override { return loans_->messages_sent(); }
 
   [[nodiscard]] result<void> reduce() override {
-    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }};
+    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }, has_checksums() ? port_ : nullptr};
     return slimpack::reduce(*compute_, group);
   }
   [[nodiscard]] result<void> reduce_part(std::uint32_t chunk) override {
