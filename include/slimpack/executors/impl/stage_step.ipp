@@ -10,14 +10,19 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <span>
+#include <string>
 
 namespace slimpack::detail {
 
 /// Bytes that a compute tells, which may be no number.
 [[nodiscard]] inline std::string amount_text(double bytes) {
-  const bool is_whole = std::abs(bytes) < 9e15 && bytes == std::floor(bytes);
-  return is_whole ? std::to_string(static_cast<std::int64_t>(bytes)) : std::to_string(bytes);
+  if (std::abs(bytes) < 9e15 && bytes == std::floor(bytes)) return std::to_string(static_cast<std::int64_t>(bytes));
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", bytes);
+  return text;
 }
 
 SLIMPACK_DECL stage_step::stage_step(const plan& p, any_transport& transport, const settings& with)

@@ -12,7 +12,7 @@ namespace slimpack::detail {
 
 /// 64 bits of any bytes. Messages of one size that differ in one word of 8 bytes never agree in the lane of that word; others, and
 /// those of another seed or size, agree with a probability near 2^-64.
-/// Source    the rounds and the ends of XXH64 (Y. Collet, xxHash), over words of the host's order: both ends of a message have it
+/// Source    XXH64 (Y. Collet, xxHash), over words of the host's order, which both ends of a message have
 /// Complexity O(bytes), four words at a time
 [[nodiscard]] inline std::uint64_t checksum(std::span<const std::byte> data, std::uint64_t seed) noexcept {
   constexpr std::uint64_t p1 = 0x9E3779B185EBCA87, p2 = 0xC2B2AE3D27D4EB4F, p3 = 0x165667B19E3779F9, p4 = 0x85EBCA77C2B2AE63, p5 = 0x27D4EB2F165667C5;
@@ -33,6 +33,11 @@ namespace slimpack::detail {
   }
   sum += data.size();
   for (; at + 8 <= data.size(); at += 8) sum = std::rotl(sum ^ round(0, word_at(at)), 27) * p1 + p4;
+  if (at + 4 <= data.size()) {
+    std::uint32_t half;
+    std::memcpy(&half, data.data() + at, sizeof(half));
+    sum = std::rotl(sum ^ (half * p1), 23) * p2 + p3, at += 4;
+  }
   for (; at < data.size(); ++at) sum = std::rotl(sum ^ (std::to_integer<std::uint64_t>(data[at]) * p5), 11) * p1;
   sum = (sum ^ (sum >> 33)) * p2;
   sum = (sum ^ (sum >> 29)) * p3;
