@@ -122,7 +122,7 @@ std::vector<kind> kinds(const exact_batch& batch) {
   const plan alone = tests::every_planner()[0].make({.stages = 2, .replicas = 2, .quantum = {4}}, batch.lengths).value();
   const shape spread_on{.stages = 3, .quantum = {4}, .vocabulary = vocabulary::spread};
   const plan spread = tests::spreading_planners()[0].make(spread_on, batch.lengths).value();
-  const plan lending = tests::lending_plan(batch.lengths, {.stages = 3, .quantum = {4}}, 6, attention_lending::level);
+  const plan lending = tests::lending_plan(batch.lengths, {.stages = 4, .quantum = {4}}, 8, attention_lending::level);
   const shape shared_on{.stages = 2, .replicas = 2, .quantum = {4}};
   return {{"hidden rows", alone, channel_of(traffic::forward, 0)},
           {"gradients of hidden rows", alone, channel_of(traffic::backward, 0)},

@@ -176,19 +176,63 @@ std::vector<sample> planned(const std::vector<tests::named_planner>& planners, c
   return all;
 }
 
-TEST(Mutations, OfPlansThatLendAttentionAreRefusedOrExact) {
+/// Plans of every way of lending, on two to four stages.
+std::vector<sample> lending() {
   std::vector<sample> samples;
   for (const vocabulary v : {vocabulary::last, vocabulary::spread})
     for (const int stages : {2, 3, 4})
       for (const int chunks : {1, 2})
         for (const attention_lending how : {attention_lending::pairs, attention_lending::level}) {
           const shape on{.stages = stages, .chunks = chunks, .quantum = {4}, .vocabulary = v};
-          auto batch = std::make_unique<exact_batch>(1, tiny_model(on), on.quantum, std::vector<tokens>{{48}, {30}, {17}, {48}});
+          auto batch = std::make_unique<exact_batch>(1, tiny_model(on), on.quantum, std::vector<tokens>{{48}, {30}, {12}});
           plan made = tests::lending_plan(batch->lengths, on, 2 * stages, how);
           EXPECT_FALSE(made.replicas[0].loans.empty());
           samples.push_back(sample_of(std::string(name_of(how)) + " of " + std::to_string(stages) + " stages", std::move(batch), std::move(made)));
         }
-  try_all("lending", samples, 100000);
+  return samples;
+}
+
+TEST(Mutations, OfPlansThatLendAttentionAreRefusedOrExact) { try_all("lending", lending(), 100000); }
+
+/// Changes the loans or a program of a plan that no reader sees.
+void change_in_memory(plan& p, testing::generator& random) {
+  const auto index = [&](std::size_t size) { return static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(size) - 1)); };
+  replica_plan& r = p.replicas[index(p.replicas.size())];
+  program& code = r.programs[index(r.programs.size())];
+  const std::size_t a = index(code.size()), b = index(code.size());
+  const bool of_loans = !r.loans.empty() && random.between(0, 1) == 0;
+  loan* const one = of_loans ? &r.loans[index(r.loans.size())] : nullptr;
+  switch (of_loans ? random.between(0, 6) : random.between(7, 10)) {
+    case 0: one->context.begin.value += random.between(1, 4); break;
+    case 1: one->context.length.value += random.between(-4, 4); break;
+    case 2: one->helper.what.pack.value ^= 1; break;
+    case 3: one->helper.stage = static_cast<std::uint32_t>(random.between(0, p.shape.stages - 1)); break;
+    case 4: std::swap(one->helper, r.loans[index(r.loans.size())].helper); break;
+    case 5: r.loans.push_back(*one); break;
+    case 6: r.loans.erase(r.loans.begin() + (one - r.loans.data())); break;
+    case 7: std::swap(code[a], code[b]); break;
+    case 8: std::swap(code[a], code[a + 1 < code.size() ? a + 1 : 0]); break;
+    case 9: code.erase(code.begin() + static_cast<std::ptrdiff_t>(a)); break;
+    default: std::rotate(code.begin() + static_cast<std::ptrdiff_t>(std::min(a, b)), code.begin() + static_cast<std::ptrdiff_t>(std::max(a, b)), code.end());
+  }
+  p.hash = hash_of(p);
+}
+
+// Plans that are broadcast, or made by hand, come to the executor without a file.
+TEST(Mutations, OfLoansAndProgramsInMemoryAreRefusedOrExact) {
+  const std::vector<sample> samples = lending();
+  const int count = 500 / (tests::under_sanitizer ? 10 : 1);
+  tally seen;
+  for (int k = 0; k < count; ++k) {
+    testing::generator random(600000 + static_cast<std::uint64_t>(k));
+    const sample& of = samples[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(samples.size()) - 1))];
+    plan changed = of.made;
+    change_in_memory(changed, random);
+    const std::string fault = fault_of(endings_of(of, changed, random.between(0, 1) == 0), seen);
+    EXPECT_EQ(fault, "") << "seed " << 600000 + k << ": " << of.name;
+  }
+  std::printf("in memory: %d changed plans, seeds 600000 on: %d refused by the executor's check, %d exact\n", count, seen.by_executor, seen.exact);
+  EXPECT_GT(seen.by_executor, count / 2);
 }
 
 TEST(Mutations, OfPlansWhoseReplicasShareSequencesAreRefusedOrExact) {
