@@ -2,7 +2,6 @@
 #define SLIMPACK_EXECUTORS_REPLICA_GROUP_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/transports/detail/any_transport.hpp>
 #include <slimpack/transports/detail/over_messages.hpp>
 #include <slimpack/transports/hooks.hpp>
 
@@ -10,6 +9,10 @@
 #include <span>
 #include <utility>
 #include <vector>
+
+namespace slimpack::detail {
+class any_transport;  // transports/detail/any_transport.hpp
+}
 
 namespace slimpack::executors {
 
