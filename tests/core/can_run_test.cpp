@@ -1,5 +1,5 @@
-#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/lending/loan.hpp>
 
 #include <gtest/gtest.h>
@@ -13,9 +13,15 @@
 namespace slimpack::can_run_test {
 namespace {
 
-instruction f(std::uint32_t pack) { return {pass::forward, {pack}}; }
-instruction b(std::uint32_t pack) { return {pass::backward, {pack}}; }
-instruction w(std::uint32_t pack) { return {pass::backward, {pack}, 0, true}; }
+instruction f(std::uint32_t pack) {
+  return {pass::forward, {pack}};
+}
+instruction b(std::uint32_t pack) {
+  return {pass::backward, {pack}};
+}
+instruction w(std::uint32_t pack) {
+  return {pass::backward, {pack}, 0, true};
+}
 
 /// Sequences of 4 tokens, each in two packs, which each stage runs as `programs` say.
 plan plan_of(std::uint32_t sequences, std::vector<program> programs) {
@@ -68,12 +74,15 @@ TEST(CanRun, TakesWhatRuns) {
 }
 
 TEST(CanRun, NamesAnInstructionThatStandsWhereItMayNot) {
-  EXPECT_EQ(refusal(plan_of(1, {{f(1), f(0), b(0), b(1)}}), errc::out_of_order), "replica 0, stage 0: F1 stands where pack 0 of 2 comes next");
-  EXPECT_EQ(refusal(plan_of(1, {{f(0), f(1), b(0), b(0), b(1)}}), errc::out_of_order), "replica 0, stage 0: B0 stands where pack 1 of 2 comes next");
+  EXPECT_EQ(refusal(plan_of(1, {{f(1), f(0), b(0), b(1)}}), errc::out_of_order),
+            "replica 0, stage 0: F1 stands where pack 0 of 2 comes next");
+  EXPECT_EQ(refusal(plan_of(1, {{f(0), f(1), b(0), b(0), b(1)}}), errc::out_of_order),
+            "replica 0, stage 0: B0 stands where pack 1 of 2 comes next");
   EXPECT_EQ(refusal(plan_of(1, {{f(0), f(1), b(0)}}), errc::out_of_order),
             "replica 0, stage 0: the program has 3 instructions, F and B of its packs are 4");
   plan apart = plan_of(1, {{f(0), f(1), b(0), w(0), b(1)}});
-  EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: W0 is of a pack whose weight gradients do not run apart");
+  EXPECT_EQ(refusal(apart, errc::out_of_order),
+            "replica 0, stage 0: W0 is of a pack whose weight gradients do not run apart");
   apart.replicas[0].weight.apart = {1, 1};
   EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: the program ends before W1");
   apart.replicas[0].programs[0] = {f(0), f(1), b(0), w(1), b(1), w(0)};
@@ -93,18 +102,21 @@ TEST(CanRun, NamesAnInstructionThatStandsWhereItMayNot) {
 TEST(CanRun, NamesStagesThatWaitForEachOther) {
   // A sequence's last tokens go backward first, and wait for its end.
   EXPECT_EQ(refusal(plan_of(1, {{f(0), f(1), b(0), b(1)}, {f(0), b(0), f(1), b(1)}}), errc::cyclic_schedule),
-            "replica 0, stage 0: B0 waits for B0 of stage 1 and waits itself: the programs wait for each other for ever; order them as one of "
+            "replica 0, stage 0: B0 waits for B0 of stage 1 and waits itself: the programs wait for each other for "
+            "ever; order them as one of "
             "the schedules does");
 }
 
-// Without the loan, stage 1 runs F3 whenever it comes to it. With it, not before stage 0 runs F4, behind a B0 that stage 1 has yet to run.
+// Without the loan, stage 1 runs F3 whenever it comes to it. With it, not before stage 0 runs F4, behind a B0 that
+// stage 1 has yet to run.
 TEST(CanRun, AsksThatInstructionsWhichALoanJoinsBeginTogether) {
   plan p = plan_of(3, {{f(0), f(1), f(2), f(3), b(0), f(4), f(5), b(1), b(2), b(3), b(4), b(5)},
                        {f(0), f(1), f(2), f(3), b(0), b(1), f(4), f(5), b(2), b(3), b(4), b(5)}});
   EXPECT_TRUE(can_run(p));
   p.replicas[0].loans = {{{1, f(3)}, {0, f(4)}, {{1}, {2}, {2}}, {{1}, {0}, {1}}}};
   EXPECT_EQ(refusal(p, errc::cyclic_schedule),
-            "replica 0, stage 0: B0 waits for B0 of stage 1 and waits itself: the programs wait for each other for ever; order them as one of "
+            "replica 0, stage 0: B0 waits for B0 of stage 1 and waits itself: the programs wait for each other for "
+            "ever; order them as one of "
             "the schedules does");
   std::swap(p.replicas[0].programs[0][4], p.replicas[0].programs[0][5]);
   EXPECT_TRUE(can_run(p));
@@ -125,10 +137,14 @@ TEST(CanRun, NamesWhatIsWrongWithALoan) {
   says("do not all see", [](auto& loans) { loans[0].context.length.value += 1; });
   says("do not all see", [](auto& loans) { loans[0].context.length = {}; });
   says("do not all see", [](auto& loans) { loans[0].context.sequence = {0}; });
-  says("F5 of stage 0 in lock step 5 to F3 of stage 1 in lock step 4", [](auto& loans) { loans[0].helper.what.pack = {3}; });
-  says("loan 0 begins at token 1, where the next oldest keys that F5 of stage 0 lends begin at 0", [](auto& loans) { loans[0] = lent(0, 1, 1, 1); });
-  says("loan 2 begins at token 0, where the next oldest keys that F3 of stage 2 lends begin at 1", [](auto& loans) { loans[2] = lent(2, 1, 0, 1); });
-  says("loan 3 is between the instructions of loan 0: join them", [](auto& loans) { loans[0] = lent(0, 1, 0, 1), loans.push_back(lent(0, 1, 1, 1)); });
+  says("F5 of stage 0 in lock step 5 to F3 of stage 1 in lock step 4",
+       [](auto& loans) { loans[0].helper.what.pack = {3}; });
+  says("loan 0 begins at token 1, where the next oldest keys that F5 of stage 0 lends begin at 0",
+       [](auto& loans) { loans[0] = lent(0, 1, 1, 1); });
+  says("loan 2 begins at token 0, where the next oldest keys that F3 of stage 2 lends begin at 1",
+       [](auto& loans) { loans[2] = lent(2, 1, 0, 1); });
+  says("loan 3 is between the instructions of loan 0: join them",
+       [](auto& loans) { loans[0] = lent(0, 1, 0, 1), loans.push_back(lent(0, 1, 1, 1)); });
   says("F3 of stage 2, which lends itself in loan 1", [](auto& loans) { loans[0] = lent(0, 2, 0, 2); });
   says("at most 3 loans", [](auto& loans) { loans[0] = lent(0, 1, 0, 1), loans.push_back(lent(0, 3, 1, 1)); });
 }
@@ -146,16 +162,19 @@ TEST(CanRun, LendsForTheOnlySliceOfASequenceInAPack) {
   forward = cut;
   for (loan& l : p.replicas[0].loans) l.queries.length = {1};
   EXPECT_EQ(refusal(p, errc::invalid_input),
-            "replica 0: loan 0 has queries of sequence 2, of which the lender's pack, F5 of stage 0, has other slices, too: join them, or lend "
+            "replica 0: loan 0 has queries of sequence 2, of which the lender's pack, F5 of stage 0, has other slices, "
+            "too: join them, or lend "
             "nothing there");
 }
 
-// As of a solver's answer (solvers/assembly/detail/solution_check.hpp): no simulator runs tasks that loans and rows tie.
+// As of a solver's answer (solvers/assembly/detail/solution_check.hpp): no simulator runs tasks that loans and rows
+// tie.
 TEST(CanRun, RefusesLoansOfAPlanThatSharesASequence) {
   plan p = lending_plan();
   p.merges.push_back({{1}, {0, 1}, {}, {}});
   EXPECT_EQ(refusal(p, errc::invalid_input),
-            "the plan lends attention of sequence 2, and replicas share sequence 1: plan with lending none, or share no sequence");
+            "the plan lends attention of sequence 2, and replicas share sequence 1: plan with lending none, or share "
+            "no sequence");
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
 #define SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
 
-#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
@@ -27,7 +27,10 @@ class joint_programs {
  public:
   /// Requires  as can_run, and sound loans; all outlive it
   joint_programs(const plan& p, std::span<const std::uint32_t> replicas)
-      : plan_(p), on_(p.shape), stages_(static_cast<std::size_t>(on_.stages)), parts_(static_cast<std::size_t>(on_.parts())) {
+      : plan_(p),
+        on_(p.shape),
+        stages_(static_cast<std::size_t>(on_.stages)),
+        parts_(static_cast<std::size_t>(on_.parts())) {
     for (const std::uint32_t r : replicas) all_.push_back({r, &p.replicas[r]});
   }
 
@@ -66,8 +69,8 @@ class joint_programs {
     std::uint32_t first_cell{};
     std::array<std::vector<std::uint32_t>, flows> ran{};  // packs, by flow and place
     std::vector<std::uint8_t> weights{};                  // by backward pack and part: whether W has run
-    std::vector<std::uint32_t> turn{};                    // by backward pack: forward packs that come before it on the last part
-    std::vector<std::size_t> at{};                        // by stage: the next of its program
+    std::vector<std::uint32_t> turn{};  // by backward pack: forward packs that come before it on the last part
+    std::vector<std::size_t> at{};      // by stage: the next of its program
     std::vector<std::uint8_t> queued{};
   };
   struct member {
@@ -78,27 +81,38 @@ class joint_programs {
 
   [[nodiscard]] static std::size_t packs(const of_replica& one, pass p) { return one.of->partition.of(p).size(); }
   [[nodiscard]] static std::string name(const of_replica& one) { return "replica " + std::to_string(one.number); }
-  [[nodiscard]] std::string name(const member& m) const { return name_of(m.what, on_.chunks) + " of stage " + std::to_string(m.stage); }
+  [[nodiscard]] std::string name(const member& m) const {
+    return name_of(m.what, on_.chunks) + " of stage " + std::to_string(m.stage);
+  }
   [[nodiscard]] const program& code(std::size_t g, std::size_t stage) const { return all_[g].of->programs[stage]; }
-  [[nodiscard]] std::uint32_t ran(std::size_t g, flow_place place) const { return all_[g].ran[static_cast<std::size_t>(place.flow)][place.at]; }
+  [[nodiscard]] std::uint32_t ran(std::size_t g, flow_place place) const {
+    return all_[g].ran[static_cast<std::size_t>(place.flow)][place.at];
+  }
   [[nodiscard]] error wrong(const member& m, const std::string& why) const {
-    return {errc::out_of_order, name(all_[m.g]) + ", stage " + std::to_string(m.stage) + ": " + name_of(m.what, on_.chunks) + ' ' + why};
+    return {errc::out_of_order,
+            name(all_[m.g]) + ", stage " + std::to_string(m.stage) + ": " + name_of(m.what, on_.chunks) + ' ' + why};
   }
 
-  /// Whether a replica has a program for each stage, long enough for its packs: what is kept of packs is as much as is written of them.
+  /// Whether a replica has a program for each stage, long enough for its packs: what is kept of packs is as much as is
+  /// written of them.
   [[nodiscard]] result<void> has_programs(const of_replica& one) const {
     const std::vector<program>& programs = one.of->programs;
     const std::size_t forward = packs(one, pass::forward), backward = packs(one, pass::backward);
-    if (forward + backward == 0 && std::all_of(programs.begin(), programs.end(), [](const program& code) { return code.empty(); })) return success();
+    if (forward + backward == 0 &&
+        std::all_of(programs.begin(), programs.end(), [](const program& code) { return code.empty(); }))
+      return success();
     if (programs.size() != stages_)
-      return error{errc::invalid_input, name(one) + " has " + std::to_string(programs.size()) + " programs for " + std::to_string(stages_) + " stages"};
+      return error{errc::invalid_input, name(one) + " has " + std::to_string(programs.size()) + " programs for " +
+                                            std::to_string(stages_) + " stages"};
     if (!one.of->weight.apart.empty() && one.of->weight.apart.size() != backward)
       return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->weight.apart.size()) +
-                                            " packs where their weight gradients run, it has " + std::to_string(backward)};
+                                            " packs where their weight gradients run, it has " +
+                                            std::to_string(backward)};
     const std::size_t least = (forward + backward) * static_cast<std::size_t>(on_.chunks);
     for (std::size_t stage = 0; stage < stages_; ++stage)
       if (programs[stage].size() < std::max<std::size_t>(least, 1))
-        return error{errc::out_of_order, name(one) + ", stage " + std::to_string(stage) + ": the program has " + std::to_string(programs[stage].size()) +
+        return error{errc::out_of_order, name(one) + ", stage " + std::to_string(stage) + ": the program has " +
+                                             std::to_string(programs[stage].size()) +
                                              " instructions, F and B of its packs are " + std::to_string(least)};
     return success();
   }
@@ -140,15 +154,18 @@ class joint_programs {
 
   /// Position of a replica in the group; one past the last where it is not among these.
   [[nodiscard]] std::size_t position(std::uint32_t replica) const {
-    const auto found = std::lower_bound(all_.begin(), all_.end(), replica, [](const of_replica& one, std::uint32_t r) { return one.number < r; });
-    return found != all_.end() && found->number == replica ? static_cast<std::size_t>(found - all_.begin()) : all_.size();
+    const auto found = std::lower_bound(all_.begin(), all_.end(), replica,
+                                        [](const of_replica& one, std::uint32_t r) { return one.number < r; });
+    return found != all_.end() && found->number == replica ? static_cast<std::size_t>(found - all_.begin())
+                                                           : all_.size();
   }
 
   result<void> tie_rows() {
     for (const merge& m : plan_.merges) {
       std::vector<std::size_t> sharers;
       for (const std::uint32_t r : m.replicas) sharers.push_back(position(r));
-      if (std::count(sharers.begin(), sharers.end(), all_.size()) == static_cast<std::ptrdiff_t>(sharers.size())) continue;
+      if (std::count(sharers.begin(), sharers.end(), all_.size()) == static_cast<std::ptrdiff_t>(sharers.size()))
+        continue;
       for (const pass p : both_passes) {
         std::optional<member> before;  // of the row before
         for (std::size_t row = 0; row < m.of(p).size(); ++row) {
@@ -156,8 +173,10 @@ class joint_programs {
           std::optional<member> first;
           for (std::size_t k = 0; k < sharers.size(); ++k) {
             if (k < of_row.size() && of_row[k] == merge::none) continue;
-            if (of_row.size() != sharers.size() || sharers[k] == all_.size() || of_row[k].value >= packs(all_[sharers[k]], p))
-              return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + ", which replicas share: " + name_of(p) + " row " +
+            if (of_row.size() != sharers.size() || sharers[k] == all_.size() ||
+                of_row[k].value >= packs(all_[sharers[k]], p))
+              return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) +
+                                                    ", which replicas share: " + name_of(p) + " row " +
                                                     std::to_string(row) + " names packs that its replicas have not"};
             const member own{sharers[k], 0, {p, of_row[k]}};
             if (!first) first = own;
@@ -174,7 +193,8 @@ class joint_programs {
   }
   void tie_loans() {
     for (std::size_t g = 0; g < all_.size(); ++g)
-      for (const loan& l : all_[g].of->loans) unite(cell_of({g, l.lender.stage, l.lender.what}), cell_of({g, l.helper.stage, l.helper.what}));
+      for (const loan& l : all_[g].of->loans)
+        unite(cell_of({g, l.lender.stage, l.lender.what}), cell_of({g, l.helper.stage, l.helper.what}));
   }
   /// Lists the members of each set, sorted by set.
   void list_sets() {
@@ -183,12 +203,17 @@ class joint_programs {
     std::sort(members_.begin(), members_.end());
   }
   [[nodiscard]] member member_at(std::uint32_t cell) const {
-    const auto after = std::upper_bound(all_.begin(), all_.end(), cell, [](std::uint32_t c, const of_replica& one) { return c < one.first_cell; });
+    const auto after = std::upper_bound(all_.begin(), all_.end(), cell,
+                                        [](std::uint32_t c, const of_replica& one) { return c < one.first_cell; });
     const auto g = static_cast<std::size_t>(after - all_.begin()) - 1;
-    const std::size_t own = cell - all_[g].first_cell, pack = own / parts_, part = own % parts_, forward = packs(all_[g], pass::forward);
+    const std::size_t own = cell - all_[g].first_cell, pack = own / parts_, part = own % parts_,
+                      forward = packs(all_[g], pass::forward);
     const bool is_forward = pack < forward;
-    return {g, part % stages_,
-            {is_forward ? pass::forward : pass::backward, {static_cast<std::uint32_t>(is_forward ? pack : pack - forward)}, static_cast<std::uint32_t>(part / stages_)}};
+    return {g,
+            part % stages_,
+            {is_forward ? pass::forward : pass::backward,
+             {static_cast<std::uint32_t>(is_forward ? pack : pack - forward)},
+             static_cast<std::uint32_t>(part / stages_)}};
   }
   /// Those that begin together with one, itself among them.
   void find_together(const member& m) {
@@ -196,7 +221,8 @@ class joint_programs {
     if (set_of_.empty() || !m.what.is_pass()) return together_.push_back(m);
     const std::uint32_t set = set_with(cell_of(m));
     together_.push_back(member_at(set));
-    for (auto at = std::lower_bound(members_.begin(), members_.end(), std::pair(set, std::uint32_t{})); at != members_.end() && at->first == set; ++at)
+    for (auto at = std::lower_bound(members_.begin(), members_.end(), std::pair(set, std::uint32_t{}));
+         at != members_.end() && at->first == set; ++at)
       together_.push_back(member_at(at->second));
   }
 
@@ -204,7 +230,8 @@ class joint_programs {
   [[nodiscard]] result<void> may_be_next(const member& m) const {
     const instruction& i = m.what;
     const of_replica& one = all_[m.g];
-    if (i.chunk >= static_cast<std::uint32_t>(i.end == model_end::none ? on_.chunks : 1)) return wrong(m, "is of a chunk that the plan has not");
+    if (i.chunk >= static_cast<std::uint32_t>(i.end == model_end::none ? on_.chunks : 1))
+      return wrong(m, "is of a chunk that the plan has not");
     if (i.end != model_end::none && on_.vocabulary != vocabulary::spread)
       return wrong(m, "is of a vocabulary that is spread over the stages, which the plan's is not");
     const flow_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
@@ -227,7 +254,8 @@ class joint_programs {
     if (i.is_weights()) return std::nullopt;
     std::optional<member> missing;
     const auto needs = [&](std::size_t g, flow_place from, std::uint32_t packs) {
-      if (!missing && ran(g, from) < packs) missing = member{g, stage_of(from, on_), instruction_at(from, {packs - 1}, on_)};
+      if (!missing && ran(g, from) < packs)
+        missing = member{g, stage_of(from, on_), instruction_at(from, {packs - 1}, on_)};
     };
     const flow_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
     each_before(place, on_, [&](flow_place from) { needs(m.g, from, i.pack.value + 1); });
@@ -236,12 +264,14 @@ class joint_programs {
     if (!i.is_pass()) return missing;
     const auto before = [](const auto& row, std::uint32_t cell) { return row.first < cell; };
     const std::uint32_t cell = cell_of(m.g, i.pass, i.pack.value, 0);
-    for (auto at = std::lower_bound(rows_before_.begin(), rows_before_.end(), cell, before); at != rows_before_.end() && at->first == cell; ++at)
+    for (auto at = std::lower_bound(rows_before_.begin(), rows_before_.end(), cell, before);
+         at != rows_before_.end() && at->first == cell; ++at)
       needs(at->second.g, place, at->second.what.pack.value + 1);
     return missing;
   }
 
-  /// Runs the next instruction of a stage, and those that begin together with it; false while these wait, or there is none.
+  /// Runs the next instruction of a stage, and those that begin together with it; false while these wait, or there is
+  /// none.
   [[nodiscard]] result<bool> advance(std::size_t g, std::size_t stage) {
     if (all_[g].at[stage] == code(g, stage).size()) return false;
     const member own{g, stage, code(g, stage)[all_[g].at[stage]]};
@@ -264,7 +294,8 @@ class joint_programs {
   void take(const member& m) {
     of_replica& one = all_[m.g];
     const flow_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
-    m.what.is_weights() ? void(one.weights[m.what.pack.value * parts_ + place.at] = 1) : void(++one.ran[static_cast<std::size_t>(place.flow)][place.at]);
+    m.what.is_weights() ? void(one.weights[m.what.pack.value * parts_ + place.at] = 1)
+                        : void(++one.ran[static_cast<std::size_t>(place.flow)][place.at]);
     ++one.at[m.stage];
   }
   /// Those that may have waited for it.
@@ -276,7 +307,8 @@ class joint_programs {
       for (std::size_t g = 0; g < all_.size(); ++g) push(g, m.stage);
   }
   void push(std::size_t g, std::size_t stage) {
-    if (stage < all_[g].at.size() && std::exchange(all_[g].queued[stage], std::uint8_t{1}) == 0) ready_.push_back({g, stage});
+    if (stage < all_[g].at.size() && std::exchange(all_[g].queued[stage], std::uint8_t{1}) == 0)
+      ready_.push_back({g, stage});
   }
 
   /// Whether all has run.
@@ -285,7 +317,8 @@ class joint_programs {
       for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage)
         if (all_[g].at[stage] == code(g, stage).size())
           if (const std::optional<instruction> left = left_on(g, stage))
-            return error{errc::out_of_order, name(all_[g]) + ", stage " + std::to_string(stage) + ": the program ends before " + name_of(*left, on_.chunks)};
+            return error{errc::out_of_order, name(all_[g]) + ", stage " + std::to_string(stage) +
+                                                 ": the program ends before " + name_of(*left, on_.chunks)};
     for (std::size_t g = 0; g < all_.size(); ++g)
       for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage)
         if (all_[g].at[stage] < code(g, stage).size()) return stuck({g, stage, code(g, stage)[all_[g].at[stage]]});
@@ -302,7 +335,8 @@ class joint_programs {
     }
     for (std::uint32_t pack = 0; pack < packs(one, pass::backward); ++pack)
       for (std::size_t part = stage; one.of->weight.splits(pack) && part < parts_; part += stages_)
-        if (one.weights[pack * parts_ + part] == 0) return instruction{pass::backward, {pack}, static_cast<std::uint32_t>(part / stages_), true};
+        if (one.weights[pack * parts_ + part] == 0)
+          return instruction{pass::backward, {pack}, static_cast<std::uint32_t>(part / stages_), true};
     return std::nullopt;
   }
   [[nodiscard]] error stuck(const member& m) {
@@ -312,8 +346,8 @@ class joint_programs {
       const std::optional<member> missing = lacks(other);
       if (!missing && is_at(other)) continue;
       const member& awaited = missing ? *missing : other;
-      why = "waits for " + name(awaited) + (awaited.g == m.g ? "" : " of " + name(all_[awaited.g])) + (missing ? "" : ", which begins together with it") +
-            " and waits itself";
+      why = "waits for " + name(awaited) + (awaited.g == m.g ? "" : " of " + name(all_[awaited.g])) +
+            (missing ? "" : ", which begins together with it") + " and waits itself";
       break;
     }
     error e = wrong(m, why + ": the programs wait for each other for ever; order them as one of the schedules does");
@@ -325,11 +359,13 @@ class joint_programs {
   const shape& on_;
   std::size_t stages_, parts_;
   std::vector<of_replica> all_;
-  std::vector<std::uint32_t> set_of_;                             // by cell: the way to the one that stands for its set; empty where nothing is tied
+  std::vector<std::uint32_t>
+      set_of_;  // by cell: the way to the one that stands for its set; empty where nothing is tied
   std::vector<std::pair<std::uint32_t, std::uint32_t>> members_;  // set, and the cell of another of its members
-  std::vector<std::pair<std::uint32_t, member>> rows_before_;     // cell of a pack on part 0, and one that runs in a row before one of its own
+  std::vector<std::pair<std::uint32_t, member>>
+      rows_before_;  // cell of a pack on part 0, and one that runs in a row before one of its own
   std::vector<member> together_;
-  std::vector<std::pair<std::size_t, std::size_t>> ready_;        // stages that may come further
+  std::vector<std::pair<std::size_t, std::size_t>> ready_;  // stages that may come further
 };
 
 }  // namespace slimpack::detail
@@ -341,16 +377,19 @@ SLIMPACK_DECL result<void> can_run(const plan& p, std::span<const std::uint32_t>
     const replica_plan& one = p.replicas[r];
     if (one.loans.empty()) continue;
     if (!p.merges.empty())
-      return error{errc::invalid_input, "the plan lends attention of sequence " + std::to_string(one.loans.front().queries.sequence.value) +
-                                            ", and replicas share sequence " + std::to_string(p.merges.front().sequence.value) +
-                                            ": plan with lending none, or share no sequence"};
+      return error{errc::invalid_input,
+                   "the plan lends attention of sequence " + std::to_string(one.loans.front().queries.sequence.value) +
+                       ", and replicas share sequence " + std::to_string(p.merges.front().sequence.value) +
+                       ": plan with lending none, or share no sequence"};
     if (const std::optional<std::string> wrong = detail::loan_fault(one.loans, one.partition, p.shape))
       return error{errc::invalid_input, "replica " + std::to_string(r) + ": " + *wrong};
   }
   return detail::joint_programs(p, replicas).run();
 }
 
-SLIMPACK_DECL result<void> can_run(const plan& p) { return can_run(p, detail::indices<std::uint32_t>(p.replicas.size())); }
+SLIMPACK_DECL result<void> can_run(const plan& p) {
+  return can_run(p, detail::indices<std::uint32_t>(p.replicas.size()));
+}
 
 }  // namespace slimpack
 

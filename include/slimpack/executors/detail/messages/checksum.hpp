@@ -10,12 +10,13 @@
 
 namespace slimpack::detail {
 
-/// 64 bits of any bytes. Messages of one size that differ in one word of 8 bytes never agree in the lane of that word; others, and
-/// those of another seed or size, agree with a probability near 2^-64.
+/// 64 bits of any bytes. Messages of one size that differ in one word of 8 bytes never agree in the lane of that word;
+/// others, and those of another seed or size, agree with a probability near 2^-64.
 /// Source    XXH64 (Y. Collet, xxHash), over words of the host's order, which both ends of a message have
 /// Complexity O(bytes), four words at a time
 [[nodiscard]] inline std::uint64_t checksum(std::span<const std::byte> data, std::uint64_t seed) noexcept {
-  constexpr std::uint64_t p1 = 0x9E3779B185EBCA87, p2 = 0xC2B2AE3D27D4EB4F, p3 = 0x165667B19E3779F9, p4 = 0x85EBCA77C2B2AE63, p5 = 0x27D4EB2F165667C5;
+  constexpr std::uint64_t p1 = 0x9E3779B185EBCA87, p2 = 0xC2B2AE3D27D4EB4F, p3 = 0x165667B19E3779F9,
+                          p4 = 0x85EBCA77C2B2AE63, p5 = 0x27D4EB2F165667C5;
   const auto round = [](std::uint64_t lane, std::uint64_t word) { return std::rotl(lane + word * p2, 31) * p1; };
   const auto word_at = [&](std::size_t at) {
     std::uint64_t word;
