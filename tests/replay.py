@@ -184,15 +184,19 @@ def lock_step(plan, side):
 
 
 def check_loans(plan):
-    """Stages lend each other attention in lock steps: to keys that the queries see, the oldest first and each once."""
+    """Stages lend each other attention in lock steps: to keys that the queries see, the oldest first and each once, and each other once."""
     for r, replica in enumerate(plan["replicas"]):
-        lent, helping, count = {}, set(), {}
+        lent, helping, count, asked, joined = {}, set(), {}, {}, set()
         for lender, helper, queries, context in loans_of(plan, r):
             what = f"replica {r}: {lender[1]}{lender[2]} of stage {lender[0]}"
             claim(lender[1] == helper[1] in "FB" and lender[0] != helper[0], f"{what} lends to another stage in the same pass")
             step = lock_step(plan, lender)
             claim(step == lock_step(plan, helper), f"{what} lends in one lock step")
-            claim(queries in replica["forward" if lender[1] == "F" else "backward"][lender[2]]["slices"], f"{what} lends for a slice of its own")
+            own = replica["forward" if lender[1] == "F" else "backward"][lender[2]]["slices"]
+            claim(queries in own and sum(s == queries[0] for s, _, _ in own) == 1, f"{what} lends for a slice of its own, the only one of its sequence")
+            claim(asked.setdefault(lender, queries) == queries, f"{what} lends for one slice")
+            claim((lender, helper) not in joined, f"{what} lends to stage {helper[0]} once")
+            joined.add((lender, helper))
             sequence, first, keys = context
             claim(sequence == queries[0] and first == lent.get(lender, 0) and keys > 0 and first + keys <= queries[1],
                   f"{what} lends the oldest keys first, each once, and all before its queries")

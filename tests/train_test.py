@@ -103,6 +103,15 @@ class Train(unittest.TestCase):
                     with self.subTest(planner=planner, shape=shape):
                         self.assert_same_curve(expected, self.losses(*EXACT, "--planner", planner, *shape.split()))
 
+    def test_checksums_change_no_loss_and_say_what_they_take(self):
+        for shape, ranks in (("--dp 2 --pp 2", 0), *([("--dp 2 --pp 2", 4)] if MPIRUN else [])):
+            with self.subTest(ranks=ranks):
+                plain, quiet = self.trains(*EXACT, *shape.split(), ranks=ranks)
+                checked, said = self.trains(*EXACT, *shape.split(), "--checksums", ranks=ranks)
+                self.assertEqual([row["loss"] for row in plain], [row["loss"] for row in checked])
+                self.assertRegex(said, r"checksums of messages took [0-9.]+ ms a step on each rank, [0-9.]+ % of its time \(medians\)")
+                self.assertNotIn("checksums", quiet)
+
     def test_proxies_relay_rows_between_nodes(self):
         expected = self.reference()
         for planner, shape, ranks in (("te_cp", "--dp 4 --ranks-per-node 2 --relay proxies", 0), ("te_cp", "--dp 4 --pp 2 --ranks-per-node 4 --relay proxies:3", 0),
@@ -342,6 +351,7 @@ class Train(unittest.TestCase):
                                 (["1e+300 is more"], ["--cost", "quadratic:1e300,1,2,2,1,1"]),
                                 (["--divide estimated is about several replicas"], ["--divide", "estimated", *QUADRATIC]),
                                 (["--reduction exposed is about several replicas"], ["--reduction", "exposed"]),
+                                (["--checksums is about messages between ranks: give --pp or --dp"], ["--checksums", *QUADRATIC]),
                                 (["--compare slimpack is --planner itself"], ["--compare", "slimpack"]),
                                 (["--compare names megatron twice"], ["--compare", "megatron,megatron"]),
                                 (["--trace is empty: give a file"], ["--trace", ""]),
@@ -358,7 +368,7 @@ class Train(unittest.TestCase):
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("documents max-context batch seed layers hidden heads kv-heads ffn precision steps "
                        "learning-rate weight-decay clip dp pp vpp transport time-out planner compare effort quantum "
-                       "vocabulary rows ranks-per-node memory cost profile measure-for refit json trace timeline log").split():
+                       "vocabulary rows ranks-per-node checksums memory cost profile measure-for refit json trace timeline log").split():
             self.assertIn("--" + option, run.stdout)
         daily = self.run_train("--help")
         self.assertEqual((0, ""), (daily.returncode, daily.stderr))

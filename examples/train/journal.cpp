@@ -145,6 +145,13 @@ void journal::summarize(std::size_t run) const {
          << static_cast<std::int64_t>(median(over(steps_, run, [](const step_figures& f) { return static_cast<double>(f.loan_messages); })))
          << " messages a step (medians); bytes and messages as predicted in " << agree << " of " << steps_.size() << " steps\n";
   }
+  if (options_.checksums) {
+    const double ranks = options_.shape.stages * options_.shape.replicas;
+    const auto of_step = [&](const step_figures& f) { return f.checksums.value / ranks; };
+    const auto share = [&](const step_figures& f) { return f.checksums.value / ranks / f.measured.value; };
+    out_ << "                checksums of messages took " << milliseconds({median(over(steps_, run, of_step))}) << " a step on each rank, "
+         << percent(median(over(steps_, run, share)), 2) << " of its time (medians)\n";
+  }
   std::size_t apart = 0;
   std::size_t backwards = 0;
   for (const auto& runs : steps_) apart += runs[run].apart, backwards += runs[run].backwards;

@@ -38,6 +38,7 @@ struct step_figures {
   slimpack::bytes lent;                 ///< sent for attention that stages lend each other, by all ranks
   std::int64_t loan_messages{};         ///< in so many messages
   bool loans_agree{};                   ///< both as the plan says, on every rank
+  slimpack::seconds checksums;          ///< what checksums of messages took, on all ranks together
 };
 
 /// What rank 0 tells of a training: a line per step, a summary, and a file with all digits.

@@ -45,6 +45,7 @@ struct measured_step {
     double instructions{};         ///< of its program
     double backwards{};            ///< backward packs of its replica, told by its first stage alone
     double apart{};                ///< those of them whose weight gradients ran apart
+    double checksums{};            ///< what checksums of its messages took
   };
   std::vector<slimpack::step_report> reports;  ///< their timelines say when; what ran is in the plan
   std::vector<figures_of_rank> ranks;
@@ -102,7 +103,7 @@ struct measured_step {
   [[nodiscard]] step_figures figures(const slimpack::plan& p) const {
     step_figures f{
         p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, {}, 0, {}, {},
-        true, {}, {}, 0, 0, {}, 0, true};
+        true, {}, {}, 0, 0, {}, 0, true, {}};
     double busy = 0;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const figures_of_rank& one = ranks[rank];
@@ -114,6 +115,7 @@ struct measured_step {
       f.loans_agree = f.loans_agree && one.lent == one.predicted_lent && one.loan_messages == one.predicted_loan_messages;
       f.backwards += static_cast<std::size_t>(one.backwards);
       f.apart += static_cast<std::size_t>(one.apart);
+      f.checksums += slimpack::seconds{one.checksums};
       for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
       if (one.idle != 0) continue;
       f.peaks_agree = f.peaks_agree && std::abs(one.peak - one.predicted_peak) < 0.5;  // three chunks have thirds of bytes
@@ -161,7 +163,8 @@ struct measured_step {
             r.sequences.empty() ? 1.0 : 0.0,
             static_cast<double>(program_of(p, rank).size()),
             stage == 0 ? static_cast<double>(r.backward.size()) : 0.0,
-            stage == 0 ? static_cast<double>(r.weight.count()) : 0.0};
+            stage == 0 ? static_cast<double>(r.weight.count()) : 0.0,
+            report.checksums.value};
   }
 };
 

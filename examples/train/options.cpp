@@ -104,6 +104,8 @@ void check(const options& o) {
                     std::to_string(parts) + " parts of --pp x --vpp, or --lending none"};
   if (o.shape.memory && o.shape.memory->unit == memory_unit::byte && o.quadratic)
     throw bad_usage{"--memory in bytes needs --cost measured; a quadratic cost knows no bytes, give it in tokens"};
+  if (o.checksums && o.shape.stages * o.shape.replicas == 1)
+    throw bad_usage{"--checksums is about messages between ranks: give --pp or --dp, or leave it out"};
   for (const auto& [is_asked, name] : {std::pair{o.by_estimates, "--divide estimated"},
                                        {o.reduction == slimpack::costs::reduction::exposed, "--reduction exposed"}})
     if (is_asked && o.shape.replicas == 1) throw bad_usage{std::string(name) + " is about several replicas: give --dp, or leave it out"};
@@ -225,6 +227,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(ranks, "--ranks-per-node", o.ranks_per_node, "N",
       "Ranks of a node: [k N, (k + 1) N). Messages to other nodes are posted first, and --relay works between nodes [all ranks]")
       ->check(degree);
+  app.add_flag("--checksums", o.checksums,
+               "Send a checksum behind each message of a step, and stop at one that came damaged; what it takes is printed. Sums of\n"
+               "gradients that MPI makes itself have none")
+      ->group(ranks);
   auto* reduction_option = add(planning, "--reduction", reduction, "WHEN",
       "When gradients are summed over replicas: overlapped, those of each chunk as soon as they are final; exposed, after\n"
       "the last backward [overlapped]")

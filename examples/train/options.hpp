@@ -44,6 +44,7 @@ struct options {
   slimpack::shape shape;
   carrier transport{carrier::threads};
   slimpack::seconds time_out{60};
+  bool checksums{};          ///< of all messages of a step
 
   std::string planner{"slimpack"};
   std::vector<std::string> compare;

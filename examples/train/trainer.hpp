@@ -244,7 +244,7 @@ class trainer {
   }
 
   [[nodiscard]] slimpack::executors::packflow<> executor(int step) const {
-    slimpack::executors::packflow<> run{.step = step, .rows = options_.rows};
+    slimpack::executors::packflow<> run{.step = step, .rows = options_.rows, .checksums = options_.checksums};
     if (options_.ranks_per_node > 0) run.node_of = [each = options_.ranks_per_node](int rank) { return rank / each; };
     return run;
   }

@@ -8,11 +8,13 @@
 #endif
 
 #include <slimpack/core/impl/plan_hash.ipp>
+#include <slimpack/core/laws/impl/can_run.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
 #include <slimpack/costs/impl/profiled.ipp>
 #include <slimpack/costs/impl/profiled_of.ipp>
 #include <slimpack/costs/impl/transformer.ipp>
 #include <slimpack/executors/impl/call_check.ipp>
+#include <slimpack/executors/impl/checked_transport.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
 #include <slimpack/executors/impl/shared/joined_rows.ipp>

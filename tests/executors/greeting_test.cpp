@@ -37,7 +37,7 @@ TEST(Greeting, NamesTheRankThatSaysSomethingElse) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (std::size_t rank = 1; rank < 4; ++rank) {
     for (std::int64_t greeting::*field : {&greeting::stages, &greeting::replicas, &greeting::width, &greeting::element, &greeting::step,
-                                          &greeting::cuts, &greeting::together, &greeting::forward_only, &greeting::joins, &greeting::valid_tokens}) {
+                                          &greeting::cuts, &greeting::together, &greeting::forward_only, &greeting::joins, &greeting::checksums, &greeting::valid_tokens}) {
       for (const std::int64_t value : {most, -1L - most, std::int64_t{-1}, most / 2 + 1}) {
         std::vector<greeting> all = alike();
         all[rank].*field = value;

@@ -8,10 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace slimpack::packflow_failure_test {
 namespace {
@@ -417,6 +422,91 @@ TEST(Packflow, ACallbackThatThrowsWhileAStepIsStoppedStopsItOnlyOnce) {
       }
       EXPECT_EQ(stage.aborts, 1);
     });
+  }
+}
+
+/// Calls packflow from one of its own calls, over the same transport, and goes on whatever that says.
+class calls_back : public diary {
+ public:
+  using diary::diary;
+  result<state> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    if (entries.empty()) {
+      diary other(0, 3, 1);
+      said.push_back(again->execute(*of, other, *over).error());
+      said.push_back(again->evaluate(*of, other, *over).error());
+    }
+    return diary::forward(p, in, out);
+  }
+  const executors::packflow<>* again{};
+  const plan* of{};
+  transports::threads::port* over{};
+  std::vector<error> said;
+};
+
+TEST(Packflow, RefusesAComputeThatCallsItBack) {
+  const plan p = small_plan();
+  std::vector<calls_back> stages = tests::stages_of<calls_back>(p);
+  transports::threads world{3, {.time_out = {20}}};
+  std::vector<result<step_report>> reports(3, error{});
+  for (int step = 0; step < 2; ++step) {  // the thread may run another step when the first has ended
+    for (calls_back& stage : stages) stage.zero(), stage.entries.clear(), stage.said.clear();
+    tests::on_every_rank(3, [&](int rank) {
+      auto endpoint = world.endpoint(rank);
+      const executors::packflow<> run;
+      calls_back& stage = stages[static_cast<std::size_t>(rank)];
+      stage.again = &run, stage.of = &p, stage.over = &endpoint;
+      reports[static_cast<std::size_t>(rank)] = run.execute(p, stage, endpoint);
+    });
+    tests::expect_uncut(p, reports, stages, "called back");
+    for (const calls_back& stage : stages) {
+      ASSERT_EQ(stage.said.size(), 2u);
+      for (const error& e : stage.said) {
+        EXPECT_EQ(e.code, errc::out_of_order);
+        EXPECT_NE(e.detail.find("packflow is called from within a call of a compute that it runs"), std::string::npos) << e.detail;
+      }
+    }
+  }
+}
+
+/// Counts as it is told, and says that it holds as much as it is told.
+class miscounts : public diary {
+ public:
+  using diary::diary;
+  [[nodiscard]] tokens valid_tokens(const slice& s) const { return valid ? *valid : s.length; }
+  [[nodiscard]] bytes held() const { return holds; }
+  std::optional<tokens> valid;
+  bytes holds;
+};
+
+// Sums of counts would overflow, or give weights that are none.
+TEST(Packflow, RefusesCountsOfTokensThatAPieceHasNot) {
+  const plan p = small_plan();
+  for (const std::int64_t count : {std::numeric_limits<std::int64_t>::max(), std::int64_t{1000000}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
+    std::vector<miscounts> stages = tests::stages_of<miscounts>(p);
+    stages[2].valid = tokens{count};
+    for (const result<step_report>& step : tests::run_everywhere(p, stages)) {
+      ASSERT_FALSE(step);
+      EXPECT_NE(step.error().detail.find("rank 2 (replica 0, stage 2), agreeing on the plan: valid_tokens counts " + std::to_string(count) + " of the "),
+                std::string::npos) << step.error().detail;
+    }
+  }
+}
+
+TEST(Packflow, SaysWhatAComputeHoldsThatIsNoNumberOfBytes) {
+  const plan p = small_plan();
+  const std::pair<double, const char*> said[]{{std::numeric_limits<double>::quiet_NaN(), "says that it holds nan bytes after the last backward: held() is 0 then, or more"},
+                                              {-8, "says that it holds -8 bytes after the last backward: held() is 0 then, or more"},
+                                              {std::numeric_limits<double>::infinity(), "still holds inf bytes"},
+                                              {0.5, "still holds 0.5 bytes"},
+                                              {1e300, "still holds 1e+300 bytes"},
+                                              {512, "still holds 512 bytes after the last backward"}};
+  for (const auto& [holds, sentence] : said) {
+    std::vector<miscounts> stages = tests::stages_of<miscounts>(p);
+    stages[0].holds = {holds};
+    for (const result<step_report>& step : tests::run_everywhere(p, stages)) {
+      ASSERT_FALSE(step);
+      EXPECT_NE(step.error().detail.find(sentence), std::string::npos) << step.error().detail;
+    }
   }
 }
 

@@ -143,6 +143,19 @@ TEST(PackflowOverStreams, GivesTheSameBitsOverCommunicators) {
   });
 }
 
+// What a host may not read it cannot add up.
+TEST(PackflowOverStreams, RefusesChecksumsOfMessagesInDeviceMemory) {
+  const plan p = tests::every_planner()[0].make({.stages = 2, .quantum = {4}}, std::vector<tokens>{{9}, {30}}).value();
+  device_world world(2, devices::host::options{}, {30});
+  std::vector<std::string> said(2);
+  tests::on_every_rank(2, [&](int rank) {
+    auto&& endpoint = world.endpoint(rank);
+    launched<std::remove_cvref_t<decltype(endpoint)>> stage(rank, 2, 1, endpoint);
+    said[static_cast<std::size_t>(rank)] = executors::packflow<>{.checksums = true}.execute(p, stage, endpoint).error().detail;
+  });
+  EXPECT_NE(said[0].find("packflow::checksums are computed by the host"), std::string::npos) << said[0];
+}
+
 /// Sums each chunk as soon as its gradients are final.
 template <class End>
 class launched_reducing : public launched<End> {

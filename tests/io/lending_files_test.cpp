@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -65,6 +66,22 @@ TEST(LendingFiles, SayWhatIsNoLoan) {
   says("another stage, in the lender's pass", [](loan& l) { l.helper.stage = l.lender.stage; });
   says("a slice of the lender's pack", [](loan& l) { l.queries.length.value -= 1; });
   says("tokens before the queries", [](loan& l) { l.context.begin = l.queries.begin; });
+  says("the next oldest keys", [](loan& l) { l.context.begin.value += 1, l.context.length.value -= 1; });
+  says("in the lender's lock step", [](loan& l) { l.helper.what.pack.value += 1; });
+}
+
+// Every loan is sound, and each program for itself: together they wait for each other.
+TEST(LendingFiles, OfStagesThatWaitForEachOtherAreRefused) {
+  plan p = lending(1);
+  const loan& first = p.replicas[0].loans.front();
+  program& code = p.replicas[0].programs[first.helper.stage];
+  const auto at = std::find(code.begin(), code.end(), first.helper.what);
+  const auto last = std::find(code.begin(), code.end(), instruction{pass::backward, {2}});
+  std::rotate(at, at + 1, last + 1);  // what the helper runs then comes behind backwards that wait for it
+  p.hash = hash_of(p);
+  std::istringstream in(file_of(p));
+  const std::string said = io::read_plan(in).error().detail;
+  EXPECT_NE(said.find("replicas whose stages can run"), std::string::npos) << said;
 }
 
 TEST(LendingFiles, PagesShowWhoLends) {

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -29,7 +30,7 @@ seconds awkward(std::size_t i) {
 }
 
 /// Two sequences, 300 and 1000 tokens, forward in three packs and backward in two.
-/// Times and messages are made up: a plan file says what was planned, and does not judge it.
+/// Times and messages are made up: a plan file says what was planned, and does not judge it. Its programs can be run.
 plan sample(int stages, int chunks, bool uneven_messages) {
   plan p;
   p.truncated = true;
@@ -68,10 +69,12 @@ plan sample(int stages, int chunks, bool uneven_messages) {
     }
   }
   r.programs.resize(static_cast<std::size_t>(stages));
-  for (program& stage : r.programs)
-    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk)
-      stage.insert(stage.end(),
-                   {{pass::forward, {0}, chunk}, {pass::forward, {2}, chunk}, {pass::backward, {1}, chunk}});
+  for (program& stage : r.programs) {
+    const auto count = static_cast<std::uint32_t>(chunks);
+    for (std::uint32_t chunk = 0; chunk < count; ++chunk)
+      stage.insert(stage.end(), {{pass::forward, {0}, chunk}, {pass::forward, {1}, chunk}, {pass::forward, {2}, chunk}});
+    for (std::uint32_t chunk = count; chunk-- > 0;) stage.insert(stage.end(), {{pass::backward, {0}, chunk}, {pass::backward, {1}, chunk}});
+  }
   r.peak_memory.assign(static_cast<std::size_t>(stages), 1300);
   r.peak_memory.back() = 1e22 / 3;
   r.makespan = {1e-9 / 7};
@@ -181,7 +184,8 @@ plan split_sample(int stages, int chunks) {
     r.weight.apart = {0, 1};
     r.weight.time.resize(2 * parts);
     for (std::size_t part = 0; part < parts; ++part) r.weight.time[parts + part] = awkward(part + 3);
-    for (program& stage : r.programs) stage.push_back({pass::backward, {1}, 0, true});
+    for (program& stage : r.programs)
+      for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk) stage.push_back({pass::backward, {1}, chunk, true});
   }
   p.hash = hash_of(p);
   return p;
@@ -226,12 +230,12 @@ TEST(PlanJson, HasTheFieldsOfItsFormatInOrder) {
                                       "makespan", "lower_bound"}));
   EXPECT_EQ(document["format"], "slimpack-plan/1");
   EXPECT_EQ(document["replicas"][0]["forward"][1]["slices"], json::parse("[[1,512,488],[0,0,64]]"));
-  EXPECT_EQ(document["replicas"][0]["programs"][0], json::parse(R"(["F0","F2","B1"])"));
+  EXPECT_EQ(document["replicas"][0]["programs"][0], json::parse(R"(["F0","F1","F2","B0","B1"])"));
 }
 
 TEST(PlanJson, NamesTheChunkWithVirtualStagesAndNestsTimesByStage) {
   const json document = json::parse(written(sample(2, 2, false)));
-  EXPECT_EQ(document["replicas"][0]["programs"][1], json::parse(R"(["F0.0","F2.0","B1.0","F0.1","F2.1","B1.1"])"));
+  EXPECT_EQ(document["replicas"][0]["programs"][1], json::parse(R"(["F0.0","F1.0","F2.0","F0.1","F1.1","F2.1","B0.1","B1.1","B0.0","B1.0"])"));
   // Part c * P + r is chunk c of stage r: parts 0 and 2 are stage 0's.
   const json expected{{awkward(0).value, awkward(2).value}, {awkward(1).value, awkward(3).value}};
   EXPECT_EQ(document["replicas"][0]["forward"][0]["time"], expected);
@@ -504,11 +508,17 @@ plan spread_sample(int stages, int chunks, bool uneven_messages) {
                                                                          : awkward(++numbered));
     }
     for (std::size_t i = 0; i < r.backward.size(); ++i) r.backward.message[i * parts] = awkward(++numbered);
-    for (program& code : r.programs)
-      code.insert(code.end(), {{pass::forward, {2}, 0, false, model_end::embedding},
-                               {pass::forward, {0}, 0, false, model_end::output},
-                               {pass::forward, {1}, 0, true, model_end::output},
-                               {pass::backward, {1}, 0, false, model_end::embedding}});
+    for (program& code : r.programs) {
+      const auto backward = std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
+      program with;
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, false, model_end::embedding});
+      with.insert(with.end(), code.begin(), backward);
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, false, model_end::output});
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, true, model_end::output});
+      with.insert(with.end(), backward, code.end());
+      for (std::uint32_t k = 0; k < 2; ++k) with.push_back({pass::backward, {k}, 0, false, model_end::embedding});
+      code = std::move(with);
+    }
   }
   p.hash = hash_of(p);
   return p;
@@ -535,7 +545,7 @@ TEST(PlanJson, NamesTheCallsOfASpreadVocabulary) {
   EXPECT_EQ(document["vocabulary"], "spread");
   EXPECT_FALSE(json::parse(written(sample(2, 1, false))).contains("vocabulary"));
   const json& r = document["replicas"][0];
-  EXPECT_EQ(r["programs"][1], json::parse(R"(["F0","F2","B1","E2","V0","U1","G1"])"));
+  EXPECT_EQ(r["programs"][1], json::parse(R"(["E0","E1","E2","F0","F1","F2","V0","V1","V2","U0","U1","U2","B0","B1","G0","G1"])"));
   const vocabulary_timing& times = p.replicas[0].vocabulary;
   EXPECT_EQ(r["forward"][2]["output"], (json{times.output[4].value, times.output[5].value}));
   EXPECT_EQ(r["backward"][1]["embed_gradients"].size(), 2u);
@@ -645,6 +655,22 @@ TEST(PlanJson, OfTheFirstFormatKeepsWhatReplicasShare) {
   const result<plan> read = read_plan(old);
   ASSERT_TRUE(read) << read.error().detail;
   EXPECT_EQ(read.value().merges, p.merges);
+}
+
+// What programs and loans must keep is core/laws/can_run.hpp's to say, and a reader asks it.
+TEST(PlanJson, OfStagesThatCannotRunIsRefused) {
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["programs"][0].erase(4); }),
+            "replicas is an array, expected replicas whose stages can run: replica 1, stage 0: the program has 4 instructions, F and B of its packs are 5");
+  EXPECT_EQ(refusal([](json& d) { std::swap(d["replicas"][1]["programs"][1][3], d["replicas"][1]["programs"][1][4]); }),
+            "replicas is an array, expected replicas whose stages can run: replica 1, stage 1: B1 stands where pack 0 of 2 comes next");
+  EXPECT_NE(refusal([](json& d) { std::swap(d["replicas"][0]["programs"][0][2], d["replicas"][0]["programs"][0][3]); }).find("wait for each other for ever"),
+            std::string::npos);
+}
+
+TEST(PlanJson, IsRefusedForSlicesOffTheQuantum) {
+  const char* const said = " is an array, expected tokens from one multiple of the quantum, 64, to another or to the end of their sequence";
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["slices"][0][2] = 500; }), "replicas[0].forward[0].slices[0]" + std::string(said));
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][1]["slices"][0][1] = 500; }), "replicas[0].forward[1].slices[0]" + std::string(said));
 }
 
 TEST(PlanJson, IsRefusedForRowsOfNoPack) {

@@ -2,6 +2,8 @@
 #define SLIMPACK_EXECUTORS_PACKFLOW_HPP
 
 #include <slimpack/concepts/running.hpp>
+#include <slimpack/executors/detail/messages/checked_transport.hpp>
+#include <slimpack/executors/detail/one_step.hpp>
 #include <slimpack/executors/detail/stage_run.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/executors/joined/row_calls.hpp>
@@ -11,6 +13,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -43,6 +46,7 @@ namespace slimpack::executors {
 /// its own rank, after the same; others get its text.
 /// A last message lost to a rank just before it returns can fail that rank alone (no protocol can exclude it). A trainer
 /// that numbers its steps hears of it at the next: ranks compare `step`.
+/// A compute that calls packflow back from one of its calls is refused there, whatever the transport, and the step goes on.
 /// Errors    disagreement, wrong_message, compute_failed, out_of_order, state_left, timed_out, aborted; the transport's
 /// Source    SlimPack, arXiv:2509.26246, calls its runtime PackFlow; this design of it is ours
 /// Schedule  the policy whose plans will be run: one that splits weight gradients needs a compute that can
@@ -58,6 +62,10 @@ struct packflow {
                                            ///< are posted first. Empty: all ranks are on one
   step_watch* world{};  ///< where a job runs the plan over several transports, as tensor ranks do: hears on each rank of failures
                         ///< on all (job/watchdog.hpp). With it, no rank returns a report before all ranks of the job have succeeded
+  bool checksums{};  ///< the same on every rank: each message of a step has a checksum, of 8 bytes and in a message of its own, and one that
+                     ///< came damaged, or cut short, stops the step. Over transports of host memory alone. Unchecked are: what a transport
+                     ///< does by itself (all_reduce, all_gather), so MPI's and NCCL's sums; and what computes send around packflow, as
+                     ///< tensor-parallel ranks do over a communicator. step_report::checksums has its cost; without, there is none
 
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>
@@ -120,9 +128,16 @@ struct packflow {
 
   template <class Plan, class Compute, class Transport>
   result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport, bool forward_only) const {
+    const detail::one_step only;
+    if (only.is_within()) return detail::one_step::refused();
     detail::transport_behind<Transport> port(transport);
-    detail::stage_run<Compute, Transport> run(p, compute, transport, port, {step, &trainer_rank, &sink, world, rows, &node_of, forward_only});
+    std::optional<detail::checked_transport> checked;
+    detail::any_transport* over = &port;
+    if (checksums) over = &checked.emplace(port, trainer_rank);
+    detail::stage_run<Compute, Transport> run(p, compute, transport, *over,
+                                              {step, &trainer_rank, &sink, world, rows, &node_of, forward_only, checksums});
     result<step_report> outcome = run.attempt();
+    if (outcome && checked) outcome.value().checksums = checked->spent();
     if (outcome) return outcome;
     const error told = run.stop(std::move(outcome).error());
     if (sink) sink(told.detail);

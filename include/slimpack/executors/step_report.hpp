@@ -22,6 +22,7 @@ struct step_report {
   std::int64_t loan_messages{};  ///< how many messages that were
   tokens peak_tokens;   ///< most live tokens on this stage, in (token, chunk) over chunks
   std::vector<timed_instruction> timeline;  ///< this stage's program as it ran
+  seconds checksums{};  ///< what checksums of messages have taken on this rank (packflow::checksums)
 };
 
 }  // namespace slimpack

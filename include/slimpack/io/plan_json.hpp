@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_IO_PLAN_JSON_HPP
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
@@ -233,6 +234,7 @@ namespace detail {
   if (const std::optional<json_place> limit = file.find({"memory_limit"}))
     p.shape.memory = memory_limit{p.memory_unit, limit->number(0)};
   p.planning_time = {file["planning_seconds"].number(0)};
+  if (const result<void> runs = can_run(p); !runs) replicas.expected("replicas whose stages can run: " + runs.error().detail);
   if (hash_of(p) != p.hash)
     file["hash"].expected("\"" + hash_text(hash_of(p)) + "\", the hash of what the file holds: it was changed");
   return p;
@@ -253,9 +255,10 @@ namespace detail {
 }
 
 /// Reads a plan that write_plan wrote; `name` opens every message.
-/// Checks shapes, ranges, and the hash: the plan is the one that was written. Coverage and times are the planner's.
-/// Errors    invalid_input: not JSON, not a plan, or changed since; the place in the file is named
-/// Complexity O(size of the plan)
+/// Checks shapes, ranges, that its stages can run their programs and loans to the end (core/laws/can_run.hpp), and the hash: the plan is the one
+/// that was written. Coverage is the executor's to check, and times are the planner's.
+/// Errors    invalid_input: not JSON, not a plan, one that waits for ever, or changed since; the place in the file is named
+/// Complexity O(size of the plan), and that of can_run
 [[nodiscard]] inline result<plan> read_plan(std::istream& in, const std::string& name = "plan") {
   return detail::read_json(in, name, detail::plan_in);
 }

@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/detail/lock_steps.hpp>
 #include <slimpack/core/lending/loan.hpp>
@@ -139,6 +140,12 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
       })();
 }
 
+/// What readers and executors ask of a plan, beside what laws find out on their own.
+inline void check_runs(report& r, const plan& p) {
+  const result<void> runs = can_run(p);
+  r.check(3, runs.has_value(), "readers and executors take its programs and loans", runs ? "" : runs.error().detail);
+}
+
 /// That loans are between instructions of one lock step, of keys that the queries see, the oldest first and each once; that nobody lends and
 /// helps at the same time; and that a lock step has fewer loans than stages.
 inline void check_loans(report& r, const replica_plan& replica, const shape& on) {
@@ -259,6 +266,7 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
       }
       if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.reduced_parts())) check_reduction(r, p, found);
       for (const replica_plan& one : p.replicas) check_loans(r, one, p.shape);
+      check_runs(r, p);
       check_transfers(r, p);
     }
   }
@@ -293,13 +301,14 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 ///  1. every token of every sequence is once in a forward pack and once in a backward pack of one replica, or of those
 ///     that share it (core/merge.hpp); of a forward-only plan, once in a forward pack
 ///  2. cuts fall on the quantum
-///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock
+///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock, and readers and executors
+///     take them (core/laws/can_run.hpp)
 ///  4. peak memory is as written, and within the limit
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
 ///  6. step time >= lower bound; lower bound, efficiency, bubble and rank time follow from the other figures
 ///  7. the hash is that of the plan
 ///  8. all transfers of replicas that run together have one order, which a transport that moves one at a time can run
-///  9. stages lend each other attention in lock steps, of keys that the queries see (core/lending/loans_of.hpp)
+///  9. stages lend each other attention in lock steps, of keys that the queries see, the oldest first (core/lending/loans_of.hpp)
 /// Peak memory of a plan whose pieces keep bytes beside their tokens is recounted where its cost model is given.
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
 /// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps

@@ -23,6 +23,7 @@ namespace slimpack {
 /// Edges     a lock step in which some stage has no unit lends nothing: the first p - 1 of a pass and the last p - 1
 /// Limits    a pack lends of its first slice alone, which is the only one that may have tokens in packs before: so the oldest keys are
 ///           those of a sequence that several packs hold
+/// Law       core/lending/detail/loan_fault.hpp: what loans must keep, whoever made them
 /// Errors    invalid_input: fewer than 2 stages; slices that are no multiple of the stages, or no divisor of the packs; packs of a row
 ///           that differ by two quanta or more, or that backward does not run in reverse
 /// Source    SlimPipe (arXiv:2504.14519), its context exchange. Derived: level, units in place of slices, and closed forms: of p slices

@@ -65,6 +65,7 @@ struct greeting {
   std::int64_t forward_only{};  // 1: it evaluates
   std::int64_t joins{};         // 1: it runs rows that replicas share together with a pack's other pieces
   std::uint64_t nodes{};        // which rank is on which node, where that decides in which order it posts rows
+  std::int64_t checksums{};     // 1: a checksum goes behind each of its messages
 };
 
 [[nodiscard]] inline std::string text_of(const row_sizes& s) {

@@ -2,8 +2,6 @@
 #define SLIMPACK_EXECUTORS_DETAIL_PLAN_CHECK_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/detail/sound_loan.hpp>
-#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
@@ -74,21 +72,6 @@ inline result<void> all_within(const plan& p) {
   return success();
 }
 
-/// Loans are between instructions that there are, of keys that their queries all see, and of plans that share no sequence.
-inline result<void> loans_within(const plan& p) {
-  for (const replica_plan& r : p.replicas)
-    for (const loan& l : r.loans) {
-      if (!p.merges.empty())
-        return error{errc::invalid_input, "the plan lends attention of sequence " + std::to_string(l.queries.sequence.value) +
-                                              ", and replicas share sequence " + std::to_string(p.merges.front().sequence.value) +
-                                              ": plan with lending none, or share no sequence"};
-      if (!is_sound(l, r.partition, p.shape))
-        return error{errc::invalid_input, "the plan lends attention of sequence " + std::to_string(l.queries.sequence.value) +
-                                              " between instructions that are not there, or of keys that its queries do not all see"};
-    }
-  return success();
-}
-
 /// Whether the plan has its replicas, each sequence where it is run, and slices within them; and whether a compute that shares
 /// rows as told can run it.
 /// Errors    invalid_input: what is wrong            Complexity  O(sequences + slices)
@@ -99,7 +82,6 @@ inline result<void> is_whole(const plan& p, exchange_set shares, bool is_part) {
   for (const merge& m : p.merges)
     if (!shares.contains(m.exchange)) return not_shared(m, shares);
   if (result<void> owned = each_owned(p, is_part); !owned) return owned;
-  if (result<void> sound = loans_within(p); !sound) return sound;
   return all_within(p);
 }
 

@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -59,11 +60,26 @@ class stage_run final : public stage_step {
     } else {
       exchange_.emplace();
     }
-    if constexpr (lends_attention<Compute>)
+    if constexpr (lends_attention<Compute>) {
+      if (result<void> even = lends_evenly(); !even) return even;
       loans_.emplace(*port_, script().replica * script().on.stages, script().loan_channel());
-    else
+    } else {
       loans_.emplace();
+    }
     pieces_.emplace(*compute_, script(), *exchange_, joins() ? joined_rows(script(), node_of()) : joined_rows(), *loans_, watch());
+    return success();
+  }
+
+  /// Chunks lend each other attention layer by layer, so that all have as many. That other ranks have, their greetings say.
+  [[nodiscard]] result<void> lends_evenly() const
+    requires(lends_attention<Compute>)
+  {
+    const int layers = has_loans() ? compute_->loans(0).layers : 0;
+    for (std::uint32_t chunk = 1; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk)
+      if (const int own = compute_->loans(chunk).layers; own != layers)
+        return error{errc::invalid_input, "the plan's stages lend each other attention, and the compute has " + std::to_string(layers) +
+                                              " layers in chunk 0 and " + std::to_string(own) + " in chunk " + std::to_string(chunk) +
+                                              ": give all chunks as many layers, or plan with lending none"};
     return success();
   }
 
@@ -111,7 +127,7 @@ class stage_run final : public stage_step {
   [[nodiscard]] std::size_t loan_messages() const override { return loans_->messages_sent(); }
 
   [[nodiscard]] result<void> reduce() override {
-    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }};
+    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }, has_checksums() ? port_ : nullptr};
     return slimpack::reduce(*compute_, group);
   }
   [[nodiscard]] result<void> reduce_part(std::uint32_t chunk) override {

@@ -191,6 +191,7 @@ class stage_script {
                  std::span<const tokens> lengths) const;
   result<void> split(const weight_timing& weight);
   void match();
+  result<void> lends_pieces(std::span<const loan> all) const;
   result<void> follow();
 };
 

@@ -49,6 +49,7 @@ class stage_step : public message_owner {
     executors::row_calls rows{};                           // how packs with rows that replicas share are run
     const std::function<int(int)>* node_of{};              // of a rank of the transport; empty: all are on one
     bool forward_only{};                                   // it evaluates, which runs no backward and reduces nothing
+    bool checksums{};                                      // the transport is a checked_transport
   };
 
   stage_step(const stage_step&) = delete;
@@ -91,6 +92,7 @@ class stage_step : public message_owner {
     return has.joins_rows && !has.issues_in_order && has_merges() && with_.rows == executors::row_calls::joined;
   }
   [[nodiscard]] const std::function<int(int)>& node_of() const noexcept { return *with_.node_of; }
+  [[nodiscard]] bool has_checksums() const noexcept { return with_.checksums; }
 
  private:
   /// Of the compute, and of what the runtime keeps for it. `open` comes before all that names a script.
@@ -119,6 +121,8 @@ class stage_step : public message_owner {
   virtual void abort_step() = 0;
 
   result<void> prepare();
+  /// Tokens of this rank's sequences that have a loss, as its compute counts them.
+  result<tokens> counted_tokens() const;
   /// Ranks must hold one plan, or parts of one division and the same part within a group, and one message format; then all
   /// know the batch's valid tokens.
   result<void> greet();

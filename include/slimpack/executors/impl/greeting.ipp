@@ -48,6 +48,8 @@ SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std
     if (one.stages != first.stages || one.replicas != first.replicas) return holds("plans", hash_text(first.hash), hash_text(one.hash));
     if (one.step != first.step) return holds("steps", std::to_string(first.step), std::to_string(one.step));
     if (one.forward_only != first.forward_only) return holds("kinds of step", kind_of(first), kind_of(one));
+    if (one.checksums != first.checksums)
+      return holds("settings of packflow::checksums", first.checksums != 0 ? "on" : "off", one.checksums != 0 ? "on" : "off");
     if (one.cuts != first.cuts) return holds("kinds of backward cuts", cuts_of(first), cuts_of(one));
     if (one.width != first.width) return holds("message widths", std::to_string(first.width), std::to_string(one.width));
     if (one.element != first.element) return holds("element types", element_of(first), element_of(one));

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_IMPL_STAGE_SCRIPT_IPP
 
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
@@ -18,6 +19,7 @@
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/pricing/detail/forward_alone.hpp>
 #include <slimpack/pricing/refine.hpp>
+#include <slimpack/simulators/transfer_order.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/transports/traffic.hpp>
 
@@ -120,6 +122,22 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
                                                  : transfer_script::of(p, own_replica, own_stage);
   if (!ordered) return std::move(ordered).error();
   transfers = std::move(ordered).value();
+  if (result<void> runs = can_run(p, group_of(p, own_replica)); !runs) return runs;
+  return lends_pieces(own.loans);
+}
+
+/// What this stage lends is asked for by one piece each, whatever cuts the passes have.
+SLIMPACK_DECL result<void> stage_script::lends_pieces(std::span<const loan> all) const {
+  for (const loan& l : all) {
+    if (l.lender.stage != static_cast<std::uint32_t>(stage)) continue;
+    const piece_list& list = of(l.pass());
+    const auto [first, end] = list.range(l.lender.what.pack.value);
+    if (std::none_of(list.pieces.begin() + first, list.pieces.begin() + end, [&](const piece& one) { return one.slice == l.queries; }))
+      return error{errc::invalid_input, "the plan lends attention of tokens [" + std::to_string(l.queries.begin.value) + ", " +
+                                            std::to_string(l.queries.end().value) + ") of sequence " + std::to_string(l.queries.sequence.value) +
+                                            ", which the compute takes in several pieces (backward_cuts): plan with one kind of slices for both "
+                                            "passes, or with lending none"};
+  }
   return success();
 }
 

@@ -9,9 +9,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <span>
+#include <string>
 
 namespace slimpack::detail {
+
+/// Bytes that a compute tells, which may be no number.
+[[nodiscard]] inline std::string amount_text(double bytes) {
+  if (std::abs(bytes) < 9e15 && bytes == std::floor(bytes)) return std::to_string(static_cast<std::int64_t>(bytes));
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", bytes);
+  return text;
+}
 
 SLIMPACK_DECL stage_step::stage_step(const plan& p, any_transport& transport, const settings& with)
     : plan_(&p), transport_(&transport), with_(with) {}
@@ -66,6 +78,9 @@ SLIMPACK_DECL result<void> stage_step::all() {
 
 SLIMPACK_DECL result<void> stage_step::prepare() {
   doing_ = "reading the plan";
+  if (with_.checksums && transport_->moves_device_memory())
+    return error{errc::invalid_input, "packflow::checksums are computed by the host, which may not read the messages of this transport, as they lie "
+                                      "in memory of a device: leave them off"};
   const stage_abilities has = abilities();
   result<stage_script> read = fitted_script(*plan_, part_, has, with_.forward_only);
   if (!read) return std::move(read).error();
@@ -80,14 +95,13 @@ SLIMPACK_DECL result<void> stage_step::prepare() {
 SLIMPACK_DECL result<void> stage_step::greet() {
   doing_ = "agreeing on the plan";
   const stage_abilities has = abilities();
-  std::int64_t valid = 0;
-  if (!script_->outline.idle)
-    for (const piece& one : script_->forward.pieces) valid += valid_tokens(one.slice).value;
+  const result<tokens> valid = counted_tokens();
+  if (!valid) return valid.error();
   const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas,
-                     has.format.width, static_cast<std::int64_t>(has.format.element), valid, with_.step,
+                     has.format.width, static_cast<std::int64_t>(has.format.element), valid.value().value, with_.step,
                      static_cast<std::int64_t>(has.cuts), sizes_of_rows(), sizes_of_loans(),
                      has.vocabulary, script_->transfers.hash, script_->transfers.together, with_.forward_only,
-                     joins(), joins() ? fingerprint(node_of(), transport_->size()) : 0};
+                     joins(), joins() ? fingerprint(node_of(), transport_->size()) : 0, with_.checksums};
   if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
   const auto stages = static_cast<std::size_t>(script_->on.stages);
   const auto ranks = [this](std::size_t a, std::size_t b) {
@@ -103,6 +117,20 @@ SLIMPACK_DECL result<void> stage_step::greet() {
     for (piece& one : list->pieces)
       one.loss_weight = script_->outline.idle || batch == tokens{} ? 0 : valid_tokens(one.slice) / batch;
   return success();
+}
+
+SLIMPACK_DECL result<tokens> stage_step::counted_tokens() const {
+  tokens sum{};
+  if (script_->outline.idle) return sum;
+  for (const piece& one : script_->forward.pieces) {
+    const tokens valid = valid_tokens(one.slice);
+    if (valid < tokens{} || valid > one.slice.length)
+      return error{errc::compute_failed, "valid_tokens counts " + std::to_string(valid.value) + " of the " + std::to_string(one.slice.length.value) +
+                                             " tokens [" + std::to_string(one.slice.begin.value) + ", " + std::to_string(one.slice.end().value) +
+                                             ") of sequence " + std::to_string(one.slice.sequence.value) + ": it counts those that have a loss"};
+    sum += valid;
+  }
+  return sum;
 }
 
 SLIMPACK_DECL result<void> stage_step::begin_on_all() {
@@ -142,9 +170,11 @@ SLIMPACK_DECL result<void> stage_step::run_program() {
   report_.loan_messages = static_cast<std::int64_t>(loan_messages());
   report_.peak_tokens = script_->outline.tokens_in_flight;
   doing_ = "the end of its program";
-  if (const bytes left = held(); left.value != 0)
-    return error{errc::state_left, "the compute still holds " + std::to_string(static_cast<std::int64_t>(left.value)) +
-                                       (with_.forward_only ? " bytes after the last sequence was discarded" : " bytes after the last backward")};
+  if (const bytes left = held(); left.value != 0) {
+    const std::string when = with_.forward_only ? " bytes after the last sequence was discarded" : " bytes after the last backward";
+    if (!(left.value > 0)) return error{errc::compute_failed, "the compute says that it holds " + amount_text(left.value) + when + ": held() is 0 then, or more"};
+    return error{errc::state_left, "the compute still holds " + amount_text(left.value) + when};
+  }
   return success();
 }
 

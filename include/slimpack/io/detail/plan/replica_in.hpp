@@ -94,7 +94,13 @@ inline void read_packs(const json_place& list, const json_place& messages, const
         : pack.must_only_have({"slices", "time", "weight_time", spread ? "embed_gradients" : "time"});
     const json_place slices = pack["slices"];
     if (slices.size() == 0) slices.expected("at least one slice");
-    for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), p.lengths));
+    for (std::size_t k = 0; k < slices.size(); ++k) {
+      const slice s = slice_in(slices.at(k), p.lengths);
+      const std::int64_t quantum = p.shape.quantum.value, end = s.end().value;
+      if (s.begin.value % quantum != 0 || (end % quantum != 0 && end != p.lengths[s.sequence.value].value))
+        slices.at(k).expected("tokens from one multiple of the quantum, " + std::to_string(quantum) + ", to another or to the end of their sequence");
+      packs.append(s);
+    }
     packs.close();
     timing.before.push_back(timing.before.back() + size_of(packs[i]).value);
 
@@ -149,7 +155,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   return i;
 }
 
-/// A loan between instructions of the replica, of keys that its queries all see. That it runs well is the planner's.
+/// A loan between instructions of the replica, of keys that its queries all see. That stages can lend so is asked of all loans together (core/laws/can_run.hpp).
 [[nodiscard]] inline loan loan_in(const json_place& place, const replica_plan& r, const plan& p) {
   place.must_only_have({"lender", "helper", "queries", "context"});
   const auto side_in = [&](const char* name) {

@@ -6,7 +6,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/detail/sound_loan.hpp>
+#include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/shape.hpp>
@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,9 +100,11 @@ SLIMPACK_DECL result<void> solution_check::check(std::uint32_t replica) {
                                    number(replica) + " runs " + number(s.rows[p]));
     }
   }
-  for (const loan& l : r.loans)
-    if (!solved_.merges.empty() || !is_sound(l, r.partition, shape_))
-      return wrong(l.queries.sequence.value, "has a loan between instructions that are not there, or of keys that its queries do not all see");
+  if (r.loans.empty()) return success();
+  const std::size_t lent = r.loans.front().queries.sequence.value;
+  if (!solved_.merges.empty()) return wrong(lent, "is lent attention of, and replicas share a sequence: lend none, or share none");
+  if (const std::optional<std::string> fault = loan_fault(r.loans, r.partition, shape_))
+    return wrong(lent, "is the first that stages lend attention of on replica " + number(replica) + ", where " + *fault);
   return success();
 }
 

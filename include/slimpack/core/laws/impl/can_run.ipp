@@ -1,0 +1,396 @@
+#ifndef SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
+#define SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
+
+#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/detail/flow.hpp>
+#include <slimpack/core/detail/indices.hpp>
+#include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/laws/can_run.hpp>
+#include <slimpack/core/lending/detail/loan_fault.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/program.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The programs of replicas that run together, without times: each stage comes as far as it can.
+class joint_programs {
+ public:
+  /// Requires  as can_run, and sound loans; all outlive it
+  joint_programs(const plan& p, std::span<const std::uint32_t> replicas)
+      : plan_(p),
+        on_(p.shape),
+        stages_(static_cast<std::size_t>(on_.stages)),
+        parts_(static_cast<std::size_t>(on_.parts())) {
+    for (const std::uint32_t r : replicas) all_.push_back({r, &p.replicas[r]});
+  }
+
+  [[nodiscard]] result<void> run() {
+    std::uint32_t cells = 0;
+    bool tied = !plan_.merges.empty();
+    for (of_replica& one : all_) {
+      if (result<void> counted = has_programs(one); !counted) return counted;
+      begin(one, cells);
+      cells += static_cast<std::uint32_t>((packs(one, pass::forward) + packs(one, pass::backward)) * parts_);
+      tied = tied || !one.of->loans.empty();
+    }
+    if (tied) set_of_ = indices<std::uint32_t>(cells);
+    if (result<void> rows = tie_rows(); !rows) return rows;
+    tie_loans();
+    list_sets();
+    for (std::size_t g = 0; g < all_.size(); ++g)
+      for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage) push(g, stage);
+    while (!ready_.empty()) {
+      const auto [g, stage] = ready_.back();
+      ready_.pop_back();
+      all_[g].queued[stage] = 0;
+      for (bool moved = true; moved;) {
+        const result<bool> next = advance(g, stage);
+        if (!next) return next.error();
+        moved = next.value();
+      }
+    }
+    return ended();
+  }
+
+ private:
+  struct of_replica {
+    std::uint32_t number{};
+    const replica_plan* of{};
+    std::uint32_t first_cell{};
+    std::array<std::vector<std::uint32_t>, flows> ran{};  // packs, by flow and place
+    std::vector<std::uint8_t> weights{};                  // by backward pack and part: whether W has run
+    std::vector<std::uint32_t> turn{};  // by backward pack: forward packs that come before it on the last part
+    std::vector<std::size_t> at{};      // by stage: the next of its program
+    std::vector<std::uint8_t> queued{};
+  };
+  struct member {
+    std::size_t g{};
+    std::size_t stage{};
+    instruction what;
+  };
+
+  [[nodiscard]] static std::size_t packs(const of_replica& one, pass p) { return one.of->partition.of(p).size(); }
+  [[nodiscard]] static std::string name(const of_replica& one) { return "replica " + std::to_string(one.number); }
+  [[nodiscard]] std::string name(const member& m) const {
+    return name_of(m.what, on_.chunks) + " of stage " + std::to_string(m.stage);
+  }
+  [[nodiscard]] const program& code(std::size_t g, std::size_t stage) const { return all_[g].of->programs[stage]; }
+  [[nodiscard]] std::uint32_t ran(std::size_t g, flow_place place) const {
+    return all_[g].ran[static_cast<std::size_t>(place.flow)][place.at];
+  }
+  [[nodiscard]] error wrong(const member& m, const std::string& why) const {
+    return {errc::out_of_order,
+            name(all_[m.g]) + ", stage " + std::to_string(m.stage) + ": " + name_of(m.what, on_.chunks) + ' ' + why};
+  }
+
+  /// Whether a replica has a program for each stage, long enough for its packs: what is kept of packs is as much as is
+  /// written of them.
+  [[nodiscard]] result<void> has_programs(const of_replica& one) const {
+    const std::vector<program>& programs = one.of->programs;
+    const std::size_t forward = packs(one, pass::forward), backward = packs(one, pass::backward);
+    if (forward + backward == 0 &&
+        std::all_of(programs.begin(), programs.end(), [](const program& code) { return code.empty(); }))
+      return success();
+    if (programs.size() != stages_)
+      return error{errc::invalid_input, name(one) + " has " + std::to_string(programs.size()) + " programs for " +
+                                            std::to_string(stages_) + " stages"};
+    if (!one.of->weight.apart.empty() && one.of->weight.apart.size() != backward)
+      return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->weight.apart.size()) +
+                                            " packs where their weight gradients run, it has " +
+                                            std::to_string(backward)};
+    const std::size_t least = (forward + backward) * static_cast<std::size_t>(on_.chunks);
+    for (std::size_t stage = 0; stage < stages_; ++stage)
+      if (programs[stage].size() < std::max<std::size_t>(least, 1))
+        return error{errc::out_of_order, name(one) + ", stage " + std::to_string(stage) + ": the program has " +
+                                             std::to_string(programs[stage].size()) +
+                                             " instructions, F and B of its packs are " + std::to_string(least)};
+    return success();
+  }
+  /// Of a replica without instructions nothing is kept.
+  void begin(of_replica& one, std::uint32_t first_cell) const {
+    one.first_cell = first_cell;
+    if (one.of->programs.empty() || one.of->programs.front().empty()) return;
+    for (std::size_t f = 0; f < flows; ++f) one.ran[f].resize(width_of(static_cast<flow>(f), on_));
+    if (!one.of->weight.apart.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
+    one.at.resize(stages_), one.queued.resize(stages_);
+    find_turns(one);
+  }
+
+  /// Of each backward pack: forward packs up to the last that has tokens of one of its sequences.
+  void find_turns(of_replica& one) const {
+    std::vector<std::uint32_t> last(plan_.lengths.size());
+    const micropacks& forward = one.of->partition.forward;
+    const micropacks& backward = one.of->partition.backward;
+    for (std::size_t i = 0; i < forward.size(); ++i)
+      for (const slice& s : forward[i]) last[s.sequence.value] = static_cast<std::uint32_t>(i + 1);
+    one.turn.resize(backward.size());
+    for (std::size_t i = 0; i < backward.size(); ++i)
+      for (const slice& s : backward[i]) one.turn[i] = std::max(one.turn[i], last[s.sequence.value]);
+  }
+
+  /// The cell of an F or B, by which sets are told apart.
+  [[nodiscard]] std::uint32_t cell_of(std::size_t g, pass p, std::size_t pack, std::size_t part) const {
+    const std::size_t before = p == pass::forward ? 0 : packs(all_[g], pass::forward);
+    return all_[g].first_cell + static_cast<std::uint32_t>((before + pack) * parts_ + part);
+  }
+  [[nodiscard]] std::uint32_t cell_of(const member& m) const {
+    return cell_of(m.g, m.what.pass, m.what.pack.value, place_of(m.what, static_cast<std::uint32_t>(m.stage), on_).at);
+  }
+  [[nodiscard]] std::uint32_t set_with(std::uint32_t cell) {
+    while (set_of_[cell] != cell) cell = set_of_[cell] = set_of_[set_of_[cell]];
+    return cell;
+  }
+  void unite(std::uint32_t a, std::uint32_t b) { set_of_[set_with(b)] = set_with(a); }
+
+  /// Position of a replica in the group; one past the last where it is not among these.
+  [[nodiscard]] std::size_t position(std::uint32_t replica) const {
+    const auto found = std::lower_bound(all_.begin(), all_.end(), replica,
+                                        [](const of_replica& one, std::uint32_t r) { return one.number < r; });
+    return found != all_.end() && found->number == replica ? static_cast<std::size_t>(found - all_.begin())
+                                                           : all_.size();
+  }
+
+  result<void> tie_rows() {
+    for (const merge& m : plan_.merges) {
+      std::vector<std::size_t> sharers;
+      for (const std::uint32_t r : m.replicas) sharers.push_back(position(r));
+      if (std::count(sharers.begin(), sharers.end(), all_.size()) == static_cast<std::ptrdiff_t>(sharers.size()))
+        continue;
+      for (const pass p : both_passes) {
+        std::optional<member> before;  // of the row before
+        for (std::size_t row = 0; row < m.of(p).size(); ++row) {
+          const std::vector<pack_id>& of_row = m.of(p)[row];
+          std::optional<member> first;
+          for (std::size_t k = 0; k < sharers.size(); ++k) {
+            if (k < of_row.size() && of_row[k] == merge::none) continue;
+            if (of_row.size() != sharers.size() || sharers[k] == all_.size() ||
+                of_row[k].value >= packs(all_[sharers[k]], p))
+              return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) +
+                                                    ", which replicas share: " + name_of(p) + " row " +
+                                                    std::to_string(row) + " names packs that its replicas have not"};
+            const member own{sharers[k], 0, {p, of_row[k]}};
+            if (!first) first = own;
+            for (std::size_t part = 0; part < parts_; ++part)
+              unite(cell_of(first->g, p, first->what.pack.value, part), cell_of(own.g, p, own.what.pack.value, part));
+            if (before) rows_before_.push_back({cell_of(own.g, p, own.what.pack.value, 0), *before});
+          }
+          if (first) before = first;
+        }
+      }
+    }
+    std::sort(rows_before_.begin(), rows_before_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return success();
+  }
+  void tie_loans() {
+    for (std::size_t g = 0; g < all_.size(); ++g)
+      for (const loan& l : all_[g].of->loans)
+        unite(cell_of({g, l.lender.stage, l.lender.what}), cell_of({g, l.helper.stage, l.helper.what}));
+  }
+  /// Lists the members of each set, sorted by set.
+  void list_sets() {
+    for (std::uint32_t cell = 0; cell < set_of_.size(); ++cell)
+      if (const std::uint32_t of = set_with(cell); of != cell) members_.push_back({of, cell});
+    std::sort(members_.begin(), members_.end());
+  }
+  [[nodiscard]] member member_at(std::uint32_t cell) const {
+    const auto after = std::upper_bound(all_.begin(), all_.end(), cell,
+                                        [](std::uint32_t c, const of_replica& one) { return c < one.first_cell; });
+    const auto g = static_cast<std::size_t>(after - all_.begin()) - 1;
+    const std::size_t own = cell - all_[g].first_cell, pack = own / parts_, part = own % parts_,
+                      forward = packs(all_[g], pass::forward);
+    const bool is_forward = pack < forward;
+    return {g,
+            part % stages_,
+            {is_forward ? pass::forward : pass::backward,
+             {static_cast<std::uint32_t>(is_forward ? pack : pack - forward)},
+             static_cast<std::uint32_t>(part / stages_)}};
+  }
+  /// Those that begin together with one, itself among them.
+  void find_together(const member& m) {
+    together_.clear();
+    if (set_of_.empty() || !m.what.is_pass()) return together_.push_back(m);
+    const std::uint32_t set = set_with(cell_of(m));
+    together_.push_back(member_at(set));
+    for (auto at = std::lower_bound(members_.begin(), members_.end(), std::pair(set, std::uint32_t{}));
+         at != members_.end() && at->first == set; ++at)
+      together_.push_back(member_at(at->second));
+  }
+
+  /// Whether an instruction may be the next of its stage.            Errors    out_of_order
+  [[nodiscard]] result<void> may_be_next(const member& m) const {
+    const instruction& i = m.what;
+    const of_replica& one = all_[m.g];
+    if (i.chunk >= static_cast<std::uint32_t>(i.end == model_end::none ? on_.chunks : 1))
+      return wrong(m, "is of a chunk that the plan has not");
+    if (i.end != model_end::none && on_.vocabulary != vocabulary::spread)
+      return wrong(m, "is of a vocabulary that is spread over the stages, which the plan's is not");
+    const flow_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
+    const std::size_t count = packs(one, i.pass);
+    if (i.is_weights()) {
+      if (i.pass == pass::forward || i.pack.value >= count || !one.of->weight.splits(i.pack.value))
+        return wrong(m, "is of a pack whose weight gradients do not run apart");
+      if (ran(m.g, {flow::backward, place.at}) <= i.pack.value) return wrong(m, "would run before its backward");
+      if (one.weights[i.pack.value * parts_ + place.at] != 0) return wrong(m, "runs twice");
+      return success();
+    }
+    const std::uint32_t next = ran(m.g, place);
+    if (i.pack.value == next && next < count) return success();
+    return wrong(m, "stands where pack " + std::to_string(next) + " of " + std::to_string(count) + " comes next");
+  }
+
+  /// What an instruction still waits for, if anything.
+  [[nodiscard]] std::optional<member> lacks(const member& m) const {
+    const instruction& i = m.what;
+    if (i.is_weights()) return std::nullopt;
+    std::optional<member> missing;
+    const auto needs = [&](std::size_t g, flow_place from, std::uint32_t packs) {
+      if (!missing && ran(g, from) < packs)
+        missing = member{g, stage_of(from, on_), instruction_at(from, {packs - 1}, on_)};
+    };
+    const flow_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
+    each_before(place, on_, [&](flow_place from) { needs(m.g, from, i.pack.value + 1); });
+    if (const std::optional<flow_place> own = waits_on_stage(place, on_))
+      needs(m.g, *own, place.flow == flow::backward ? all_[m.g].turn[i.pack.value] : i.pack.value + 1);
+    if (!i.is_pass()) return missing;
+    const auto before = [](const auto& row, std::uint32_t cell) { return row.first < cell; };
+    const std::uint32_t cell = cell_of(m.g, i.pass, i.pack.value, 0);
+    for (auto at = std::lower_bound(rows_before_.begin(), rows_before_.end(), cell, before);
+         at != rows_before_.end() && at->first == cell; ++at)
+      needs(at->second.g, place, at->second.what.pack.value + 1);
+    return missing;
+  }
+
+  /// Runs the next instruction of a stage, and those that begin together with it; false while these wait, or there is
+  /// none.
+  [[nodiscard]] result<bool> advance(std::size_t g, std::size_t stage) {
+    if (all_[g].at[stage] == code(g, stage).size()) return false;
+    const member own{g, stage, code(g, stage)[all_[g].at[stage]]};
+    if (result<void> fine = may_be_next(own); !fine) return std::move(fine).error();
+    find_together(own);
+    for (const member& m : together_)
+      if (!is_at(m) || lacks(m)) return false;
+    const std::vector<member> now = together_;
+    for (const member& m : now) {
+      if (result<void> fine = may_be_next(m); !fine) return std::move(fine).error();
+      take(m);
+    }
+    for (const member& m : now) wake(m);
+    return true;
+  }
+  [[nodiscard]] bool is_at(const member& m) const {
+    const std::size_t at = all_[m.g].at[m.stage];
+    return at < code(m.g, m.stage).size() && code(m.g, m.stage)[at] == m.what;
+  }
+  void take(const member& m) {
+    of_replica& one = all_[m.g];
+    const flow_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
+    m.what.is_weights() ? void(one.weights[m.what.pack.value * parts_ + place.at] = 1)
+                        : void(++one.ran[static_cast<std::size_t>(place.flow)][place.at]);
+    ++one.at[m.stage];
+  }
+  /// Those that may have waited for it.
+  void wake(const member& m) {
+    push(m.g, m.stage);
+    const flow_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
+    if (!m.what.is_weights()) each_after(place, on_, [&](flow_place to) { push(m.g, stage_of(to, on_)); });
+    if (!rows_before_.empty())
+      for (std::size_t g = 0; g < all_.size(); ++g) push(g, m.stage);
+  }
+  void push(std::size_t g, std::size_t stage) {
+    if (stage < all_[g].at.size() && std::exchange(all_[g].queued[stage], std::uint8_t{1}) == 0)
+      ready_.push_back({g, stage});
+  }
+
+  /// Whether all has run.
+  [[nodiscard]] result<void> ended() {
+    for (std::size_t g = 0; g < all_.size(); ++g)
+      for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage)
+        if (all_[g].at[stage] == code(g, stage).size())
+          if (const std::optional<instruction> left = left_on(g, stage))
+            return error{errc::out_of_order, name(all_[g]) + ", stage " + std::to_string(stage) +
+                                                 ": the program ends before " + name_of(*left, on_.chunks)};
+    for (std::size_t g = 0; g < all_.size(); ++g)
+      for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage)
+        if (all_[g].at[stage] < code(g, stage).size()) return stuck({g, stage, code(g, stage)[all_[g].at[stage]]});
+    return success();
+  }
+  /// What a program that has ended has not run.
+  [[nodiscard]] std::optional<instruction> left_on(std::size_t g, std::size_t stage) const {
+    const of_replica& one = all_[g];
+    for (std::size_t f = 0; f < (on_.vocabulary == vocabulary::spread ? flows : 2); ++f) {
+      const auto of = static_cast<flow>(f);
+      for (std::size_t place = stage; place < width_of(of, on_); place += stages_)
+        if (const std::uint32_t next = one.ran[f][place]; next < packs(one, pass_of(of)))
+          return instruction_at({of, static_cast<std::uint32_t>(place)}, {next}, on_);
+    }
+    for (std::uint32_t pack = 0; pack < packs(one, pass::backward); ++pack)
+      for (std::size_t part = stage; one.of->weight.splits(pack) && part < parts_; part += stages_)
+        if (one.weights[pack * parts_ + part] == 0)
+          return instruction{pass::backward, {pack}, static_cast<std::uint32_t>(part / stages_), true};
+    return std::nullopt;
+  }
+  [[nodiscard]] error stuck(const member& m) {
+    find_together(m);
+    std::string why;
+    for (const member& other : together_) {
+      const std::optional<member> missing = lacks(other);
+      if (!missing && is_at(other)) continue;
+      const member& awaited = missing ? *missing : other;
+      why = "waits for " + name(awaited) + (awaited.g == m.g ? "" : " of " + name(all_[awaited.g])) +
+            (missing ? "" : ", which begins together with it") + " and waits itself";
+      break;
+    }
+    error e = wrong(m, why + ": the programs wait for each other for ever; order them as one of the schedules does");
+    e.code = errc::cyclic_schedule;
+    return e;
+  }
+
+  const plan& plan_;
+  const shape& on_;
+  std::size_t stages_, parts_;
+  std::vector<of_replica> all_;
+  std::vector<std::uint32_t>
+      set_of_;  // by cell: the way to the one that stands for its set; empty where nothing is tied
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> members_;  // set, and the cell of another of its members
+  std::vector<std::pair<std::uint32_t, member>>
+      rows_before_;  // cell of a pack on part 0, and one that runs in a row before one of its own
+  std::vector<member> together_;
+  std::vector<std::pair<std::size_t, std::size_t>> ready_;  // stages that may come further
+};
+
+}  // namespace slimpack::detail
+
+namespace slimpack {
+
+SLIMPACK_DECL result<void> can_run(const plan& p, std::span<const std::uint32_t> replicas) {
+  for (const std::uint32_t r : replicas) {
+    const replica_plan& one = p.replicas[r];
+    if (one.loans.empty()) continue;
+    if (!p.merges.empty())
+      return error{errc::invalid_input,
+                   "the plan lends attention of sequence " + std::to_string(one.loans.front().queries.sequence.value) +
+                       ", and replicas share sequence " + std::to_string(p.merges.front().sequence.value) +
+                       ": plan with lending none, or share no sequence"};
+    if (const std::optional<std::string> wrong = detail::loan_fault(one.loans, one.partition, p.shape))
+      return error{errc::invalid_input, "replica " + std::to_string(r) + ": " + *wrong};
+  }
+  return detail::joint_programs(p, replicas).run();
+}
+
+SLIMPACK_DECL result<void> can_run(const plan& p) {
+  return can_run(p, detail::indices<std::uint32_t>(p.replicas.size()));
+}
+
+}  // namespace slimpack
+
+#endif
