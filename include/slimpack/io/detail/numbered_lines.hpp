@@ -1,8 +1,10 @@
 #ifndef SLIMPACK_IO_DETAIL_NUMBERED_LINES_HPP
 #define SLIMPACK_IO_DETAIL_NUMBERED_LINES_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <istream>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,12 +42,28 @@ class numbered_lines {
   std::size_t number_{};
 };
 
+/// A text of a file for a message of one line: its beginning, in characters that a terminal prints.
+[[nodiscard]] inline std::string shown(std::string_view text) {
+  constexpr std::size_t most = 40;
+  std::string printed{text.substr(0, most)};
+  for (char& c : printed)
+    if (c < ' ' || c > '~') c = '?';
+  return text.size() > most ? printed + "..." : printed;
+}
+
 /// The offending text, for a message of one line.
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {
-  std::string shown{text.substr(0, 40)};
-  for (char& c : shown)
-    if (c < ' ' || c > '~') c = '?';
-  return '"' + shown + (text.size() > shown.size() ? "...\"" : "\"");
+  return '"' + shown(text) + '"';
+}
+
+/// Names of a file for a message, with what a nameless one is called. Long names are cut off, and so are long lists.
+[[nodiscard]] inline std::string listed(std::span<const std::string> names) {
+  constexpr std::size_t most = 12;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    list += (i == 0 ? "" : ", ") + (names[i].empty() ? "one without a name" : shown(names[i]));
+  if (names.size() > most) list += " and " + std::to_string(names.size() - most) + " more";
+  return names.empty() ? "none" : list;
 }
 
 }  // namespace slimpack::io::detail
