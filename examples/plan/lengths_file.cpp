@@ -38,17 +38,15 @@ result<io::lengths_list> read(const options& o) {
   return io::read_lengths_list(*plain, o.lengths.string(), o.how_listed);
 }
 
-/// What the library says, with the options by which users of the command line say it.
+/// What the library says from a place on, with the options by which users of the command line say it.
 std::string in_options(std::string text, std::size_t from) {
-  constexpr std::pair<std::string_view, std::string_view> options[]{{"the format ", "--format "},
-                                                                    {"the field ", "--field "},
-                                                                    {io::name_the_field, ": --field NAME"},
-                                                                    {io::leave_empty_out, ", or give --empty skip"}};
+  constexpr std::pair<std::string_view, std::string_view> options[]{{"with the format ", "with --format "},
+                                                                    {"with the field ", "with --field "}};
   for (const auto& [said, option] : options)
-    for (std::size_t at = text.find(said, from); at != std::string::npos; at = text.find(said, at + said.size())) {
-      const bool is_added = option.front() != '-';
-      is_added ? text.insert(at + said.size(), option) : text.replace(at, said.size(), option);
-    }
+    for (std::size_t at = text.find(said, from); at != std::string::npos; at = text.find(said, at + option.size()))
+      text.replace(at, said.size(), option);
+  if (text.ends_with(io::name_the_field)) text += ": --field NAME";
+  if (text.ends_with(io::leave_empty_out)) text += ", or give --empty skip";
   return text;
 }
 
@@ -56,7 +54,10 @@ std::string in_options(std::string text, std::size_t from) {
 
 result<io::lengths_list> lengths_of(const options& o) {
   result<io::lengths_list> list = read(o);
-  if (list) return list;
+  if (list) {
+    for (std::string& note : list.value().notes) note = in_options(std::move(note), 0);
+    return list;
+  }
   const std::string file = o.lengths.string();
   const std::string& said = list.error().detail;
   return error{list.error().code, in_options(said, said.starts_with(file) ? file.size() : 0)};

@@ -12,6 +12,7 @@
 #include <slimpack/io/detail/lengths/other_layout.hpp>
 #include <slimpack/io/detail/lengths/peeked_stream.hpp>
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
+#include <slimpack/io/detail/lengths/token_ids.hpp>
 #include <slimpack/io/detail/megatron_index.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 #include <slimpack/io/detail/open.hpp>
@@ -86,7 +87,7 @@ namespace detail {
     const auto place = [&] { return name + ": sequence " + std::to_string(i); };
     if (result<void> added = rows.add(all.value()[i].value, told::counted, place); !added) return std::move(added).error();
   }
-  return std::move(rows).end(name, lengths_format::idx);
+  return std::move(rows).end(name);
 }
 
 }  // namespace detail
@@ -124,10 +125,15 @@ namespace detail {
   }
   if (std::optional<error> none = detail::no_field(format, asked.field, file)) return *std::move(none);
   detail::length_rows rows(asked.format, asked.empty);
+  rows.read_as(format);
   const result<void> read = detail::rows_in(peeked, file, format, asked, rows);
   if (peeked.bad()) return error{errc::unreadable, file + ": could not be read to its end"};
   if (!read) return read.error();
-  return std::move(rows).end(file, format);
+  if (detail::look_like_token_ids(rows.doubtful()))
+    return error{errc::invalid_input, file + ": its " + std::to_string(rows.doubtful().size()) + " values look like token ids, " +
+                                          "not like lengths: they are read with the format " + std::string(name_of(format)) +
+                                          " as lengths"};
+  return std::move(rows).end(file);
 }
 
 /// The same from a file; pipes work, but for idx.

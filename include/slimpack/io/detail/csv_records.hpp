@@ -26,7 +26,7 @@ class csv_records {
   [[nodiscard]] bool next() {
     do {
       if (!next_line()) return false;
-    } while (trimmed(rest_).empty() && (separator_ != '\t' || rest_.empty()));
+    } while (is_blank());
     line_ = number_;
     if (separator_ == '\0') separator_ = separator_of(rest_);
     cells_.clear();
@@ -51,6 +51,11 @@ class csv_records {
     if (number_ == 1 && rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);  // byte order mark
     if (rest_.ends_with('\r')) rest_.remove_suffix(1);
     return true;
+  }
+
+  /// A line of tabs alone has cells where tabs separate them.
+  [[nodiscard]] bool is_blank() const {
+    return trimmed(rest_).empty() && (separator_ != '\t' || rest_.find('\t') == std::string_view::npos);
   }
 
   [[nodiscard]] static char separator_of(std::string_view line) {

@@ -1,10 +1,8 @@
 #ifndef SLIMPACK_IO_DETAIL_NUMBERED_LINES_HPP
 #define SLIMPACK_IO_DETAIL_NUMBERED_LINES_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <istream>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -54,16 +52,6 @@ class numbered_lines {
 /// The offending text, for a message of one line.
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {
   return '"' + shown(text) + '"';
-}
-
-/// Names of a file for a message, with what a nameless one is called. Long names are cut off, and so are long lists.
-[[nodiscard]] inline std::string listed(std::span<const std::string> names) {
-  constexpr std::size_t most = 12;
-  std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
-    list += (i == 0 ? "" : ", ") + (names[i].empty() ? "one without a name" : shown(names[i]));
-  if (names.size() > most) list += " and " + std::to_string(names.size() - most) + " more";
-  return names.empty() ? "none" : list;
 }
 
 }  // namespace slimpack::io::detail

@@ -24,7 +24,7 @@ SLIMPACK_DECL result<std::vector<tokens>> read_text_lengths(const std::filesyste
   const result<void> read = detail::text_lengths(in.value(), file.string(), rows);
   if (in.value().bad()) return error{errc::unreadable, file.string() + ": could not be read to its end"};
   if (!read) return read.error();
-  result<lengths_list> list = std::move(rows).end(file.string(), lengths_format::text);
+  result<lengths_list> list = std::move(rows).end(file.string());
   if (!list) return std::move(list).error();
   return std::move(list).value().lengths;
 }

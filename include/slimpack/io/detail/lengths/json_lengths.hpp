@@ -71,6 +71,7 @@ namespace slimpack::io::detail {
 /// The rows of a document. `place` opens messages about it.
 [[nodiscard]] inline result<void> rows_of_document(const std::string& text, const std::string& field,
                                                    const std::string& file, const std::string& place, length_rows& to) {
+  to.read_as(lengths_format::json);
   json_samples samples(field, to.most());
   result<void> rows = success();
   const result<bool> read = read_json(text, place, [&](const json_place& document) {

@@ -6,6 +6,8 @@
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
+#include <slimpack/io/detail/listed.hpp>
+#include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -84,6 +86,18 @@ class json_samples {
     if (const std::optional<json_place> mask = sample.find({"attention_mask"}); mask && mask->is_array())
       if (const std::optional<std::int64_t> ones = any_value_at(*mask, "attention_mask", most_); ones && *ones != value)
         differ("attention_mask, which leaves out what is filled up,", *ones);
+    check_packed(sample);
+  }
+
+  /// A sample that is a row of several sequences is none of them.
+  static void check_packed(const json_place& sample) {
+    const std::optional<json_place> packed = sample.find(packed_fields);
+    if (!packed || !packed->is_array() || packed->size() < 2) return;
+    const json_place first = packed->at(0);
+    const bool is_one = packed->size() == 2 && any_value_at(first, {}, 0).has_value();  // begins at 0, and ends once
+    if (is_one) return;
+    packed->expected("one sequence a sample: by its name it has those of several that are packed into one row; " +
+                     std::string(name_the_field));
   }
 
   /// The sum over the terms of the field that the user names.

@@ -3,12 +3,12 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/io/detail/lengths/token_ids.hpp>
 #include <slimpack/io/lengths_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,9 +27,9 @@ enum class told : unsigned char {
 inline constexpr std::string_view leave_empty_out = "leave empty sequences out";
 
 /// Takes what readers find in the rows of a file, in file order, and makes the list of lengths of it. Lists that are no
-/// lists of lengths are refused, unless a user said what they are:
-///   values x_0 < x_1 < ... < x_n-1 with n >= 8, or 0 = x_0 <= x_1 <= ... with n >= 3, are rather ends of sequences;
-///   values without names that look like token ids (token_ids.hpp) are rather those.
+/// lists of lengths are refused, unless a user said what they are: values x_0 < x_1 < ... < x_n-1 with n >= 8, or
+/// 0 = x_0 <= x_1 <= ... with n >= 3, are rather ends of sequences. Where all of x_1 - x_0, x_2 - x_1, ... are the same, the
+/// numbers were made for a trial: they are lengths, with a note where they may be ends of sequences of one length.
 class length_rows {
  public:
   length_rows(lengths_format asked, empty_sequences empty) : asked_(asked), empty_(empty) {}
@@ -55,18 +55,23 @@ class length_rows {
     return success();
   }
 
+  /// The lengths so far, if all of them stand there without names and nobody has said that they are lengths; else none.
+  [[nodiscard]] std::span<const tokens> doubtful() const noexcept {
+    return guesses() && bare_ && !counted_ ? std::span<const tokens>(list_.lengths) : std::span<const tokens>{};
+  }
+
   void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
 
-  /// `read_as` is the format that the rows were read in.
-  [[nodiscard]] result<lengths_list> end(const std::string& file, lengths_format read_as) && {
+  /// The format that the rows are read in.
+  void read_as(lengths_format format) noexcept { read_as_ = format; }
+
+  [[nodiscard]] result<lengths_list> end(const std::string& file) && {
     const auto refused = [&](const std::string& what) { return error{errc::invalid_input, file + ": " + what}; };
-    const std::string as_lengths = "with the format " + std::string(name_of(read_as)) + " as lengths";
+    const std::string as_lengths = "with the format " + std::string(name_of(read_as_)) + " as lengths";
     if (guesses() && are_ends())
-      return refused("its " + std::to_string(values_) + " values rise from each to the next, as ends of sequences do " +
-                     "(cu_seqlens): they are read with the format cu_seqlens as ends, " + as_lengths);
-    if (guesses() && bare_ && look_like_token_ids(list_.lengths))
-      return refused("its " + std::to_string(values_) + " values look like token ids, not like lengths: " +
-                     "they are read " + as_lengths);
+      return refused("its " + std::to_string(values_) + " values " +
+                     (rises_ ? "rise from each to the next" : "begin with 0 and never fall") +
+                     ", as ends of sequences do (cu_seqlens): they are read with the format cu_seqlens as ends, " + as_lengths);
     if (empties_ > 0 && empty_ == empty_sequences::reject)
       return error{errc::invalid_input,
                    first_empty_ + ": the sequence is empty, expected at least 1 token: " + std::string(leave_empty_out)};
@@ -74,9 +79,12 @@ class length_rows {
       return refused("holds no lengths, expected one decimal length a line, one JSON object a line, a JSON array, CSV, " +
                      std::string("a NumPy array, or a Megatron-LM .idx"));
     if (list_.lengths.empty()) return refused("all of its " + std::to_string(empties_) + " sequences are empty");
+    if (guesses() && !counted_ && rises_ && values_ >= few && step_ == first_)
+      note("its values rise by " + std::to_string(step_) + " each and are read as lengths; with the format cu_seqlens they are " +
+           "read as ends of sequences");
     if (empties_ > 0)
       list_.notes.push_back(std::to_string(empties_) + " of " + std::to_string(row_) +
-                            " sequences are empty and left out; the first is " + first_empty_);
+                            " sequences " + (empties_ == 1 ? "is" : "are") + " empty and left out; the first is " + first_empty_);
     for (std::string& each : notes_) list_.notes.push_back(std::move(each));
     return std::move(list_);
   }
@@ -109,20 +117,25 @@ class length_rows {
 
   void look_at(std::int64_t value) {
     if (++values_ == 1) {
-      begins_with_0_ = value == 0;
+      first_ = value;
     } else {
       if (value <= before_) rises_ = false;
       if (value < before_) falls_ = true;
+      if (values_ > 2 && value - before_ != step_) has_steps_ = true;
+      step_ = value - before_;
     }
     before_ = value;
   }
 
   [[nodiscard]] bool are_ends() const noexcept {
-    constexpr std::size_t few = 8;  // distinct lengths that someone sorted are rarely more
-    return !counted_ && ((rises_ && values_ >= few) || (begins_with_0_ && !falls_ && before_ > 0 && values_ >= 3));
+    return !counted_ && ((rises_ && values_ >= few && has_steps_) ||
+                         (first_ == 0 && !falls_ && before_ > 0 && values_ >= 3));
   }
 
+  static constexpr std::size_t few = 8;  ///< distinct lengths that someone sorted are rarely more
+
   lengths_format asked_;
+  lengths_format read_as_{lengths_format::text};
   empty_sequences empty_;
   lengths_list list_;
   std::vector<std::string> notes_;
@@ -130,8 +143,11 @@ class length_rows {
   std::size_t empties_{};
   std::string first_empty_;
   std::size_t values_{};   ///< that are told, not counted
+  std::int64_t first_{};   ///< of these
   std::int64_t before_{};  ///< the last of these
-  bool rises_{true}, falls_{}, begins_with_0_{}, counted_{}, bare_{true};
+  std::int64_t step_{};    ///< from the one before it to the last
+  bool has_steps_{};       ///< of several sizes
+  bool rises_{true}, falls_{}, counted_{}, bare_{true};
 };
 
 }  // namespace slimpack::io::detail

@@ -91,7 +91,7 @@ class npy_lengths {
   }
 
   result<void> elements() {
-    if (width_ < 4 && to_.guesses())
+    if (width_ < 4 && count_ > 0 && to_.guesses())
       return token_ids("its elements have " + std::to_string(8 * width_) + " bits, as token ids are stored");
     std::optional<std::uint64_t> zero;
     for (std::uint64_t i = 0; i < count_; ++i) {
