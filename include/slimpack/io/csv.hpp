@@ -23,11 +23,11 @@
 
 namespace slimpack::io {
 
-/// A file of values that are separated by commas, semicolons or tabs: a line of column names, then rows. Cells are asked for
-/// by row and column name, and every complaint names the file, the line and the column.
+/// A file of values that are separated by commas, semicolons or tabs: a line of column names, then rows. Cells are
+/// asked for by row and column name, and every complaint names the file, the line and the column.
 /// Format    blank lines, blanks around cells, carriage returns and a byte order mark are skipped. A cell in quotation
-///           marks may hold separators and line ends, and doubled marks, which stand for one (detail/csv_records.hpp). The
-///           first of several columns may have no name: pandas writes its index so
+///           marks may hold separators and line ends, and doubled marks, which stand for one (detail/csv_records.hpp).
+///           The first of several columns may have no name: pandas writes its index so
 /// Errors    unreadable: the file; invalid_input: what it holds
 /// Complexity O(file size) to read, O(columns) a cell
 class csv_table {

@@ -75,7 +75,8 @@ namespace detail {
 }
 
 /// Of the index of a Megatron-LM dataset.
-[[nodiscard]] inline result<lengths_list> index_lengths(const std::filesystem::path& file, const lengths_options& asked) {
+[[nodiscard]] inline result<lengths_list> index_lengths(const std::filesystem::path& file,
+                                                        const lengths_options& asked) {
   const std::string name = file.string();
   if (std::optional<error> none = no_field(lengths_format::idx, asked.field, name)) return *std::move(none);
   if (asked.format == lengths_format::cu_seqlens)
@@ -85,7 +86,8 @@ namespace detail {
   length_rows rows(asked.format, asked.empty);
   for (std::size_t i = 0; i < all.value().size(); ++i) {
     const auto place = [&] { return name + ": sequence " + std::to_string(i); };
-    if (result<void> added = rows.add(all.value()[i].value, told::counted, place); !added) return std::move(added).error();
+    if (result<void> added = rows.add(all.value()[i].value, told::counted, place); !added)
+      return std::move(added).error();
   }
   return std::move(rows).end(name);
 }
@@ -95,18 +97,20 @@ namespace detail {
 /// Reads the lengths of the sequences of a training set, in file order, from a stream: a file that is decompressed,
 /// say. Blank lines, blanks around a line and carriage returns are skipped.
 /// file      opens every message
-/// Data rows lengths[i] is of row rows[i] of the file. Row 0 is the first line that is not blank of text and jsonl, the first
-///           record below the column names of csv, element 0 of an array of json and of npy, sequence 0 of an idx. Of ends of
-///           sequences row n is the sequence that has n others before it. Plans name the sequences of their batches by these
-///           numbers (plan_data)
-/// Rule      what is no length is refused, not counted: members of arrays that are no integers; several arrays of tokens in a
-///           sample; arrays whose name says that they have lengths; samples without the member that the first one has.
-///           Where no field is named, other members of a sample that say how many tokens it has (detail::length_fields) must
-///           agree. Where no format is named, numbers that rise as ends of sequences do, numbers that look like token ids,
-///           and arrays of numbers in a json array, which may be tokens or lengths, are refused (detail/lengths/length_rows.hpp)
+/// Data rows lengths[i] is of row rows[i] of the file. Row 0 is the first line that is not blank of text and jsonl, the
+///           first record below the column names of csv, element 0 of an array of json and of npy, sequence 0 of an
+///           idx. Of ends of sequences row n is the sequence that has n others before it. Plans name the sequences of
+///           their batches by these numbers (plan_data)
+/// Rule      what is no length is refused, not counted: members of arrays that are no integers; several arrays of
+///           tokens in a sample; arrays whose name says that they have lengths; samples without the member that the
+///           first one has. Where no field is named, other members of a sample that say how many tokens it has
+///           (detail::length_fields) must agree. Where no format is named, numbers that rise as ends of sequences do,
+///           numbers that look like token ids, and arrays of numbers in a json array, which may be tokens or lengths,
+///           are refused (detail/lengths/length_rows.hpp)
 /// Errors    unreadable: the stream; invalid_input: what it holds, with the line, element or byte offset; an idx, which
-///           is read from its file; files of other formats, with what to do about them (detail/lengths/other_format.hpp). A
-///           file without lengths is an error. Of a file no more than 40 characters are quoted
+///           is read from its file; files of other formats, with what to do about them
+///           (detail/lengths/other_format.hpp). A file without lengths is an error. Of a file no more than 40
+///           characters are quoted
 /// Complexity O(n log n) of n lengths, and O(file size)
 [[nodiscard]] inline result<lengths_list> read_lengths_list(std::istream& in, const std::string& file,
                                                             const lengths_options& asked = {}) {
@@ -119,8 +123,9 @@ namespace detail {
   if (format == lengths_format::automatic || format == lengths_format::cu_seqlens) {
     const bool is_npy = first.starts_with(detail::npy_magic);
     if (!is_npy && detail::is_binary(first))
-      return error{errc::invalid_input, file + ": is binary, and of no format that is known here; write its lengths as text, " +
-                                            "one a line"};
+      return error{
+          errc::invalid_input,
+          file + ": is binary, and of no format that is known here; write its lengths as text, " + "one a line"};
     format = is_npy ? lengths_format::npy : detail::format_of(first, asked.field);
   }
   if (std::optional<error> none = detail::no_field(format, asked.field, file)) return *std::move(none);
@@ -130,9 +135,9 @@ namespace detail {
   if (peeked.bad()) return error{errc::unreadable, file + ": could not be read to its end"};
   if (!read) return read.error();
   if (detail::look_like_token_ids(rows.doubtful()))
-    return error{errc::invalid_input, file + ": its " + std::to_string(rows.doubtful().size()) + " values look like token ids, " +
-                                          "not like lengths: they are read with the format " + std::string(name_of(format)) +
-                                          " as lengths"};
+    return error{errc::invalid_input,
+                 file + ": its " + std::to_string(rows.doubtful().size()) + " values look like token ids, " +
+                     "not like lengths: they are read with the format " + std::string(name_of(format)) + " as lengths"};
   return std::move(rows).end(file);
 }
 

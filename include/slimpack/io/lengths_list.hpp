@@ -11,18 +11,19 @@
 
 namespace slimpack::io {
 
-/// How a file lists the lengths of sequences.
+/// How a file lists the lengths of sequences. What is automatic is found out from the file: idx and npy by their magic
+/// bytes; by the first line that is not blank json where it begins with '[', jsonl where it begins with '{', or json if
+/// that object is the whole file; csv where it has a comma, a semicolon or a tab, is a usual field, or a field is asked
+/// for, unless it begins with a digit; else text.
 enum class lengths_format : unsigned char {
-  automatic,   ///< idx and npy by their magic bytes; by the first line that is not blank: json where it begins with '[',
-               ///< or where one object is the whole file; jsonl where it begins with '{'; csv where it has a comma, a
-               ///< semicolon or a tab, is a usual field, or a field is asked for, unless it begins with a digit; else text
+  automatic,
   text,        ///< one decimal length a line
   jsonl,       ///< one JSON object a line; a member is the length, or the tokens
-  json,        ///< a JSON array of lengths, of arrays of tokens, or of objects as in jsonl; or an object with such an array
+  json,        ///< an array of lengths, of arrays of tokens, or of objects as in jsonl; or an object with such an array
   csv,         ///< columns with names, one of them of lengths (io/csv.hpp)
   npy,         ///< a NumPy array of integers in one dimension
   idx,         ///< the index of a Megatron-LM indexed dataset: lengths of its sequences, not of its documents
-  cu_seqlens,  ///< any of these but idx, whose numbers are where sequences end in one row of tokens; a first 0 counts as none
+  cu_seqlens,  ///< any but idx, whose numbers are where sequences end in one row of tokens; a first 0 counts as none
 };
 
 /// The formats and what users call them.
@@ -57,8 +58,9 @@ struct lengths_options {
 /// Units     tokens, each length from 1 to longest_supported
 struct lengths_list {
   std::vector<tokens> lengths;
-  std::vector<std::uint64_t> rows;  ///< the data row of each length (io/lengths.hpp); all of them where none is left out
-  std::vector<std::string> notes;   ///< what a user should know of how the file was read, a sentence each
+  std::vector<std::uint64_t>
+      rows;                        ///< the data row of each length (io/lengths.hpp); all of them where none is left out
+  std::vector<std::string> notes;  ///< what a user should know of how the file was read, a sentence each
 };
 
 }  // namespace slimpack::io

@@ -15,9 +15,9 @@
 namespace slimpack::io::detail {
 
 /// The records of a file of separated values, without the blanks around their cells. Blank lines are skipped.
-/// Rule      RFC 4180, and what spreadsheets write besides: cells are separated by commas, semicolons or tabs, whichever the
-///           first line has most of. A cell that begins with a quotation mark ends with the next one that is not doubled;
-///           in between may be separators, line ends, and doubled marks, which stand for one
+/// Rule      RFC 4180, and what spreadsheets write besides: cells are separated by commas, semicolons or tabs,
+///           whichever the first line has most of. A cell that begins with a quotation mark ends with the next one that
+///           is not doubled; in between may be separators, line ends, and doubled marks, which stand for one
 class csv_records {
  public:
   explicit csv_records(std::istream& in) : in_(in) {}

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_IO_IMPL_TEXT_LENGTHS_IPP
 #define SLIMPACK_IO_IMPL_TEXT_LENGTHS_IPP
 
-#include <slimpack/io/text_lengths.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -9,6 +8,7 @@
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
 #include <slimpack/io/detail/open.hpp>
 #include <slimpack/io/lengths_list.hpp>
+#include <slimpack/io/text_lengths.hpp>
 
 #include <filesystem>
 #include <fstream>

@@ -35,7 +35,8 @@ class csv_lengths {
       for (const std::string& column : columns_) {
         const result<std::int64_t> value = number(row, column);
         if (!value) return value.error();
-        if (value.value() > to_.most() - sum) return wrong(row, field_, "the sum is more than " + std::to_string(to_.most()));
+        if (value.value() > to_.most() - sum)
+          return wrong(row, field_, "the sum is more than " + std::to_string(to_.most()));
         sum += value.value();
       }
       if (result<void> agreed = check_others(row, sum); !agreed) return agreed;
@@ -88,8 +89,9 @@ class csv_lengths {
     const result<std::string> cell = table_.text(row, column);
     if (!cell) return cell.error();
     if (const std::optional<std::int64_t> value = whole(cell.value())) return *value;
-    return wrong(row, column, (cell.value().empty() ? "is empty" : in_quotes(cell.value()) + " is no length") +
-                                  ", expected a whole number from 1 to " + std::to_string(to_.most()));
+    return wrong(row, column,
+                 (cell.value().empty() ? "is empty" : in_quotes(cell.value()) + " is no length") +
+                     ", expected a whole number from 1 to " + std::to_string(to_.most()));
   }
 
   /// Other columns that say how many tokens the row has must say the same, unless the user has named one.
@@ -105,19 +107,20 @@ class csv_lengths {
     }
     for (const char* const name : length_fields)
       if (const std::optional<std::int64_t> of_other = other(name); of_other && *of_other != value)
-        return error{errc::invalid_input, table_.where(row) + ": " + columns_.front() + " says " + std::to_string(value) +
-                                              " tokens, and " + name + " says " + std::to_string(*of_other) + "; " +
-                                              std::string(name_the_field)};
-    const auto text = std::find_if(text_fields.begin(), text_fields.end(), [&](const char* name) { return table_.has(name); });
+        return error{errc::invalid_input, table_.where(row) + ": " + columns_.front() + " says " +
+                                              std::to_string(value) + " tokens, and " + name + " says " +
+                                              std::to_string(*of_other) + "; " + std::string(name_the_field)};
+    const auto text =
+        std::find_if(text_fields.begin(), text_fields.end(), [&](const char* name) { return table_.has(name); });
     if (text != text_fields.end()) characters_.add(value, table_.text(row, *text).value());
     return success();
   }
 
   [[nodiscard]] result<void> end() const {
     if (characters_.are_alike())
-      return error{errc::invalid_input, table_.file() + ": column " + columns_.front() + " is the number of characters of " +
-                                            "the text beside it in every row: with the field " + columns_.front() +
-                                            " it is read as tokens"};
+      return error{errc::invalid_input,
+                   table_.file() + ": column " + columns_.front() + " is the number of characters of " +
+                       "the text beside it in every row: with the field " + columns_.front() + " it is read as tokens"};
     if (has_length_too_) to_.note(length_too(field_));
     return success();
   }

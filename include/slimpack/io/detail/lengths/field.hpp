@@ -60,7 +60,8 @@ inline constexpr std::string_view name_the_field = "name the field that holds th
   return words;
 }
 
-/// Whether a name says that it has lengths: an array under it holds several lengths rather than the tokens of one sequence.
+/// Whether a name says that it has lengths: an array under it holds several lengths rather than the tokens of one
+/// sequence.
 [[nodiscard]] inline bool names_lengths(std::string_view field) {
   const std::vector<std::string> words = words_of(field.substr(field.rfind('.') + 1));
   constexpr std::array<std::string_view, 5> said{"num", "count", "counts", "size", "sizes"};

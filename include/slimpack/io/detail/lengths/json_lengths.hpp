@@ -47,10 +47,10 @@ namespace slimpack::io::detail {
   return *usual_fields.begin();
 }
 
-/// The rows of an object that is a whole document: those of the list in one of its members, or else the object is the only
-/// sample.
-[[nodiscard]] inline result<void> rows_of_object(const json_place& whole, const std::string& field, json_samples& samples,
-                                                 const std::string& place, length_rows& to) {
+/// The rows of an object that is a whole document: those of the list in one of its members, or else the object is the
+/// only sample.
+[[nodiscard]] inline result<void> rows_of_object(const json_place& whole, const std::string& field,
+                                                 json_samples& samples, const std::string& place, length_rows& to) {
   const std::string name = list_member(whole, field);
   std::optional<result<void>> read;
   (void)at_way(whole, name, [&](const json_place& list) {
@@ -59,8 +59,9 @@ namespace slimpack::io::detail {
     if (!numbers && !list.at(0).is_array()) return;
     if (numbers && to.guesses() && names_tokens(name)) return;
     if (numbers && to.guesses() && !names_lengths(name))
-      list.expected("lengths or tokens, and by its name it may be either: its numbers are lengths with the format json, " +
-                    std::string("and the tokens of one sequence with the format jsonl"));
+      list.expected(
+          "lengths or tokens, and by its name it may be either: its numbers are lengths with the format json, " +
+          std::string("and the tokens of one sequence with the format jsonl"));
     read = rows_of_array(list, name, samples, place, to);
   });
   if (read) return *read;
@@ -91,12 +92,15 @@ namespace slimpack::io::detail {
                                                length_rows& to) {
   const std::string text = read_bytes(in, std::string::npos);
   const std::size_t line_end = text.find('\n');
-  const auto is_json = [&](std::string_view part) { return read_json(part, file, [](const json_place&) { return true; }); };
+  const auto is_json = [&](std::string_view part) {
+    return read_json(part, file, [](const json_place&) { return true; });
+  };
   const result<void> read = rows_of_document(text, field, file, file, to);
   if (!read && line_end != std::string::npos && !trimmed(std::string_view(text).substr(line_end + 1)).empty() &&
       is_json(std::string_view(text).substr(0, line_end)))
-    return error{errc::invalid_input, file + ": line 1 is a JSON document of its own, expected one array in the file, or an " +
-                                          "object a line such as {\"input_ids\": [1, 2]}"};
+    return error{errc::invalid_input,
+                 file + ": line 1 is a JSON document of its own, expected one array in the file, or an " +
+                     "object a line such as {\"input_ids\": [1, 2]}"};
   return read;
 }
 

@@ -20,8 +20,8 @@
 
 namespace slimpack::io::detail {
 
-/// Reads the lengths of samples, objects with the same members. Without a field that a user names, the first sample decides
-/// which member is read, and every other sample must have it.
+/// Reads the lengths of samples, objects with the same members. Without a field that a user names, the first sample
+/// decides which member is read, and every other sample must have it.
 class json_samples {
  public:
   json_samples(std::string field, std::int64_t most) : field_(std::move(field)), most_(most) {}
@@ -35,7 +35,8 @@ class json_samples {
   /// What all samples together say: notes, or the error that what was read are no lengths.
   [[nodiscard]] result<void> end(const std::string& file, length_rows& to) const {
     if (characters_.are_alike())
-      return error{errc::invalid_input, file + ": " + usual_ + " is the number of characters of the text beside it in " +
+      return error{errc::invalid_input, file + ": " + usual_ +
+                                            " is the number of characters of the text beside it in " +
                                             "every sample: with the field " + usual_ + " it is read as tokens"};
     if (has_length_too_) to.note(length_too(field_));
     return success();
@@ -55,7 +56,9 @@ class json_samples {
   [[nodiscard]] json_value of_usual_field(const json_place& sample) {
     if (usual_.empty()) {
       const std::vector<std::string> names = sample.names();
-      const auto is_there = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+      const auto is_there = [&](const char* name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+      };
       const auto found = std::find_if(usual_fields.begin(), usual_fields.end(), is_there);
       if (found == usual_fields.end()) lacks(sample, *usual_fields.begin());
       usual_ = *found;
@@ -80,7 +83,8 @@ class json_samples {
       if (name == usual_) continue;
       const std::optional<json_place> other = sample.find({name});
       if (!other) continue;
-      if (const std::optional<std::int64_t> of_other = any_value_at(*other, name, most_); of_other && *of_other != value)
+      if (const std::optional<std::int64_t> of_other = any_value_at(*other, name, most_);
+          of_other && *of_other != value)
         differ(name, *of_other);
     }
     if (const std::optional<json_place> mask = sample.find({"attention_mask"}); mask && mask->is_array())

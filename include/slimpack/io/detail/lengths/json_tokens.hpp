@@ -26,7 +26,8 @@ struct json_value {
   return ones;
 }
 
-/// How many token ids an array has. Tokenizers that were asked for tensors write the array of a sequence into another one.
+/// How many token ids an array has. Tokenizers that were asked for tensors write the array of a sequence into another
+/// one.
 [[nodiscard]] inline std::int64_t tokens_in(const json_place& array, std::string_view name) {
   if (array.size() > 0 && array.at(0).is_array()) {
     const json_place inner = array.at(0);
@@ -39,8 +40,9 @@ struct json_value {
   }
   for (std::size_t i = 0; i < array.size(); ++i)
     if (!array.at(i).is_integer())
-      array.at(i).expected("a token id: arrays of these are counted, nothing else; write the length, or the ids, that " +
-                           std::string("the model's tokenizer makes of it"));
+      array.at(i).expected(
+          "a token id: arrays of these are counted, nothing else; write the length, or the ids, that " +
+          std::string("the model's tokenizer makes of it"));
   return names_mask(name) ? ones_in(array) : static_cast<std::int64_t>(array.size());
 }
 
@@ -66,7 +68,8 @@ struct json_value {
   }
 }
 
-/// Hands `use` what is where "a.b" leads: a member of this name, or member b of the member a. False where nothing is there.
+/// Hands `use` what is where "a.b" leads: a member of this name, or member b of the member a. False where nothing is
+/// there.
 template <class Use>
 [[nodiscard]] bool at_way(const json_place& object, const std::string& way, const Use& use) {
   if (const std::optional<json_place> found = object.find({way.c_str()})) {

@@ -36,7 +36,8 @@ struct foreign_word {
 }
 
 /// The error of a text that is not JSON: it names such a word, if that is the reason.
-[[nodiscard]] inline error not_json(std::string_view text, const std::string& place, error otherwise, bool names_element) {
+[[nodiscard]] inline error not_json(std::string_view text, const std::string& place, error otherwise,
+                                    bool names_element) {
   const std::optional<foreign_word> found = foreign_word_in(text);
   if (!found) return otherwise;
   return {errc::invalid_input, place + ": " + (names_element ? "element " + std::to_string(found->element) + " " : "") +

@@ -28,8 +28,9 @@ inline constexpr std::string_view leave_empty_out = "leave empty sequences out";
 
 /// Takes what readers find in the rows of a file, in file order, and makes the list of lengths of it. Lists that are no
 /// lists of lengths are refused, unless a user said what they are: values x_0 < x_1 < ... < x_n-1 with n >= 8, or
-/// 0 = x_0 <= x_1 <= ... with n >= 3, are rather ends of sequences. Where all of x_1 - x_0, x_2 - x_1, ... are the same, the
-/// numbers were made for a trial: they are lengths, with a note where they may be ends of sequences of one length.
+/// 0 = x_0 <= x_1 <= ... with n >= 3, are rather ends of sequences. Where all of x_1 - x_0, x_2 - x_1, ... are the
+/// same, the numbers were made for a trial: they are lengths, with a note where they may be ends of sequences of one
+/// length.
 class length_rows {
  public:
   length_rows(lengths_format asked, empty_sequences empty) : asked_(asked), empty_(empty) {}
@@ -71,20 +72,22 @@ class length_rows {
     if (guesses() && are_ends())
       return refused("its " + std::to_string(values_) + " values " +
                      (rises_ ? "rise from each to the next" : "begin with 0 and never fall") +
-                     ", as ends of sequences do (cu_seqlens): they are read with the format cu_seqlens as ends, " + as_lengths);
+                     ", as ends of sequences do (cu_seqlens): they are read with the format cu_seqlens as ends, " +
+                     as_lengths);
     if (empties_ > 0 && empty_ == empty_sequences::reject)
-      return error{errc::invalid_input,
-                   first_empty_ + ": the sequence is empty, expected at least 1 token: " + std::string(leave_empty_out)};
+      return error{errc::invalid_input, first_empty_ + ": the sequence is empty, expected at least 1 token: " +
+                                            std::string(leave_empty_out)};
     if (list_.lengths.empty() && empties_ == 0)
-      return refused("holds no lengths, expected one decimal length a line, one JSON object a line, a JSON array, CSV, " +
-                     std::string("a NumPy array, or a Megatron-LM .idx"));
+      return refused(
+          "holds no lengths, expected one decimal length a line, one JSON object a line, a JSON array, CSV, " +
+          std::string("a NumPy array, or a Megatron-LM .idx"));
     if (list_.lengths.empty()) return refused("all of its " + std::to_string(empties_) + " sequences are empty");
     if (guesses() && !counted_ && rises_ && values_ >= few && step_ == first_)
-      note("its values rise by " + std::to_string(step_) + " each and are read as lengths; with the format cu_seqlens they are " +
-           "read as ends of sequences");
+      note("its values rise by " + std::to_string(step_) +
+           " each and are read as lengths; with the format cu_seqlens they are " + "read as ends of sequences");
     if (empties_ > 0)
-      list_.notes.push_back(std::to_string(empties_) + " of " + std::to_string(row_) +
-                            " sequences " + (empties_ == 1 ? "is" : "are") + " empty and left out; the first is " + first_empty_);
+      list_.notes.push_back(std::to_string(empties_) + " of " + std::to_string(row_) + " sequences " +
+                            (empties_ == 1 ? "is" : "are") + " empty and left out; the first is " + first_empty_);
     for (std::string& each : notes_) list_.notes.push_back(std::move(each));
     return std::move(list_);
   }
@@ -128,8 +131,8 @@ class length_rows {
   }
 
   [[nodiscard]] bool are_ends() const noexcept {
-    return !counted_ && ((rises_ && values_ >= few && has_steps_) ||
-                         (first_ == 0 && !falls_ && before_ > 0 && values_ >= 3));
+    return !counted_ &&
+           ((rises_ && values_ >= few && has_steps_) || (first_ == 0 && !falls_ && before_ > 0 && values_ >= 3));
   }
 
   static constexpr std::size_t few = 8;  ///< distinct lengths that someone sorted are rarely more

@@ -20,8 +20,8 @@ namespace slimpack::io::detail {
 
 inline constexpr std::string_view npy_magic{"\x93NUMPY", 6};
 
-/// Reads a NumPy array of integers as lengths. Arrays that are rather token ids are refused, unless the user says that they are
-/// lengths: those of less than 4 bytes an element, those with zeros, and those that length_rows refuses.
+/// Reads a NumPy array of integers as lengths. Arrays that are rather token ids are refused, unless the user says that
+/// they are lengths: those of less than 4 bytes an element, those with zeros, and those that length_rows refuses.
 /// Source    NumPy, numpy/lib/format.py: versions 1 to 3
 /// Layout    magic, version u8 u8, size of the header u16 (version 1) or u32, both little-endian; the header, a Python
 ///           dictionary as numpy.save prints it: descr, fortran_order, shape; then the elements
@@ -72,21 +72,20 @@ class npy_lengths {
     const bool integers =
         kind && kind->size() == 3 && std::string_view("<>|=").find((*kind)[0]) != std::string_view::npos &&
         ((*kind)[1] == 'i' || (*kind)[1] == 'u') && std::string_view("1248").find((*kind)[2]) != std::string_view::npos;
-    if (!integers)
-      return wrong("its elements are of the type " + shown(kind.value_or("unknown")) + ", not integers");
+    if (!integers) return wrong("its elements are of the type " + shown(kind.value_or("unknown")) + ", not integers");
     big_endian_ = (*kind)[0] == '>';
     width_ = static_cast<std::size_t>((*kind)[2] - '0');
     is_signed_ = (*kind)[1] == 'i';
     const std::string_view shape = behind(header, "'shape': (", ")").value_or("");
     const auto [end, failed] = std::from_chars(shape.data(), shape.data() + shape.size(), count_);
     const std::string_view rest = shape.substr(static_cast<std::size_t>(end - shape.data()));
-    if (failed != std::errc{} || rest != ",")
-      return wrong("its shape is (" + shown(shape) + "), not one dimension");
+    if (failed != std::errc{} || rest != ",") return wrong("its shape is (" + shown(shape) + "), not one dimension");
     return success();
   }
 
   [[nodiscard]] error token_ids(const std::string& why) const {
-    return {errc::invalid_input, file_ + ": " + why + ", so they may be token ids; they are read with the format npy as " +
+    return {errc::invalid_input, file_ + ": " + why +
+                                     ", so they may be token ids; they are read with the format npy as " +
                                      "lengths, with the format cu_seqlens as ends of sequences"};
   }
 

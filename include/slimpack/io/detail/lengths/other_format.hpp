@@ -17,8 +17,8 @@
 /// Formats that lengths and tokens come in and that are not read here.
 namespace slimpack::io::detail {
 
-/// What a file of another format is, and what to do about it. In both texts to type, FILE stands for its name, COLUMN for the
-/// field that is read, and COLUMNS for the terms of its sum.
+/// What a file of another format is, and what to do about it. In both texts to type, FILE stands for its name, COLUMN
+/// for the field that is read, and COLUMNS for the terms of its sum.
 struct other_format {
   std::string_view is;       ///< behind the name of the file
   std::string_view instead;  ///< what to do; empty where `table` says it
@@ -30,13 +30,14 @@ struct other_format {
 struct other_file {
   std::string_view magic;
   other_format format;
-  std::size_t at{};                          ///< the magic's offset
+  std::size_t at{};                        ///< the magic's offset
   bool (*fits)(std::string_view first){};  ///< asked instead of the magic
 };
 
 inline constexpr other_format mosaic{"is a shard of MosaicML's streaming (MDS)",
                                      "read it with streaming.StreamingDataset, and write a length a line"};
-inline constexpr other_format lance{"is of Lance", {}, "lance", "lance.dataset('FILE').to_table([COLUMNS]).to_pandas()"};
+inline constexpr other_format lance{
+    "is of Lance", {}, "lance", "lance.dataset('FILE').to_table([COLUMNS]).to_pandas()"};
 
 inline constexpr other_file other_files[]{
     {"\x1f\x8b", {"is compressed with gzip", "decompress it first: gzip -dk 'FILE'"}},
@@ -61,7 +62,8 @@ inline constexpr other_file other_files[]{
       "write its lengths as text: python3 -c \"import h5py, numpy; numpy.savetxt('lengths.txt', "
       "h5py.File('FILE')['COLUMN'], fmt='%d')\""}},
     {"SQLite format 3",
-     {"is a data base of SQLite", "write its lengths as text: sqlite3 'FILE' 'SELECT COLUMN FROM table' > lengths.txt"}},
+     {"is a data base of SQLite",
+      "write its lengths as text: sqlite3 'FILE' 'SELECT COLUMN FROM table' > lengths.txt"}},
     {"ustar",
      {"is a tar archive, as the shards of WebDataset are", "tokenize its samples, and write a length a line"},
      257},
@@ -89,7 +91,10 @@ struct other_folder {
 };
 inline constexpr other_folder other_folders[]{
     {"dataset_info.json",
-     {"is a data set that Hugging Face saved", {}, "datasets", "datasets.load_from_disk('FILE').to_pandas()[[COLUMNS]]"}},
+     {"is a data set that Hugging Face saved",
+      {},
+      "datasets",
+      "datasets.load_from_disk('FILE').to_pandas()[[COLUMNS]]"}},
     {"dataset_dict.json",
      {"is a data set of several splits that Hugging Face saved", "name the folder of one of them, train for example"}},
     {"_versions", lance},
@@ -102,15 +107,17 @@ inline constexpr other_folder other_folders[]{
   return made;
 }
 
-/// A line to type that prints the length of each row of a table: numbers as they are, arrays of integers counted, and the sum
-/// of both over several columns. Nothing else is counted: it is printed as it is, or Python complains.
+/// A line to type that prints the length of each row of a table: numbers as they are, arrays of integers counted, and
+/// the sum of both over several columns. Nothing else is counted: it is printed as it is, or Python complains.
 [[nodiscard]] inline std::string lengths_by_pandas(const other_format& format) {
   return "write its lengths as text: python3 -c \"import " + std::string(format.module) +
          "; n = lambda v: v.size if getattr(v, 'ndim', 0) == 1 and v.dtype.kind in 'iu' else v; " +
-         "print(*[sum(map(n, r)) for r in " + std::string(format.table) + ".itertuples(index=False)], sep='\\n')\" > lengths.txt";
+         "print(*[sum(map(n, r)) for r in " + std::string(format.table) +
+         ".itertuples(index=False)], sep='\\n')\" > lengths.txt";
 }
 
-[[nodiscard]] inline error other_format_error(const other_format& format, const std::string& file, std::string_view field) {
+[[nodiscard]] inline error other_format_error(const other_format& format, const std::string& file,
+                                              std::string_view field) {
   const std::string column(field.empty() ? *usual_fields.begin() : field);
   std::string columns;
   for (const std::string& term : terms_of(column)) columns += (columns.empty() ? "'" : ", '") + term + "'";

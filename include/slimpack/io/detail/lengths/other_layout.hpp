@@ -16,7 +16,8 @@ namespace slimpack::io::detail {
 }
 
 /// Source    MosaicML streaming, base/format/mds/writer.py
-/// Layout    samples S u32, byte offsets of samples u32[S + 1], the first of them behind these and the columns' description
+/// Layout    samples S u32, byte offsets of samples u32[S + 1], the first of them behind these and the columns'
+///           description
 [[nodiscard]] inline bool is_mds(std::string_view first) {
   if (first.size() < 12) return false;
   const std::uint64_t samples = little_endian(first, 0, 4);

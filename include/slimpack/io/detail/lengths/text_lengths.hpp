@@ -16,7 +16,8 @@
 namespace slimpack::io::detail {
 
 /// The number of a line, from 0 to `most`. `place` opens every message.
-[[nodiscard]] inline result<std::int64_t> text_value(std::string_view line, std::int64_t most, const std::string& place) {
+[[nodiscard]] inline result<std::int64_t> text_value(std::string_view line, std::int64_t most,
+                                                     const std::string& place) {
   const auto wrong = [&](const std::string& what) {
     return error{errc::invalid_input, place + ": " + in_quotes(line) + what};
   };

@@ -28,10 +28,10 @@ namespace slimpack::io::detail {
 }
 
 /// Whether numbers look like the ids of a tokenized text rather than like lengths.
-/// Rule      derived. A text repeats pairs of neighbours, "of the", much more often than pairs of tokens that lie far apart:
-///           3 to 30 times as often in the READMEs of this project, lengths of its data sets 0.9 to 1.2 times, or rarely at
-///           all. Ids that were drawn for a trial are spread evenly up to the size of a vocabulary, which lengths of real data
-///           never are. Fewer than 1000 numbers tell neither
+/// Rule      derived. A text repeats pairs of neighbours, "of the", much more often than pairs of tokens that lie far
+///           apart: 3 to 30 times as often in the READMEs of this project, lengths of its data sets 0.9 to 1.2 times,
+///           or rarely at all. Ids that were drawn for a trial are spread evenly up to the size of a vocabulary, which
+///           lengths of real data never are. Fewer than 1000 numbers tell neither
 /// Complexity O(n log n) of the first 65536
 [[nodiscard]] inline bool look_like_token_ids(std::span<const tokens> values) {
   values = values.first(std::min<std::size_t>(values.size(), 65536));
