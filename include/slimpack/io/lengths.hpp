@@ -24,6 +24,7 @@
 #include <fstream>
 #include <istream>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -134,10 +135,12 @@ namespace detail {
   const result<void> read = detail::rows_in(peeked, file, format, asked, rows);
   if (peeked.bad()) return error{errc::unreadable, file + ": could not be read to its end"};
   if (!read) return read.error();
-  if (detail::look_like_token_ids(rows.doubtful()))
-    return error{errc::invalid_input,
-                 file + ": its " + std::to_string(rows.doubtful().size()) + " values look like token ids, " +
-                     "not like lengths: they are read with the format " + std::string(name_of(format)) + " as lengths"};
+  const std::span<const tokens> doubtful = rows.doubtful();
+  if (detail::follow_as_in_text(doubtful) ||
+      (format == lengths_format::npy && detail::fill_a_vocabulary(doubtful)))  // lists for trials are written as text
+    return error{errc::invalid_input, file + ": its " + std::to_string(doubtful.size()) + " values look like token " +
+                                          "ids, not like lengths: they are read with the format " +
+                                          std::string(name_of(format)) + " as lengths"};
   return std::move(rows).end(file);
 }
 

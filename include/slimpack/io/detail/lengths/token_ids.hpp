@@ -27,20 +27,28 @@ namespace slimpack::io::detail {
   return same;
 }
 
-/// Whether numbers look like the ids of a tokenized text rather than like lengths.
+/// Fewer numbers say nothing of how they are distributed.
+inline constexpr std::size_t least_to_judge = 1000;
+
+/// Whether numbers follow each other as the ids of a tokenized text do, rather than as lengths.
 /// Rule      derived. A text repeats pairs of neighbours, "of the", much more often than pairs of tokens that lie far
 ///           apart: 3 to 30 times as often in the READMEs of this project, lengths of its data sets 0.9 to 1.2 times,
-///           or rarely at all. Ids that were drawn for a trial are spread evenly up to the size of a vocabulary, which
-///           lengths of real data never are. Fewer than 1000 numbers tell neither
+///           or rarely at all
 /// Complexity O(n log n) of the first 65536
-[[nodiscard]] inline bool look_like_token_ids(std::span<const tokens> values) {
+[[nodiscard]] inline bool follow_as_in_text(std::span<const tokens> values) {
   values = values.first(std::min<std::size_t>(values.size(), 65536));
-  if (values.size() < 1000) return false;
+  if (values.size() < least_to_judge) return false;
   const std::size_t half = values.size() / 2 - 1;
   const std::size_t near = same_pairs(values, half, 1);
   const std::size_t far = std::max(same_pairs(values, half, half), same_pairs(values, half, half + 1));
-  if (near > half / 20 && near > 2 * far) return true;
+  return near > half / 20 && near > 2 * far;
+}
 
+/// Whether numbers are spread evenly up to the size of a vocabulary, as ids that were drawn for a trial are. Lengths of
+/// real data never are.
+/// Complexity O(n)
+[[nodiscard]] inline bool fill_a_vocabulary(std::span<const tokens> values) {
+  if (values.size() < least_to_judge) return false;
   const std::int64_t most = std::max_element(values.begin(), values.end())->value;
   constexpr std::int64_t least_vocabulary = 8192, greatest_vocabulary = 262144;
   if (most < least_vocabulary || most > greatest_vocabulary) return false;
