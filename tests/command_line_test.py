@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The command line's contract: exit status, one clear line on standard error, nothing written when it fails."""
+import contextlib
 import csv
 import gzip
+import io
 import itertools
 import json
 import math
@@ -14,6 +16,7 @@ import struct
 import subprocess
 import tempfile
 import time
+import types
 import unittest
 
 from replay import Wrong, replay, rows_of
@@ -67,7 +70,7 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help-all")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
+        for option in ("config completion lengths from trainer format field empty list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop call-overhead relay layers reduction cost planner compare baseline baseline-layout explain search-report effort weight-gradients backward-cuts zones rows divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
@@ -162,11 +165,75 @@ class CommandLine(unittest.TestCase):
         for start, kind in ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"), (b"BZh9", "bzip2")):
             self.fails(2, [f"is compressed with {kind}", "decompress it first"], "--lengths", self.file("l", start + b"\0" * 9), *QUADRATIC)
 
+    def test_lists_that_may_be_misread(self):
+        lists = pathlib.Path(__file__).parent / "io" / "lists"
+        all13 = "13 sequences, 52099 tokens"
+        for name, options, says in (("dict_lengths_plural.json", ["--field", "lengths"], all13), ("semicolon.csv", [], all13), ("tabs.tsv", [], all13), ("pandas_index.csv", [], all13),
+                                    ("nested_field.jsonl", ["--field", "meta.length"], all13), ("cu_seqlens.npy", ["--format", "cu_seqlens"], all13),
+                                    ("azure.csv", ["--field", "ContextTokens+GeneratedTokens"], "13 sequences, 52229 tokens"),
+                                    ("rollout_len.jsonl", ["--field", "prompt_length+response_length"], "13 sequences, 53399 tokens"),
+                                    ("hist.jsonl", ["--field", "count"], 'note      "count" is read as lengths, as asked; the file has other numbers under "length", too\n'),
+                                    ("batches_of_lengths.json", ["--format", "json"], "3 sequences, 13 tokens")):
+            self.assertIn(says, self.plans("--lengths", lists / name, *options, *QUADRATIC))
+        for name, options, says in (("messages.jsonl", ["--field", "messages"], "messages[0] is an object, expected a token id"),
+                                    ("conversations.jsonl", ["--field", "conversations"], "conversations[0] is an object, expected a token id"),
+                                    ("batches_of_lengths.json", [], "counted as tokens with --format json"), ("nested_tokens.json", [], '[0][0][0] is "a", expected a token id'),
+                                    ("cu_seqlens.npy", [], "they are read with --format cu_seqlens as ends, with --format npy as lengths"), ("rollout_nan.jsonl", [], "line 1: holds NaN"),
+                                    ("null_one.jsonl", [], "line 6: length is null"), ("missing_one.jsonl", [], 'line 6: lacks the key "length"'),
+                                    ("shard.00000.mds", [], "is a shard of MosaicML's streaming (MDS)")):
+            self.fails(2, [f"{name}: ", says], "--lengths", lists / name, *options, *QUADRATIC)
+        self.fails(2, ["length says 9 tokens, and input_ids says 1; name the field that holds the length or the tokens: --field NAME"], "--lengths",
+                   self.file("l.jsonl", '{"length": 9, "input_ids": [1]}\n{"length": 9, "input_ids": [1]}\n'), *QUADRATIC)
+        self.fails(2, ["in every sample: with --field length it is read as tokens"], "--lengths", self.file("l.jsonl", '{"length": 2, "text": "ab"}\n{"length": 3, "text": "abc"}\n'), *QUADRATIC)
+        run = self.run_plan("--lengths", self.file("l.csv", "a,length\n1," + "y\x07" * 100000 + "\n"), *QUADRATIC)
+        self.assertEqual((2, True, False), (run.returncode, len(run.stderr) < 400, "\x07" in run.stderr))
+
+    def test_sequences_without_tokens(self):
+        path = self.file("l.jsonl", '{"n": 700}\n{"n": 0}\n{"n": 500}\n{"n": 0}\n{"n": 900}\n')
+        typed = ("--lengths", path, "--field", "n", *QUADRATIC, "--json", self.outputs / "p.json")
+        self.fails(2, ["l.jsonl: line 2: the sequence is empty, expected at least 1 token: leave empty sequences out, or give --empty skip"], *typed, "--empty", "reject")
+        for option in ([], ["--empty", "skip"]):
+            self.assertIn(f"note      2 of 5 sequences are empty and left out; the first is {path}: line 2\n", self.plans(*typed, *option))
+            self.assertEqual((path, [(0, 700), (2, 500), (4, 900)]), self.data_of("p.json"))
+        self.plans(*typed, "--seed", "3", "--batch", "1", "--batches", "3")
+        self.assertEqual([(0, 700), (2, 500), (4, 900)], sorted(self.data_of(f"p-{i}.json")[1][0] for i in range(3)))
+        run = self.run_plan("--from", self.outputs / "p.json", "--empty", "skip")
+        self.assertEqual(2, run.returncode)
+        self.assertIn("--empty is about the sequences of --lengths", run.stderr)
+
     def test_columns_that_python_converts(self):
         for start, kind, read in ((b"PAR1\x15\x06", "a Parquet file", "read_parquet"), (b"ARROW1\0\0", "an Arrow file", "open_file"), (b"\xff" * 4 + b"\x80", "an Arrow stream", "open_stream")):
-            for field in ("length", "n"):
+            for field, columns in (("length", ["length"]), ("n", ["n"]), ("prompt+response", ["prompt", "response"])):
                 options = [] if field == "length" else ["--field", field]
-                self.fails(2, [f"is {kind}", 'python3 -c "import', f"{read}('", f"['{field}'].to_csv('lengths.txt'"], "--lengths", self.file("l", start), *options, *QUADRATIC)
+                self.fails(2, [f"is {kind}", 'python3 -c "import', f"{read}('", f"{columns}", "> lengths.txt"], "--lengths", self.file("l", start), *options, *QUADRATIC)
+
+    def test_the_line_of_python_counts_tokens_and_nothing_else(self):
+        """The line that the message prints, on rows as pandas gives them: numbers, and arrays of NumPy."""
+        said = self.run_plan("--lengths", self.file("l", b"PAR1\x15\x06"), "--field", "a+b", *QUADRATIC).stderr
+        line = re.search(r'python3 -c "(.*)" > lengths', said).group(1)
+        line = re.sub(r"^import pandas; ", "", line).replace(f"pandas.read_parquet('{self.inputs / 'l'}', columns=['a', 'b'])", "table")
+
+        class array(list):
+            ndim = 1
+
+            def __init__(self, values, kind):
+                super().__init__(values)
+                self.size, self.dtype = len(values), types.SimpleNamespace(kind=kind)
+
+            __radd__ = __add__ = lambda self, other: self
+
+        def printed(*rows):
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(line, {"table": types.SimpleNamespace(itertuples=lambda index: rows)})
+            return out.getvalue()
+
+        ids = lambda *values: array(values, "i")
+        self.assertEqual("7\n5\n3\n", printed((3, 4), (ids(1, 2), 3), (ids(7, 8, 9), ids())))
+        self.assertEqual("nan\n", printed((float("nan"), 2)))
+        self.assertNotRegex(printed((array([{"role": "user"}], "O"), 2)), r"(?m)^\d+$")
+        for text in ("two words", None):
+            self.assertRaises(TypeError, printed, (text, 2))
 
     def test_token_budget(self):
         path = self.file("l.txt", "100\n2000\n300\n50\n1000\n")

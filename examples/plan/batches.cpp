@@ -104,11 +104,12 @@ result<void> fill(batches& made, std::span<const listed_sequence> list, const op
 
 result<batches> load(const options& o) {
   if (!o.takes_list) return batches{{o.from->made->lengths}, {o.from->made->data}, {}};
-  const result<std::vector<tokens>> read = lengths_of(o);
+  const result<slimpack::io::lengths_list> read = lengths_of(o);
   if (!read) return read.error();
   std::vector<listed_sequence> list;
-  for (const tokens length : read.value()) list.push_back({length, list.size()});
-  batches found;
+  for (std::size_t i = 0; i < read.value().lengths.size(); ++i)
+    list.push_back({read.value().lengths[i], read.value().rows[i]});
+  batches found{{}, {}, read.value().notes};
   if (o.max_context) {
     result<std::string> note = limit(list, *o.max_context, o.over_long);
     if (!note) return std::move(note).error();

@@ -4,11 +4,13 @@
 
 #include <slimpack/io/lengths.hpp>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <istream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -25,23 +27,40 @@ bool is_gzip(const std::filesystem::path& file) {
   return in.get() == 0x1f && in.get() == 0x8b;
 }
 
-result<std::vector<tokens>> read(const options& o) {
-  if (!is_gzip(o.lengths)) return io::read_lengths(o.lengths, o.format, o.field);
+result<io::lengths_list> read(const options& o) {
+  if (!is_gzip(o.lengths)) return io::read_lengths_list(o.lengths, o.how_listed);
   if (!has_gzip())
     return error{errc::invalid_input,
                  o.lengths.string() + ": is compressed with gzip, and slimpack-plan was built without " +
                      "libboost-iostreams-dev: install that and build again, or decompress the file"};
   std::ifstream in(o.lengths, std::ios::binary);
   const std::unique_ptr<std::istream> plain = gunzipped(in);
-  return io::read_lengths(*plain, o.lengths.string(), o.format, o.field);
+  return io::read_lengths_list(*plain, o.lengths.string(), o.how_listed);
+}
+
+/// What the library says from a place on, with the options by which users of the command line say it.
+std::string in_options(std::string text, std::size_t from) {
+  constexpr std::pair<std::string_view, std::string_view> options[]{{"with the format ", "with --format "},
+                                                                    {"with the field ", "with --field "}};
+  for (const auto& [said, option] : options)
+    for (std::size_t at = text.find(said, from); at != std::string::npos; at = text.find(said, at + option.size()))
+      text.replace(at, said.size(), option);
+  if (text.ends_with(io::name_the_field)) text += ": --field NAME";
+  if (text.ends_with(io::leave_empty_out)) text += ", or give --empty skip";
+  return text;
 }
 
 }  // namespace
 
-result<std::vector<tokens>> lengths_of(const options& o) {
-  result<std::vector<tokens>> lengths = read(o);
-  if (lengths || !lengths.error().detail.ends_with(io::name_the_field)) return lengths;
-  return error{lengths.error().code, lengths.error().detail + ": --field NAME"};
+result<io::lengths_list> lengths_of(const options& o) {
+  result<io::lengths_list> list = read(o);
+  if (list) {
+    for (std::string& note : list.value().notes) note = in_options(std::move(note), 0);
+    return list;
+  }
+  const std::string file = o.lengths.string();
+  const std::string& said = list.error().detail;
+  return error{list.error().code, in_options(said, said.starts_with(file) ? file.size() : 0)};
 }
 
 }  // namespace cli

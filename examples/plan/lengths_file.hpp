@@ -4,14 +4,12 @@
 #include "options.hpp"
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/units.hpp>
-
-#include <vector>
+#include <slimpack/io/lengths_list.hpp>
 
 namespace cli {
 
 /// The lengths in the file of --lengths, decompressed where gzip compressed it.
-slimpack::result<std::vector<slimpack::tokens>> lengths_of(const options& o);
+slimpack::result<slimpack::io::lengths_list> lengths_of(const options& o);
 
 }  // namespace cli
 

@@ -275,7 +275,7 @@ int complain(std::string line, int status) {
 std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
-  std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together", cuts = "anywhere",
+  std::string format{name_of(slimpack::io::lengths_format::automatic)}, empty = "skip", over = "reject", again = "none", effort = "normal", weights = "together", cuts = "anywhere",
               divide = dividers[0], exchange = exchanges[0], reduction = "overlapped", rows = "apart", imbalance;
   std::string layers = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph, from;
   bool automatic = false;
@@ -315,14 +315,22 @@ std::variant<options, int> parse(int argc, char** argv) {
     return app.add_option(name, value, help)->type_name(type)->group(group);
   };
   add(list, "--lengths", o.lengths, "FILE",
-      "Sequence lengths in tokens: a text file, JSON lines or a JSON array, CSV, a NumPy .npy, any of these compressed\n"
+      "Sequence lengths in tokens: a text file, JSON lines or a JSON array, CSV or TSV, a NumPy .npy, any of these compressed\n"
       "with gzip, or a Megatron-LM .idx");
   auto* from_option = add(list, "--from", from, "PLAN",
                           "Make the plan of a plan file again, with its batch and its options. Options that are typed replace\n"
                           "those of the file. The answer says whether the plan is the same");
-  add(list, "--format", format, "FORMAT", "auto, text, jsonl, json, csv, npy or idx; auto looks into the file")
-      ->check(CLI::IsMember({"auto", "text", "jsonl", "json", "csv", "npy", "idx"}));
-  add(list, "--field", o.field, "NAME", "Column of CSV, or field of JSON: a length, or an array of tokens");
+  std::vector<std::string> formats;
+  for (const auto& [name, named] : slimpack::io::lengths_formats) formats.emplace_back(name);
+  add(list, "--format", format, "FORMAT",
+      "auto, text, jsonl, json, csv, npy, idx, or cu_seqlens: numbers in any of these files that are not lengths, but ends of\n"
+      "sequences in one row of tokens; auto looks into the file")
+      ->check(CLI::IsMember(formats));
+  add(list, "--field", o.how_listed.field, "NAME",
+      "Column of CSV, or field of JSON: a length, or an array of tokens. prompt+response is the sum of both, usage.total the\n"
+      "field total of the field usage");
+  add(list, "--empty", empty, "WHAT", "What sequences without tokens are: skip, leave them out and say how many; reject [skip]")
+      ->check(CLI::IsMember({"skip", "reject"}));
   auto* batch_option = add(list, "--batch", batch, "N", "Sequences of a batch [the whole list]")->check(count);
   auto* budget_option = add(list, "--token-budget", token_budget, "N",
                             "Fill a batch, in file order, with as many sequences as have at most N tokens together")
@@ -513,7 +521,6 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*timeline_option) o.timeline = timeline;
     if (*graph_option) o.graph = graph;
     using slimpack::costs::recompute;
-    using slimpack::io::lengths_format;
     using slimpack::solvers::search_budget;
     o.by_estimates = divide == "estimated";
     o.exchanges = exchanges_named(exchange);
@@ -524,13 +531,10 @@ std::variant<options, int> parse(int argc, char** argv) {
                : effort == "fast" ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
-    o.format = format == "text"    ? lengths_format::text
-               : format == "jsonl" ? lengths_format::jsonl
-               : format == "json"  ? lengths_format::json
-               : format == "csv"   ? lengths_format::csv
-               : format == "npy"   ? lengths_format::npy
-               : format == "idx"   ? lengths_format::idx
-                                   : lengths_format::automatic;
+    for (const auto& [name, named] : slimpack::io::lengths_formats)
+      if (format == name) o.how_listed.format = named;
+    using slimpack::io::empty_sequences;
+    o.how_listed.empty = empty == "reject" ? empty_sequences::reject : empty_sequences::skip;
     o.takes_list = has_list;
     o.over_long = over == "truncate" ? over_long::truncate : over == "drop" ? over_long::drop : over_long::reject;
     o.layout.recompute = again == "attention"   ? recompute::attention

@@ -10,7 +10,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
-#include <slimpack/io/lengths.hpp>
+#include <slimpack/io/lengths_list.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -37,8 +37,7 @@ enum class prices { automatic, measured, transformer, sheet, profiled, quadratic
 struct options {
   std::filesystem::path lengths;   ///< a list, or the plan file whose batch is planned again
   bool takes_list{true};           ///< whether it is a list
-  slimpack::io::lengths_format format{slimpack::io::lengths_format::automatic};
-  std::string field;
+  slimpack::io::lengths_options how_listed;  ///< how the list is read
   std::optional<std::size_t> batch;
   std::optional<slimpack::tokens> token_budget;  ///< of a batch, instead of its size
   std::size_t batches{1};

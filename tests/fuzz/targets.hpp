@@ -29,6 +29,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -78,11 +79,34 @@ inline void plausible(const result<std::vector<tokens>>& lengths) {
     if (t < tokens{1} || t > longest_supported) std::abort();
 }
 
-inline void lengths_as(std::string_view bytes, io::lengths_format format) {
-  plausible(io::read_lengths(input_file(bytes).path(), format));
+/// Lengths with their rows, which rise; what is said of a file does not grow with it.
+inline void plausible(const result<io::lengths_list>& list) {
+  answered(list);
+  if (!list) {
+    if (list.error().detail.size() > 4096) std::abort();
+    return;
+  }
+  plausible(result<std::vector<tokens>>(list.value().lengths));
+  const std::vector<std::uint64_t>& rows = list.value().rows;
+  if (rows.size() != list.value().lengths.size()) std::abort();
+  if (std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) != rows.end()) std::abort();
 }
 
-inline void lengths(std::string_view bytes) { lengths_as(bytes, io::lengths_format::automatic); }
+inline void lengths_as(std::string_view bytes, io::lengths_format format) {
+  const input_file file(bytes);
+  for (const char* const field : {"", "a+b.c"}) plausible(io::read_lengths_list(file.path(), {format, field}));
+}
+
+/// Of a list with empty sequences left out the simple reader says nothing; otherwise it says the same.
+inline void lengths(std::string_view bytes) {
+  lengths_as(bytes, io::lengths_format::automatic);
+  lengths_as(bytes, io::lengths_format::cu_seqlens);
+  const input_file file(bytes);
+  const result<std::vector<tokens>> simple = io::read_lengths(file.path());
+  const result<io::lengths_list> list = io::read_lengths_list(file.path());
+  plausible(simple);
+  if (simple && (!list || list.value().lengths != simple.value())) std::abort();
+}
 inline void jsonl(std::string_view bytes) { lengths_as(bytes, io::lengths_format::jsonl); }
 inline void idx(std::string_view bytes) { lengths_as(bytes, io::lengths_format::idx); }
 inline void text_lengths(std::string_view bytes) { plausible(io::read_text_lengths(input_file(bytes).path())); }

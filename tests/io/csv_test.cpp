@@ -108,12 +108,60 @@ TEST(CsvTable, RefusesRowsOfAnotherNumberOfCells) {
 TEST(CsvTable, RefusesColumnsWithoutNameOrNamedTwice) {
   const scratch s;
   EXPECT_EQ(refusal(s, "a,,c\n"), "1: a column has no name, expected a line of column names");
+  EXPECT_EQ(refusal(s, ",,c\n"), "1: a column has no name, expected a line of column names");
+  EXPECT_EQ(refusal(s, "a,b,\n"), "1: a column has no name, expected a line of column names");
+  EXPECT_EQ(refusal(s, "\"\"\n1\n"), "1: a column has no name, expected a line of column names");
   EXPECT_EQ(refusal(s, "a,b,a\n"), "1: has two columns a");
 }
 
 TEST(CsvTable, RefusesQuotationMarksThatAreNotClosed) {
   const scratch s;
   EXPECT_EQ(refusal(s, "a,b\n\"x,1\n"), "2: has a quotation mark that is not closed");
+  EXPECT_EQ(refusal(s, "a,b\ny,0\n\"x,1\n\n5,6\n"), "3: has a quotation mark that is not closed");
+  EXPECT_EQ(refusal(s, "a,b\n\"x\"y,1\n"), "2: a cell goes on behind its closing quotation mark");
+}
+
+TEST(CsvTable, TakesLineEndsAndDoubledMarksInQuotes) {
+  const scratch s;
+  const csv_table t = table(s, "a,b\n\"one\n\ntwo, \"\"three\"\"\" ,1\r\n5\" pipe,2\n6\" pipe,3\n");
+  ASSERT_EQ(t.rows(), 3u);
+  EXPECT_EQ(t.text(0, "a").value(), "one\n\ntwo, \"three\"");
+  EXPECT_EQ(t.text(1, "a").value(), "5\" pipe");
+  EXPECT_EQ(t.number(2, "b").value(), 3);
+  EXPECT_EQ(t.where(0), t.file() + ":2");
+  EXPECT_EQ(t.where(1), t.file() + ":5");
+}
+
+TEST(CsvTable, IsSeparatedByWhatItsNamesAre) {
+  const scratch s;
+  const csv_table semicolons = table(s, "a;b, in words;c\n1,5;x;3\n");
+  EXPECT_EQ(semicolons.columns(), (std::vector<std::string>{"a", "b, in words", "c"}));
+  EXPECT_EQ(semicolons.text(0, "a").value(), "1,5");
+  const csv_table tabs = table(s, "a\tb\tc\n1\t two, words \t\n \n4\t5\t6\n");
+  EXPECT_EQ(tabs.rows(), 2u);
+  EXPECT_EQ(tabs.text(0, "b").value(), "two, words");
+  EXPECT_TRUE(tabs.empty(0, "c"));
+  EXPECT_EQ(tabs.number(1, "c").value(), 6);
+}
+
+TEST(CsvTable, TakesAnIndexWithoutName) {
+  const scratch s;
+  const csv_table t = table(s, ",ms\n0,5\n1,6\n");
+  EXPECT_EQ(t.columns(), (std::vector<std::string>{"", "ms"}));
+  EXPECT_EQ(t.number(1, "ms").value(), 6);
+  EXPECT_EQ(complaint_of(t, t.text(0, "gpu")), "1: lacks the column gpu, it has one without a name, ms");
+}
+
+TEST(CsvTable, QuotesNoMoreThanTheBeginningOfWhatIsWrong) {
+  const scratch s;
+  const std::string huge(200000, 'x');
+  const auto is_short = [](const std::string& said) { return said.size() < 200 && said.find('\x07') == std::string::npos; };
+  EXPECT_PRED1(is_short, refusal(s, huge + "\x07," + huge + "\x07\n"));
+  const csv_table t = table(s, "a\x07," + huge + "\n\x07" + huge + ",\x07\n");
+  EXPECT_PRED1(is_short, complaint_of(t, t.number(0, "a\x07")));
+  EXPECT_PRED1(is_short, complaint_of(t, t.number(0, huge)));
+  EXPECT_PRED1(is_short, complaint_of(t, t.text(0, "b")));
+  EXPECT_PRED1(is_short, complaint_of(t, t.text(0, huge + "b")));
 }
 
 TEST(CsvTable, RefusesFilesWithoutColumnsAndThoseThatCannotBeRead) {

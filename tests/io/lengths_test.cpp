@@ -72,20 +72,22 @@ TEST(TextLengths, AcceptTheLongestSupportedAndNoLonger) {
 TEST(TextLengths, AreRefusedWithTheirLineNumber) {
   const scratch s;
   EXPECT_EQ(refusal(s, "5\n\nabc\n"), "line 3: \"abc\" is not a whole number, expected one decimal length a line");
-  EXPECT_EQ(refusal(s, "5\n0\n"), "line 2: \"0\" is not a length, expected at least 1: leave empty sequences out");
-  EXPECT_EQ(refusal(s, "-4\n"), "line 1: \"-4\" is not a length, expected at least 1: leave empty sequences out");
+  EXPECT_EQ(refusal(s, "5\n0\n"), "line 2: the sequence is empty, expected at least 1 token: leave empty sequences out");
+  EXPECT_EQ(refusal(s, "-4\n"), "line 1: \"-4\" is not a length, expected at least 1");
   EXPECT_EQ(refusal(s, "1.5\n"), "line 1: \"1.5\" is not a whole number, expected one decimal length a line");
   EXPECT_EQ(refusal(s, "12 13\n"), "line 1: \"12 13\" is not a whole number, expected one decimal length a line");
   EXPECT_EQ(refusal(s, "99999999999999999999\n"),
             "line 1: \"99999999999999999999\" is beyond the longest supported length, 2147483647 tokens");
   EXPECT_EQ(refusal(s, "-99999999999999999999\n"),
-            "line 1: \"-99999999999999999999\" is not a length, expected at least 1: leave empty sequences out");
+            "line 1: \"-99999999999999999999\" is not a length, expected at least 1");
 }
 
 TEST(TextLengths, OfBinaryDataAreRefusedInPrintableText) {
   const scratch s;
-  EXPECT_EQ(refusal(s, std::string(3, '\x01')),
+  EXPECT_EQ(refusal(s, std::string(3, '\x01'), lengths_format::text),
             "line 1: \"???\" is not a whole number, expected one decimal length a line");
+  EXPECT_EQ(refusal(s, std::string("7\n\0", 3)),
+            "is binary, and of no format that is known here; write its lengths as text, one a line");
 }
 
 TEST(TextLengths, OfAnEmptyFileAreRefused) {
@@ -109,10 +111,9 @@ TEST(JsonLengths, AreNumbersOrCountedTokens) {
 
 TEST(JsonLengths, WithoutAFieldPreferLengthThenTokensThenInputIds) {
   const scratch s;
-  const auto file = s.file("list",
-                           "{\"input_ids\": [1], \"tokens\": [1, 2], \"length\": 3}\n"
-                           "{\"input_ids\": [1], \"tokens\": [1, 2]}\n{\"input_ids\": [1]}\n");
-  EXPECT_EQ(read_lengths(file).value(), of({3, 2, 1}));
+  EXPECT_EQ(read_lengths(s.file("a", "{\"input_ids\": [1, 2], \"tokens\": [1, 2], \"length\": 2}\n{\"length\": 5}\n")).value(), of({2, 5}));
+  EXPECT_EQ(read_lengths(s.file("b", "{\"input_ids\": [1, 2], \"tokens\": [1, 2]}\n{\"tokens\": [1]}\n")).value(), of({2, 1}));
+  EXPECT_EQ(read_lengths(s.file("c", "{\"input_ids\": [1]}\n{\"input_ids\": [1, 2]}\n")).value(), of({1, 2}));
 }
 
 TEST(JsonLengths, AreRecognisedByTheirFirstCharacterThatIsNoBlank) {
@@ -122,17 +123,17 @@ TEST(JsonLengths, AreRecognisedByTheirFirstCharacterThatIsNoBlank) {
 
 TEST(JsonLengths, AreRefusedWithTheirLineNumber) {
   const scratch s;
-  EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"len\": 1}\n"), "line 2: lacks the key \"length\", it has len; name the field that holds the length or the tokens");
+  EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"len\": 1}\n"), "line 2: lacks the key \"length\", which the samples before it have, it has len; name the field that holds the length or the tokens");
   EXPECT_EQ(refusal(s, "{\"length\": 1}\n", lengths_format::jsonl, "n"), "line 1: lacks the key \"n\", it has length; name the field that holds the length or the tokens");
-  EXPECT_EQ(refusal(s, "{\"length\": 0}\n"), "line 1: length is 0, expected a whole number from 1 to 2147483647");
-  EXPECT_EQ(refusal(s, "{\"length\": -2}\n"), "line 1: length is -2, expected a whole number from 1 to 2147483647");
+  EXPECT_EQ(refusal(s, "{\"length\": 0}\n"), "line 1: the sequence is empty, expected at least 1 token: leave empty sequences out");
+  EXPECT_EQ(refusal(s, "{\"length\": -2}\n"), "line 1: length is -2, expected a whole number from 0 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"length\": \"7\"}\n"),
-            "line 1: length is \"7\", expected a whole number from 1 to 2147483647");
-  EXPECT_EQ(refusal(s, "{\"length\": 2.5}\n"), "line 1: length is 2.5, expected a whole number from 1 to 2147483647");
+            "line 1: length is \"7\", expected a length, a whole number, or an array of token ids");
+  EXPECT_EQ(refusal(s, "{\"length\": 2.5}\n"), "line 1: length is 2.5, expected a length, a whole number, or an array of token ids");
   EXPECT_EQ(refusal(s, "{\"length\": 18446744073709551615}\n"),
-            "line 1: length is 18446744073709551615, expected a whole number from 1 to 2147483647");
+            "line 1: length is 18446744073709551615, expected a whole number from 0 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"tokens\": []}\n"),
-            "line 1: tokens is an array, expected at least one token: leave empty sequences out");
+            "line 1: the sequence is empty, expected at least 1 token: leave empty sequences out");
   EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"length\": \n"), "line 2: not JSON, or cut short: syntax error at byte 11");
   EXPECT_EQ(refusal(s, "[1, 2]\n", lengths_format::jsonl), "line 1: the document is an array, expected an object");
 }
@@ -168,8 +169,7 @@ TEST(IndexLengths, AreRefusedWithTheByteOffset) {
             "offset 18: 13 sequences and 6 document entries do not make a file of 226 bytes: "
             "truncated or corrupt");
   EXPECT_EQ(refused(34, "\xff\xff\xff\xff"),
-            "offset 34: sequence 0 has length -1, expected at least 1: leave empty "
-            "sequences out of the dataset");
+            "offset 34: sequence 0 has length -1, expected at least 0");
   EXPECT_EQ(refused(82, "\x04"),
             "offset 82: sequence 0 lies at byte 4 of the token file, the lengths before it say 0: "
             "corrupt");

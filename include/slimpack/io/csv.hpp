@@ -2,11 +2,10 @@
 #define SLIMPACK_IO_CSV_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/io/detail/csv_records.hpp>
+#include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 #include <slimpack/io/detail/open.hpp>
-
-#include <boost/token_functions.hpp>
-#include <boost/tokenizer.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -24,10 +23,11 @@
 
 namespace slimpack::io {
 
-/// A file of comma-separated values: a line of column names, then rows. Cells are asked for by row and column name, and
-/// every complaint names the file, the line and the column.
+/// A file of values that are separated by commas, semicolons or tabs: a line of column names, then rows. Cells are
+/// asked for by row and column name, and every complaint names the file, the line and the column.
 /// Format    blank lines, blanks around cells, carriage returns and a byte order mark are skipped. A cell in quotation
-///           marks may hold commas, but no line ends; the marks themselves, doubled ones too, are left out
+///           marks may hold separators and line ends, and doubled marks, which stand for one (detail/csv_records.hpp).
+///           The first of several columns may have no name: pandas writes its index so
 /// Errors    unreadable: the file; invalid_input: what it holds
 /// Complexity O(file size) to read, O(columns) a cell
 class csv_table {
@@ -43,10 +43,12 @@ class csv_table {
   [[nodiscard]] static result<csv_table> read(std::istream& in, const std::string& file) {
     csv_table made;
     made.file_ = file;
-    detail::numbered_lines lines(in);
-    while (lines.next())
-      if (std::optional<error> wrong = made.add(lines.line(), lines.number())) return std::move(*wrong);
+    detail::csv_records records(in);
+    while (records.next())
+      if (std::optional<error> wrong = made.add(records.cells(), records.line())) return std::move(*wrong);
     if (in.bad()) return error{errc::unreadable, made.file_ + ": could not be read to its end"};
+    if (!records.fault().empty())
+      return error{errc::invalid_input, made.place(records.line()) + ": " + std::string(records.fault())};
     if (made.columns_.empty())
       return error{errc::invalid_input, made.file_ + ": is empty, expected a line of column names"};
     return made;
@@ -66,9 +68,8 @@ class csv_table {
 
   /// The error of a column that should be there.
   [[nodiscard]] error lacks(std::string_view column) const {
-    std::string there;
-    for (const std::string& name : columns_) there += (there.empty() ? "" : ", ") + name;
-    return {errc::invalid_input, where() + ": lacks the column " + std::string(column) + ", it has " + there};
+    return {errc::invalid_input,
+            where() + ": lacks the column " + detail::shown(column) + ", it has " + detail::listed(columns_)};
   }
 
   /// Whether a row says nothing here: an empty cell, or no such column.
@@ -93,7 +94,7 @@ class csv_table {
     double value{};
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failed != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-      return error{errc::invalid_input, where(row) + ": column " + columns_[at] + ": " +
+      return error{errc::invalid_input, where(row) + ": column " + detail::shown(columns_[at]) + ": " +
                                             (text.empty() ? "is empty" : detail::in_quotes(text) + " is not a number") +
                                             ", expected a decimal number without a unit"};
     return value;
@@ -110,19 +111,13 @@ class csv_table {
   [[nodiscard]] const std::string& cell(std::size_t row, std::size_t column) const noexcept {
     return cells_[row * columns_.size() + column];
   }
-  std::optional<error> add(std::string_view line, std::size_t number) {
+  std::optional<error> add(std::vector<std::string>& cells, std::size_t number) {
     const auto wrong = [&](const std::string& what) { return error{errc::invalid_input, place(number) + ": " + what}; };
-    if (std::count(line.begin(), line.end(), '"') % 2 != 0) return wrong("has a quotation mark that is not closed");
-    // No escape characters: a backslash is a letter of a name.
-    const boost::escaped_list_separator<char> commas(std::string{}, std::string{","}, std::string{"\""});
-    const std::string whole(line);  // the tokenizer keeps iterators into it
-    std::vector<std::string> cells;
-    for (const std::string& cell : boost::tokenizer<boost::escaped_list_separator<char>>(whole, commas))
-      cells.emplace_back(detail::trimmed(cell));
     if (columns_.empty()) {
       for (auto name = cells.begin(); name != cells.end(); ++name) {
-        if (name->empty()) return wrong("a column has no name, expected a line of column names");
-        if (std::find(cells.begin(), name, *name) != name) return wrong("has two columns " + *name);
+        const bool is_index = name == cells.begin() && cells.size() > 1;
+        if (name->empty() && !is_index) return wrong("a column has no name, expected a line of column names");
+        if (std::find(cells.begin(), name, *name) != name) return wrong("has two columns " + detail::shown(*name));
       }
       columns_ = std::move(cells);
       header_line_ = number;

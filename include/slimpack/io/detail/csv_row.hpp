@@ -32,7 +32,7 @@ class csv_row {
 
   void fail(std::string_view column, const std::string& what) {
     if (wrong_) return;
-    wrong_ = error{errc::invalid_input, table_.where(row_) + ": column " + std::string(column) + ": " + what};
+    wrong_ = error{errc::invalid_input, table_.where(row_) + ": column " + shown(column) + ": " + what};
   }
 
   [[nodiscard]] std::string text(std::string_view column) { return taken(table_.text(row_, column)); }
@@ -50,7 +50,7 @@ class csv_row {
     const double value = number(column);
     if (value >= 1 && value <= static_cast<double>(most) && value == std::floor(value))
       return static_cast<Integer>(value);
-    fail(column, text(column) + " is not a whole number from 1 to " + std::to_string(most));
+    fail(column, shown(text(column)) + " is not a whole number from 1 to " + std::to_string(most));
     return Integer{1};
   }
 
@@ -81,7 +81,7 @@ class csv_row {
   [[nodiscard]] bool flag(std::string_view column, bool otherwise) {
     if (table_.empty(row_, column)) return otherwise;
     const double value = number(column);
-    if (value != 0 && value != 1) fail(column, text(column) + " is neither 0 nor 1");
+    if (value != 0 && value != 1) fail(column, shown(text(column)) + " is neither 0 nor 1");
     return value == 1;
   }
 
@@ -90,7 +90,7 @@ class csv_row {
   [[nodiscard]] seconds time(const csv_quantity& q) {
     const seconds t{positive(q)};
     if (t >= seconds{1e-12} && t <= seconds{86400}) return t;
-    fail(q.column, text(q.column) + " is less than a picosecond or more than a day: is the unit right?");
+    fail(q.column, shown(text(q.column)) + " is less than a picosecond or more than a day: is the unit right?");
     return {1};
   }
   [[nodiscard]] bytes size(const csv_quantity& q) { return {positive(q)}; }
@@ -113,7 +113,7 @@ class csv_row {
   [[nodiscard]] double positive(const csv_quantity& q) {
     const double value = number(q.column) * q.unit.times / q.unit.per;
     if (value > 0 && std::isfinite(value)) return value;
-    fail(q.column, text(q.column) + " is not more than 0");
+    fail(q.column, shown(text(q.column)) + " is not more than 0");
     return 1;
   }
 

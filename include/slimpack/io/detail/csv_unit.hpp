@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/csv.hpp>
+#include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -62,7 +63,7 @@ struct csv_quantity {
   if (found || stem.empty()) return found;
   const std::string start = std::string(stem) + "_";
   for (const std::string& name : table.columns())
-    if (name.starts_with(start)) return wrong("column " + name + " has an unknown unit");
+    if (name.starts_with(start)) return wrong("column " + shown(name) + " has an unknown unit");
   return found;
 }
 

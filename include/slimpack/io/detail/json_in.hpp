@@ -89,6 +89,8 @@ class json_place {
 
   [[nodiscard]] bool is_array() const noexcept { return value_->is_array(); }
   [[nodiscard]] bool is_object() const noexcept { return value_->is_object(); }
+  [[nodiscard]] bool is_text() const noexcept { return value_->is_string(); }
+  [[nodiscard]] bool is_integer() const noexcept { return value_->is_number_integer(); }
 
   [[nodiscard]] bool boolean() const {
     if (!value_->is_boolean()) expected("true or false");

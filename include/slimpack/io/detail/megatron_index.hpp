@@ -33,6 +33,7 @@ class megatron_index {
 
   explicit megatron_index(const std::filesystem::path& file) : file_(file) {}
 
+  /// Of all sequences; empty ones have length 0.
   result<std::vector<tokens>> lengths() {
     result<std::ifstream> opened = open_to_read(file_);
     if (!opened) return std::move(opened).error();
@@ -86,9 +87,9 @@ class megatron_index {
   result<void> read_lengths(std::vector<tokens>& lengths) {
     for (std::uint64_t i = 0; i < sequences_; ++i) {
       const auto length = next<std::int32_t>();
-      if (length < 1)
+      if (length < 0)
         return wrong(header_size + 4 * i, "sequence " + std::to_string(i) + " has length " + std::to_string(length) +
-                                              ", expected at least 1: leave empty sequences out of the dataset");
+                                              ", expected at least 0");
       lengths.push_back({length});
     }
     return success();

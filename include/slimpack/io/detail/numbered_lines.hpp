@@ -40,12 +40,18 @@ class numbered_lines {
   std::size_t number_{};
 };
 
+/// A text of a file for a message of one line: its beginning, in characters that a terminal prints.
+[[nodiscard]] inline std::string shown(std::string_view text) {
+  constexpr std::size_t most = 40;
+  std::string printed{text.substr(0, most)};
+  for (char& c : printed)
+    if (c < ' ' || c > '~') c = '?';
+  return text.size() > most ? printed + "..." : printed;
+}
+
 /// The offending text, for a message of one line.
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {
-  std::string shown{text.substr(0, 40)};
-  for (char& c : shown)
-    if (c < ' ' || c > '~') c = '?';
-  return '"' + shown + (text.size() > shown.size() ? "...\"" : "\"");
+  return '"' + shown(text) + '"';
 }
 
 }  // namespace slimpack::io::detail

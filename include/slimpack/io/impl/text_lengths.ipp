@@ -1,12 +1,14 @@
 #ifndef SLIMPACK_IO_IMPL_TEXT_LENGTHS_IPP
 #define SLIMPACK_IO_IMPL_TEXT_LENGTHS_IPP
 
-#include <slimpack/io/text_lengths.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
 #include <slimpack/io/detail/open.hpp>
+#include <slimpack/io/lengths_list.hpp>
+#include <slimpack/io/text_lengths.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -18,11 +20,13 @@ namespace slimpack::io {
 SLIMPACK_DECL result<std::vector<tokens>> read_text_lengths(const std::filesystem::path& file) {
   result<std::ifstream> in = detail::open_to_read(file);
   if (!in) return std::move(in).error();
-  result<std::vector<tokens>> lengths = detail::lengths_of_lines(in.value(), file.string(), detail::text_length);
+  detail::length_rows rows(lengths_format::text, empty_sequences::reject);
+  const result<void> read = detail::text_lengths(in.value(), file.string(), rows);
   if (in.value().bad()) return error{errc::unreadable, file.string() + ": could not be read to its end"};
-  if (lengths && lengths.value().empty())
-    return error{errc::invalid_input, file.string() + ": holds no lengths, expected one decimal length a line"};
-  return lengths;
+  if (!read) return read.error();
+  result<lengths_list> list = std::move(rows).end(file.string());
+  if (!list) return std::move(list).error();
+  return std::move(list).value().lengths;
 }
 
 }  // namespace slimpack::io

@@ -2,48 +2,136 @@
 #define SLIMPACK_IO_DETAIL_LENGTHS_CSV_LENGTHS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/io/csv.hpp>
-#include <slimpack/io/detail/csv_row.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/length_rows.hpp>
+#include <slimpack/io/detail/listed.hpp>
+#include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <istream>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace slimpack::io::detail {
 
-/// A column of lengths: the one that is named, the first of the usual ones, or the only one.
-[[nodiscard]] inline result<std::vector<tokens>> csv_lengths(std::istream& in, std::string_view field,
-                                                             const std::string& file) {
-  result<csv_table> read = csv_table::read(in, file);
-  if (!read) return std::move(read).error();
-  const csv_table& table = read.value();
-  std::string column(field);
-  if (column.empty()) {
-    const auto usual =
-        std::find_if(usual_fields.begin(), usual_fields.end(), [&](const char* name) { return table.has(name); });
-    column = usual != usual_fields.end()   ? *usual
-             : table.columns().size() == 1 ? table.columns().front()
-                                           : *usual_fields.begin();
+/// Reads columns of lengths: those that are named, the first of the usual ones, or the only one.
+class csv_lengths {
+ public:
+  csv_lengths(const csv_table& table, std::string_view field, length_rows& to)
+      : table_(table), field_(field), to_(to) {}
+
+  [[nodiscard]] result<void> read() {
+    if (result<void> chosen = choose(); !chosen) return chosen;
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      std::int64_t sum = 0;
+      for (const std::string& column : columns_) {
+        const result<std::int64_t> value = number(row, column);
+        if (!value) return value.error();
+        if (value.value() > to_.most() - sum)
+          return wrong(row, field_, "the sum is more than " + std::to_string(to_.most()));
+        sum += value.value();
+      }
+      if (result<void> agreed = check_others(row, sum); !agreed) return agreed;
+      if (result<void> added = to_.add(sum, told::named, [&] { return table_.where(row); }); !added) return added;
+    }
+    return end();
   }
-  if (!table.has(column)) {
-    error missing = table.lacks(column);
-    missing.detail += "; " + std::string(name_the_field);
-    return missing;
+
+ private:
+  [[nodiscard]] error wrong(std::size_t row, std::string_view column, const std::string& what) const {
+    return {errc::invalid_input, table_.where(row) + ": column " + shown(column) + ": " + what};
   }
-  std::vector<tokens> lengths;
-  for (std::size_t i = 0; i < table.rows(); ++i) {
-    csv_row row(table, i);
-    lengths.push_back({row.count(column, longest_supported.value)});
-    if (row.wrong()) return *row.wrong();
+
+  [[nodiscard]] static bool is_number(std::string_view name) {
+    return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
   }
-  return lengths;
-}
+
+  [[nodiscard]] result<void> choose() {
+    if (!field_.empty()) {
+      columns_ = table_.has(field_) ? std::vector<std::string>{field_} : terms_of(field_);
+    } else {
+      std::vector<std::string> named = table_.columns();
+      if (std::all_of(named.begin(), named.end(), is_number))
+        return error{errc::invalid_input, table_.where() + ": has numbers, " + listed(named) +
+                                              ", expected a line of column names; " + std::string(name_the_field)};
+      std::erase(named, std::string{});
+      const auto is_there = [&](const char* name) { return table_.has(name); };
+      const auto usual = std::find_if(usual_fields.begin(), usual_fields.end(), is_there);
+      columns_ = {usual != usual_fields.end() ? *usual : named.size() == 1 ? named.front() : *usual_fields.begin()};
+    }
+    for (const std::string& column : columns_) {
+      if (table_.has(column)) continue;
+      error missing = table_.lacks(column);
+      missing.detail += "; " + std::string(name_the_field);
+      return missing;
+    }
+    return success();
+  }
+
+  /// "640", and "640.0", as columns are written that had a gap once. "1.234" may be a number of thousands.
+  [[nodiscard]] std::optional<std::int64_t> whole(std::string_view text) const {
+    if (text.ends_with(".0")) text.remove_suffix(2);
+    std::int64_t value{};
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_whole = failed == std::errc{} && end == text.data() + text.size();
+    return is_whole && value >= 0 && value <= to_.most() ? std::optional(value) : std::nullopt;
+  }
+
+  [[nodiscard]] result<std::int64_t> number(std::size_t row, const std::string& column) const {
+    const result<std::string> cell = table_.text(row, column);
+    if (!cell) return cell.error();
+    if (const std::optional<std::int64_t> value = whole(cell.value())) return *value;
+    return wrong(row, column,
+                 (cell.value().empty() ? "is empty" : in_quotes(cell.value()) + " is no length") +
+                     ", expected a whole number from 1 to " + std::to_string(to_.most()));
+  }
+
+  /// Other columns that say how many tokens the row has must say the same, unless the user has named one.
+  [[nodiscard]] result<void> check_others(std::size_t row, std::int64_t value) {
+    const auto other = [&](const char* name) -> std::optional<std::int64_t> {
+      if (!table_.has(name) || columns_.front() == name) return std::nullopt;
+      return whole(table_.text(row, name).value());
+    };
+    if (!field_.empty()) {
+      if (const std::optional<std::int64_t> length = other("length"); length && *length != value && !is_usual(field_))
+        has_length_too_ = true;
+      return success();
+    }
+    for (const char* const name : length_fields)
+      if (const std::optional<std::int64_t> of_other = other(name); of_other && *of_other != value)
+        return error{errc::invalid_input, table_.where(row) + ": " + columns_.front() + " says " +
+                                              std::to_string(value) + " tokens, and " + name + " says " +
+                                              std::to_string(*of_other) + "; " + std::string(name_the_field)};
+    const auto text =
+        std::find_if(text_fields.begin(), text_fields.end(), [&](const char* name) { return table_.has(name); });
+    if (text != text_fields.end()) characters_.add(value, table_.text(row, *text).value());
+    return success();
+  }
+
+  [[nodiscard]] result<void> end() const {
+    if (characters_.are_alike())
+      return error{errc::invalid_input,
+                   table_.file() + ": column " + columns_.front() + " is the number of characters of " +
+                       "the text beside it in every row: with the field " + columns_.front() + " it is read as tokens"};
+    if (has_length_too_) to_.note(length_too(field_));
+    return success();
+  }
+
+  const csv_table& table_;
+  std::string field_;
+  length_rows& to_;
+  std::vector<std::string> columns_;
+  character_counts characters_;
+  bool has_length_too_{};
+};
 
 }  // namespace slimpack::io::detail
 

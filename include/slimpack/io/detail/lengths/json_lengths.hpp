@@ -2,55 +2,143 @@
 #define SLIMPACK_IO_DETAIL_LENGTHS_JSON_LENGTHS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/json_samples.hpp>
+#include <slimpack/io/detail/lengths/json_tokens.hpp>
+#include <slimpack/io/detail/lengths/json_words.hpp>
+#include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
+#include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <istream>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+/// Lengths in JSON: an array in a file, an object that is the whole file, or an object a line.
 namespace slimpack::io::detail {
 
-/// The number, or how many tokens an array has.
-[[nodiscard]] inline tokens length_at(const json_place& place) {
-  if (!place.is_array()) return tokens{place.integer(1, longest_supported.value)};
-  if (place.size() == 0) place.expected("at least one token: leave empty sequences out");
-  return tokens{static_cast<std::int64_t>(place.size())};
+/// The rows of an array in a document. `name` is the member that has it, empty for the document itself.
+[[nodiscard]] inline result<void> rows_of_array(const json_place& list, const std::string& name, json_samples& samples,
+                                                const std::string& place, length_rows& to) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const json_place row = list.at(i);
+    json_value read = row.is_object() ? samples.next(row) : value_at(row, {}, to.most());
+    if (row.is_array() && name.empty() && to.guesses())
+      row.expected("a length or an object: its numbers may be tokens or lengths; they are counted as tokens with the " +
+                   std::string("format json, and lengths belong into one array (jq add)"));
+    if (read.how == told::bare && !name.empty()) read.how = told::named;
+    const auto of_row = [&] { return place + ": " + name + "[" + std::to_string(i) + "]"; };
+    if (result<void> added = to.add(read.value, read.how, of_row); !added) return added;
+  }
+  return success();
 }
 
-/// The length of a sample, an object, in the member that is named, or in the first of the usual ones.
-[[nodiscard]] inline tokens length_of_sample(const json_place& sample, const std::string& field) {
-  const std::optional<json_place> found = field.empty() ? sample.find(usual_fields) : sample.find({field.c_str()});
-  if (found) return length_at(*found);
-  std::string keys;
-  for (const std::string& name : sample.names()) keys += (keys.empty() ? "" : ", ") + name;
-  throw malformed("lacks the key \"" + (field.empty() ? std::string(*usual_fields.begin()) : field) + "\", it has " +
-                  (keys.empty() ? "none" : keys) + "; " + std::string(name_the_field));
+/// The member of a whole document that may have a list of lengths.
+[[nodiscard]] inline std::string list_member(const json_place& whole, const std::string& field) {
+  if (!field.empty()) return field;
+  if (whole.find({"lengths"})) return "lengths";
+  for (const char* const usual : usual_fields)
+    if (whole.find({usual})) return usual;
+  return *usual_fields.begin();
 }
 
-[[nodiscard]] inline result<tokens> json_length(std::string_view line, const std::string& field,
-                                                const std::string& place) {
-  return read_json(line, place, [&](const json_place& sample) { return length_of_sample(sample, field); });
-}
-
-/// Of an array of lengths, of arrays of tokens, or of objects.
-[[nodiscard]] inline result<std::vector<tokens>> json_lengths(std::istream& in, const std::string& field,
-                                                              const std::string& file) {
-  return read_json(read_bytes(in, std::string::npos), file, [&](const json_place& list) {
-    if (!list.is_array()) list.expected("an array of lengths, of arrays of tokens, or of objects");
-    std::vector<tokens> lengths;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const json_place sample = list.at(i);
-      lengths.push_back(sample.is_object() ? length_of_sample(sample, field) : length_at(sample));
-    }
-    return lengths;
+/// The rows of an object that is a whole document: those of the list in one of its members, or else the object is the
+/// only sample.
+[[nodiscard]] inline result<void> rows_of_object(const json_place& whole, const std::string& field,
+                                                 json_samples& samples, const std::string& place, length_rows& to) {
+  const std::string name = list_member(whole, field);
+  std::optional<result<void>> read;
+  (void)at_way(whole, name, [&](const json_place& list) {
+    if (!list.is_array() || list.size() == 0) return;
+    const bool numbers = list.at(0).is_integer();
+    if (!numbers && !list.at(0).is_array()) return;
+    if (numbers && to.guesses() && names_tokens(name)) return;
+    if (numbers && to.guesses() && !names_lengths(name))
+      list.expected(
+          "lengths or tokens, and by its name it may be either: its numbers are lengths with the format json, " +
+          std::string("and the tokens of one sequence with the format jsonl"));
+    read = rows_of_array(list, name, samples, place, to);
   });
+  if (read) return *read;
+  const json_value only = samples.next(whole);
+  return to.add(only.value, only.how, [&] { return place; });
+}
+
+/// The rows of a document. `place` opens messages about it.
+[[nodiscard]] inline result<void> rows_of_document(const std::string& text, const std::string& field,
+                                                   const std::string& file, const std::string& place, length_rows& to) {
+  to.read_as(lengths_format::json);
+  json_samples samples(field, to.most());
+  result<void> rows = success();
+  const result<bool> read = read_json(text, place, [&](const json_place& document) {
+    if (!document.is_object() && !document.is_array())
+      document.expected("an array of lengths, of arrays of tokens, or of objects");
+    rows = document.is_object() ? rows_of_object(document, field, samples, place, to)
+                                : rows_of_array(document, {}, samples, place, to);
+    return true;
+  });
+  if (!read) return not_json(text, place, read.error(), true);
+  if (!rows) return rows;
+  return samples.end(file, to);
+}
+
+/// Of a file that is one array or one object.
+[[nodiscard]] inline result<void> json_lengths(std::istream& in, const std::string& field, const std::string& file,
+                                               length_rows& to) {
+  const std::string text = read_bytes(in, std::string::npos);
+  const std::size_t line_end = text.find('\n');
+  const auto is_json = [&](std::string_view part) {
+    return read_json(part, file, [](const json_place&) { return true; });
+  };
+  const result<void> read = rows_of_document(text, field, file, file, to);
+  if (!read && line_end != std::string::npos && !trimmed(std::string_view(text).substr(line_end + 1)).empty() &&
+      is_json(std::string_view(text).substr(0, line_end)))
+    return error{errc::invalid_input,
+                 file + ": line 1 is a JSON document of its own, expected one array in the file, or an " +
+                     "object a line such as {\"input_ids\": [1, 2]}"};
+  return read;
+}
+
+/// Of an object a line; or, unless `lines_only`, of one object that is the whole file.
+[[nodiscard]] inline result<void> json_line_lengths(std::istream& in, const std::string& field, const std::string& file,
+                                                    bool lines_only, length_rows& to) {
+  json_samples samples(field, to.most());
+  const auto add = [&](const std::string& line, std::size_t number) -> result<void> {
+    const auto place = [&] { return file + ": line " + std::to_string(number); };
+    const result<json_value> read = read_json(line, place(), [&](const json_place& one) { return samples.next(one); });
+    if (!read) return not_json(line, place(), read.error(), false);
+    return to.add(read.value().value, read.value().how, place);
+  };
+  numbered_lines lines(in);
+  if (!lines.next()) return success();
+  std::string line(lines.line());
+  std::size_t number = lines.number();
+  bool has_more = true;
+  if (!lines_only) {
+    const std::string place = file + ": line " + std::to_string(number);
+    const result<bool> first = read_json(line, place, [](const json_place&) { return true; });
+    if (!first && foreign_word_in(line)) return not_json(line, place, first.error(), false);
+    if (!first) {
+      const std::string whole = line + "\n" + read_bytes(in, std::string::npos);
+      if (read_json(whole, file, [](const json_place&) { return true; }))
+        return rows_of_document(whole, field, file, file, to);
+      error broken = first.error();
+      broken.detail += "; of objects over several lines, jq -c . makes one line each";
+      return broken;
+    }
+    has_more = lines.next();
+    if (!has_more) return rows_of_document(line, field, file, place, to);
+  }
+  if (result<void> added = add(line, number); !added) return added;
+  if (lines_only) has_more = lines.next();
+  for (; has_more; has_more = lines.next())
+    if (result<void> added = add(std::string(lines.line()), lines.number()); !added) return added;
+  return samples.end(file, to);
 }
 
 }  // namespace slimpack::io::detail

@@ -2,8 +2,9 @@
 #define SLIMPACK_IO_DETAIL_LENGTHS_NPY_LENGTHS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
+#include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -14,21 +15,21 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace slimpack::io::detail {
 
 inline constexpr std::string_view npy_magic{"\x93NUMPY", 6};
 
-/// Reads a NumPy array of integers as lengths.
+/// Reads a NumPy array of integers as lengths. Arrays that are rather token ids are refused, unless the user says that
+/// they are lengths: those of less than 4 bytes an element, those with zeros, and those that length_rows refuses.
 /// Source    NumPy, numpy/lib/format.py: versions 1 to 3
 /// Layout    magic, version u8 u8, size of the header u16 (version 1) or u32, both little-endian; the header, a Python
 ///           dictionary as numpy.save prints it: descr, fortran_order, shape; then the elements
 class npy_lengths {
  public:
-  npy_lengths(std::istream& in, std::string file) : in_(in), file_(std::move(file)) {}
+  npy_lengths(std::istream& in, std::string file, length_rows& to) : in_(in), file_(std::move(file)), to_(to) {}
 
-  result<std::vector<tokens>> read() {
+  result<void> read() {
     const std::string opening = read_bytes(in_, npy_magic.size() + 2);
     if (opening.size() != npy_magic.size() + 2 || !opening.starts_with(npy_magic))
       return wrong("does not begin as a NumPy array does");
@@ -71,43 +72,51 @@ class npy_lengths {
     const bool integers =
         kind && kind->size() == 3 && std::string_view("<>|=").find((*kind)[0]) != std::string_view::npos &&
         ((*kind)[1] == 'i' || (*kind)[1] == 'u') && std::string_view("1248").find((*kind)[2]) != std::string_view::npos;
-    if (!integers)
-      return wrong("its elements are of the type " + std::string(kind.value_or("unknown")) + ", not integers");
+    if (!integers) return wrong("its elements are of the type " + shown(kind.value_or("unknown")) + ", not integers");
     big_endian_ = (*kind)[0] == '>';
     width_ = static_cast<std::size_t>((*kind)[2] - '0');
     is_signed_ = (*kind)[1] == 'i';
     const std::string_view shape = behind(header, "'shape': (", ")").value_or("");
     const auto [end, failed] = std::from_chars(shape.data(), shape.data() + shape.size(), count_);
     const std::string_view rest = shape.substr(static_cast<std::size_t>(end - shape.data()));
-    if (failed != std::errc{} || rest != ",")
-      return wrong("its shape is (" + std::string(shape) + "), not one dimension");
+    if (failed != std::errc{} || rest != ",") return wrong("its shape is (" + shown(shape) + "), not one dimension");
     return success();
   }
 
-  result<std::vector<tokens>> elements() {
-    std::vector<tokens> lengths;
-    for (std::size_t i = 0; i < count_; ++i) {
+  [[nodiscard]] error token_ids(const std::string& why) const {
+    return {errc::invalid_input, file_ + ": " + why +
+                                     ", so they may be token ids; they are read with the format npy as " +
+                                     "lengths, with the format cu_seqlens as ends of sequences"};
+  }
+
+  result<void> elements() {
+    if (width_ < 4 && count_ > 0 && to_.guesses())
+      return token_ids("its elements have " + std::to_string(8 * width_) + " bits, as token ids are stored");
+    std::optional<std::uint64_t> zero;
+    for (std::uint64_t i = 0; i < count_; ++i) {
       char element[8];
       if (!in_.read(element, static_cast<std::streamsize>(width_))) return cut_short();
       const std::uint64_t value = number({element, width_}, big_endian_);
       const bool negative = is_signed_ && value >> (8 * width_ - 1) != 0;
-      if (negative || value == 0 || value > static_cast<std::uint64_t>(longest_supported.value))
-        return error{errc::invalid_input, file_ + ": element " + std::to_string(i) + " is " +
-                                              (negative ? "negative" : std::to_string(value)) +
-                                              ", expected a length from 1 to " +
-                                              std::to_string(longest_supported.value)};
-      lengths.push_back({static_cast<std::int64_t>(value)});
+      const auto place = [&] { return file_ + ": element " + std::to_string(i); };
+      if (negative || value > static_cast<std::uint64_t>(to_.most()))
+        return error{errc::invalid_input, place() + " is " + (negative ? "negative" : std::to_string(value)) +
+                                              ", expected a length from 1 to " + std::to_string(to_.most())};
+      if (value == 0 && i > 0 && !zero) zero = i;
+      if (result<void> added = to_.add(static_cast<std::int64_t>(value), told::bare, place); !added) return added;
     }
     if (in_.peek() != std::istream::traits_type::eof()) return wrong("goes on behind its elements: corrupt");
-    return lengths;
+    if (zero && to_.guesses()) return token_ids("element " + std::to_string(*zero) + " of them is 0, as no length is");
+    return success();
   }
 
   std::istream& in_;
   std::string file_;
+  length_rows& to_;
   bool big_endian_{};
   bool is_signed_{};
   std::size_t width_{};
-  std::size_t count_{};
+  std::uint64_t count_{};
 };
 
 }  // namespace slimpack::io::detail

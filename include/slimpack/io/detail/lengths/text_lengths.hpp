@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <charconv>
@@ -11,39 +12,34 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 namespace slimpack::io::detail {
 
-/// `place` opens every message.
-[[nodiscard]] inline result<tokens> text_length(std::string_view line, const std::string& place) {
+/// The number of a line, from 0 to `most`. `place` opens every message.
+[[nodiscard]] inline result<std::int64_t> text_value(std::string_view line, std::int64_t most,
+                                                     const std::string& place) {
   const auto wrong = [&](const std::string& what) {
     return error{errc::invalid_input, place + ": " + in_quotes(line) + what};
   };
-  std::int64_t length{};
-  const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), length);
+  std::int64_t value{};
+  const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), value);
   if (failed == std::errc::invalid_argument || end != line.data() + line.size())
     return wrong(" is not a whole number, expected one decimal length a line");
-  const bool overflown = failed == std::errc::result_out_of_range;
-  if (line.front() == '-' || (length == 0 && !overflown))
-    return wrong(" is not a length, expected at least 1: leave empty sequences out");
-  if (length > longest_supported.value || overflown)
+  if (line.front() == '-') return wrong(" is not a length, expected at least 1");
+  if (failed == std::errc::result_out_of_range || value > most)
     return wrong(" is beyond the longest supported length, " + std::to_string(longest_supported.value) + " tokens");
-  return tokens{length};
+  return value;
 }
 
-/// What `length_of` finds in each line; it takes the line and the place that opens its messages.
-template <class LengthOf>
-[[nodiscard]] result<std::vector<tokens>> lengths_of_lines(std::istream& in, const std::string& file,
-                                                           LengthOf length_of) {
-  std::vector<tokens> lengths;
+/// Of one decimal number a line.
+[[nodiscard]] inline result<void> text_lengths(std::istream& in, const std::string& file, length_rows& to) {
   for (numbered_lines lines(in); lines.next();) {
-    result<tokens> length = length_of(lines.line(), file + ": line " + std::to_string(lines.number()));
-    if (!length) return std::move(length).error();
-    lengths.push_back(length.value());
+    const auto place = [&] { return file + ": line " + std::to_string(lines.number()); };
+    const result<std::int64_t> value = text_value(lines.line(), to.most(), place());
+    if (!value) return value.error();
+    if (result<void> added = to.add(value.value(), told::bare, place); !added) return added;
   }
-  return lengths;
+  return success();
 }
 
 }  // namespace slimpack::io::detail

@@ -1,0 +1,97 @@
+#ifndef SLIMPACK_IO_DETAIL_LENGTHS_JSON_TOKENS_HPP
+#define SLIMPACK_IO_DETAIL_LENGTHS_JSON_TOKENS_HPP
+
+#include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/length_rows.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What single values of JSON say of lengths. All that is wrong is thrown as malformed.
+namespace slimpack::io::detail {
+
+struct json_value {
+  std::int64_t value{};
+  told how{};
+};
+
+/// How many of an attention mask are 1.
+[[nodiscard]] inline std::int64_t ones_in(const json_place& mask) {
+  std::int64_t ones = 0;
+  for (std::size_t i = 0; i < mask.size(); ++i) ones += mask.at(i).integer(0, 1);
+  return ones;
+}
+
+/// How many token ids an array has. Tokenizers that were asked for tensors write the array of a sequence into another
+/// one.
+[[nodiscard]] inline std::int64_t tokens_in(const json_place& array, std::string_view name) {
+  if (array.size() > 0 && array.at(0).is_array()) {
+    const json_place inner = array.at(0);
+    for (std::size_t i = 0; i < inner.size(); ++i)
+      if (!inner.at(i).is_integer()) inner.at(i).expected("a token id: arrays of these are counted, nothing else");
+    if (array.size() > 1)
+      array.expected("one sequence: its " + std::to_string(array.size()) +
+                     " arrays are a batch of several, write each as a sample of its own");
+    return names_mask(name) ? ones_in(inner) : static_cast<std::int64_t>(inner.size());
+  }
+  for (std::size_t i = 0; i < array.size(); ++i)
+    if (!array.at(i).is_integer())
+      array.at(i).expected(
+          "a token id: arrays of these are counted, nothing else; write the length, or the ids, that " +
+          std::string("the model's tokenizer makes of it"));
+  return names_mask(name) ? ones_in(array) : static_cast<std::int64_t>(array.size());
+}
+
+/// A length, or how many tokens there are; `name` is what the value is called, empty where it has none.
+[[nodiscard]] inline json_value value_at(const json_place& place, std::string_view name, std::int64_t most) {
+  if (place.is_array()) {
+    const std::int64_t count = tokens_in(place, name);
+    if (names_lengths(name))
+      place.expected("one length: by its name it has several lengths, and not the tokens of one sequence");
+    return {count, told::counted};
+  }
+  if (!place.is_integer()) place.expected("a length, a whole number, or an array of token ids");
+  return {place.integer(0, most), name.empty() ? told::bare : told::named};
+}
+
+/// The same, or nothing where the value says no length.
+[[nodiscard]] inline std::optional<std::int64_t> any_value_at(const json_place& place, std::string_view name,
+                                                              std::int64_t most) {
+  try {
+    return value_at(place, name, most).value;
+  } catch (const malformed&) {
+    return std::nullopt;
+  }
+}
+
+/// Hands `use` what is where "a.b" leads: a member of this name, or member b of the member a. False where nothing is
+/// there.
+template <class Use>
+[[nodiscard]] bool at_way(const json_place& object, const std::string& way, const Use& use) {
+  if (const std::optional<json_place> found = object.find({way.c_str()})) {
+    use(*found);
+    return true;
+  }
+  for (std::size_t dot = way.find('.'); dot != std::string::npos; dot = way.find('.', dot + 1)) {
+    const std::string head = way.substr(0, dot);
+    const std::optional<json_place> inner = object.find({head.c_str()});
+    if (inner && inner->is_object() && at_way(*inner, way.substr(dot + 1), use)) return true;
+  }
+  return false;
+}
+
+/// The value there.
+[[nodiscard]] inline std::optional<json_value> find_value(const json_place& object, const std::string& way,
+                                                          std::int64_t most) {
+  std::optional<json_value> found;
+  (void)at_way(object, way, [&](const json_place& place) { found = value_at(place, way, most); });
+  return found;
+}
+
+}  // namespace slimpack::io::detail
+
+#endif

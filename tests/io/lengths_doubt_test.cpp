@@ -1,0 +1,424 @@
+#include <slimpack/io/lengths.hpp>
+
+#include "scratch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Files whose numbers may be something else than lengths: each is read right, or refused by name.
+namespace lengths_doubt_test {
+namespace {
+
+using slimpack::result;
+using slimpack::tokens;
+using slimpack::io::empty_sequences;
+using slimpack::io::lengths_format;
+using slimpack::io::lengths_list;
+using slimpack::io::lengths_options;
+using slimpack::io::read_lengths;
+using slimpack::io::read_lengths_list;
+
+std::vector<std::int64_t> numbers(const lengths_list& list) {
+  std::vector<std::int64_t> all;
+  for (const tokens length : list.lengths) all.push_back(length.value);
+  return all;
+}
+
+using values = std::vector<std::int64_t>;
+using rows = std::vector<std::uint64_t>;
+
+const values lengths13{640, 212, 1411, 5120, 37, 37, 8111, 2903, 37, 640, 2903, 37, 30011};
+
+std::filesystem::path list(const std::string& name) { return data("../../tests/io/lists/" + name); }
+
+/// The lengths in a text, or what is said of it behind its name.
+std::string said(const result<lengths_list>& read, const std::string& file) {
+  std::ostringstream text;
+  if (read) {
+    for (const std::int64_t length : numbers(read.value())) text << length << ' ';
+    return text.str();
+  }
+  EXPECT_EQ(read.error().code, slimpack::errc::invalid_input);
+  const std::string& detail = read.error().detail;
+  EXPECT_EQ(detail.find(file), 0u) << detail;
+  EXPECT_TRUE(std::all_of(detail.begin(), detail.end(), [](char c) { return c >= ' '; })) << detail;
+  return detail.substr(std::min(detail.size(), file.size() + 2));
+}
+std::string said(std::string_view content, const lengths_options& asked = {}) {
+  const scratch s;
+  const auto file = s.file("list", content);
+  return said(read_lengths_list(file, asked), file.string());
+}
+std::string said_of(const std::string& name, const lengths_options& asked = {}) {
+  return said(read_lengths_list(list(name), asked), list(name).string());
+}
+
+lengths_options field(std::string name, lengths_format format = lengths_format::automatic) { return {format, std::move(name)}; }
+lengths_options as(lengths_format format) { return {format}; }
+
+std::string joined(const values& all) {
+  std::string text;
+  for (const std::int64_t one : all) text += std::to_string(one) + ' ';
+  return text;
+}
+
+const std::string choose = "; name the field that holds the length or the tokens";
+const std::string tokenize =
+    "expected a token id: arrays of these are counted, nothing else; write the length, or the ids, that the model's tokenizer "
+    "makes of it";
+
+TEST(ListsOfLengths, AreReadAsTheyAreMeant) {
+  for (const auto& [name, asked] : std::map<std::string, lengths_options>{{"dict_lengths_plural.json", {}},
+                                                                          {"semicolon.csv", {}},
+                                                                          {"tabs.tsv", {}},
+                                                                          {"pandas_index.csv", {}},
+                                                                          {"hist.jsonl", {}},
+                                                                          {"nested_field.jsonl", field("meta.length")},
+                                                                          {"cu_seqlens.npy", as(lengths_format::cu_seqlens)}}) {
+    EXPECT_EQ(said_of(name, asked), joined(lengths13)) << name;
+  }
+  EXPECT_EQ(said_of("dict_lengths_plural.json", field("lengths")), joined(lengths13));
+  values sums = lengths13;
+  for (std::int64_t& each : sums) each += 10;
+  EXPECT_EQ(said_of("azure.csv", field("ContextTokens+GeneratedTokens")), joined(sums));
+  for (std::int64_t& each : sums) each += 90;
+  EXPECT_EQ(said_of("rollout_len.jsonl", field("prompt_length+response_length")), joined(sums));
+}
+
+TEST(ListsOfLengths, AreRefusedByNameWhereTheyAreNone) {
+  EXPECT_EQ(said_of("messages.jsonl", field("messages")), "line 1: messages[0] is an object, " + tokenize);
+  EXPECT_EQ(said_of("conversations.jsonl", field("conversations")), "line 1: conversations[0] is an object, " + tokenize);
+  EXPECT_EQ(said_of("nested_tokens.json"),
+            "[0][0][0] is \"a\", expected a token id: arrays of these are counted, nothing else");
+  EXPECT_EQ(said_of("batches_of_lengths.json"),
+            "[0] is an array, expected a length or an object: its numbers may be tokens or lengths; they are counted as tokens "
+            "with the format json, and lengths belong into one array (jq add)");
+  EXPECT_EQ(said_of("batches_of_lengths.json", as(lengths_format::json)), "4 4 5 ");
+  EXPECT_EQ(said_of("rollout_nan.jsonl"), "line 1: holds NaN, a number that JSON does not have; write null there, or leave it out");
+  EXPECT_EQ(said_of("null_one.jsonl"),
+            "line 6: length is null, expected a length or an array of token ids; leave the sample out, or name the field that "
+            "holds the length or the tokens");
+  EXPECT_EQ(said_of("missing_one.jsonl"),
+            "line 6: lacks the key \"length\", which the samples before it have, it has tokens" + choose);
+  EXPECT_EQ(said_of("cu_seqlens.npy"),
+            "its 14 values rise from each to the next, as ends of sequences do (cu_seqlens): they are read with the format "
+            "cu_seqlens as ends, with the format npy as lengths");
+  EXPECT_EQ(said_of("data.parquet").substr(0, 18), "is a Parquet file,");
+}
+
+TEST(ArraysOfTokens, HaveNothingButIntegers) {
+  for (const char* const other : {R"("a")", "0.5", "true", "null", R"({"a": 1})", "[1]"})
+    EXPECT_NE(said(R"({"x": [1, )" + std::string(other) + "]}\n", field("x", lengths_format::jsonl)).find("line 1: x[1] is "),
+              std::string::npos) << other;
+  EXPECT_EQ(said("{\"labels\": [-100, 5]}\n{\"labels\": [7]}\n", field("labels")), "2 1 ");
+}
+
+TEST(ArraysOfTokens, OfOneSequenceMayBeInAnotherArray) {
+  EXPECT_EQ(said("{\"input_ids\": [[1, 2, 3]]}\n{\"input_ids\": [[4]]}\n"), "3 1 ");
+  EXPECT_EQ(said("{\"input_ids\": [[1, 2], [3]]}\n{\"input_ids\": [[4]]}\n"),
+            "line 1: input_ids is an array, expected one sequence: its 2 arrays are a batch of several, write each as a sample "
+            "of its own");
+  EXPECT_EQ(said("{\"input_ids\": [[[1, 2]]]}\n{\"input_ids\": [[4]]}\n"),
+            "line 1: input_ids[0][0] is an array, expected a token id: arrays of these are counted, nothing else");
+}
+
+TEST(ArraysOfTokens, AreNotCountedWhereTheirNameSaysThatTheyAreLengths) {
+  const std::string several = " is an array, expected one length: by its name it has several lengths, and not the tokens of one sequence";
+  for (const char* const name : {"seq_lens", "cu_seqlens", "token_count", "numTokens", "sizes", "prompt_length"})
+    EXPECT_EQ(said("{\"" + std::string(name) + "\": [3, 4]}\n{}\n", field(name)), "line 1: " + std::string(name) + several);
+  for (const char* const name : {"silence", "accounts", "ids", "x"})  // no such words
+    EXPECT_EQ(said("{\"" + std::string(name) + "\": [3, 4]}\n{\"" + std::string(name) + "\": [3]}\n", field(name)), "2 1 ");
+}
+
+TEST(ArraysOfTokens, PackedFromSeveralSequencesAreNoSequence) {
+  const std::string packed = " is an array, expected one sequence a sample: by its name it has those of several that are packed into one row" + choose;
+  EXPECT_EQ(said("{\"input_ids\": [1, 2, 3], \"seq_lens\": [2, 1]}\n{}\n"), "line 1: seq_lens" + packed);
+  EXPECT_EQ(said("{\"input_ids\": [1, 2, 3], \"cu_seqlens\": [0, 2, 3]}\n{}\n"), "line 1: cu_seqlens" + packed);
+  EXPECT_EQ(said("{\"input_ids\": [1, 2, 3], \"cu_seqlens\": [0, 3]}\n{\"input_ids\": [1]}\n"), "3 1 ");
+}
+
+TEST(SamplesThatSayTwoLengths, AreRefusedUnlessTheUserDecides) {
+  const auto both = [](const std::string& a, const std::string& b) {
+    return "line 1: " + a + " tokens, and " + b + choose;
+  };
+  const std::string characters = "{\"length\": 9, \"input_ids\": [1, 2]}\n{\"length\": 8, \"input_ids\": [1]}\n";
+  EXPECT_EQ(said(characters), both("length says 9", "input_ids says 2"));
+  EXPECT_EQ(said(characters, field("length")), "9 8 ");
+  EXPECT_EQ(said(characters, field("input_ids")), "2 1 ");
+  EXPECT_EQ(said("{\"length\": 9, \"num_tokens\": 3}\n{}\n"), both("length says 9", "num_tokens says 3"));
+  const std::string padded = "{\"input_ids\": [5, 6, 0], \"attention_mask\": [1, 1, 0]}\n{\"input_ids\": [5], \"attention_mask\": [1]}\n";
+  EXPECT_EQ(said(padded), both("input_ids says 3", "attention_mask, which leaves out what is filled up, says 2"));
+  EXPECT_EQ(said(padded, field("attention_mask")), "2 1 ");
+  EXPECT_EQ(said(padded, field("input_ids")), "3 1 ");
+  EXPECT_EQ(said("length,tokens\n7,7\n9,3\n").substr(2), "length says 9 tokens, and tokens says 3" + choose);
+  EXPECT_EQ(said("length,tokens\n7,7\n9,3\n", field("tokens")), "7 3 ");
+}
+
+TEST(SamplesThatSayTwoLengths, AreNotedWhereTheUserAsksForAnother) {
+  const std::vector<std::string> noted{"\"count\" is read as lengths, as asked; the file has other numbers under \"length\", too"};
+  const lengths_list read = read_lengths_list(list("hist.jsonl"), field("count")).value();
+  EXPECT_EQ(read.notes, noted);
+  EXPECT_EQ(numbers(read).front(), 68);
+  const scratch s;
+  EXPECT_EQ(read_lengths_list(s.file("a.csv", "length,count\n640,68\n"), field("count")).value().notes, noted);
+  EXPECT_TRUE(read_lengths_list(list("hist.jsonl"), field("length")).value().notes.empty());
+  EXPECT_TRUE(read_lengths_list(list("hist.jsonl")).value().notes.empty());
+}
+
+TEST(LengthsOfTexts, ThatCountCharactersAreRefused) {
+  const std::string in_bytes = "{\"text\": \"h\xc3\xa9\", \"length\": 3}\n{\"text\": \"abcd\", \"length\": 4}\n";
+  const std::string in_letters = "{\"text\": \"h\xc3\xa9\", \"length\": 2}\n{\"text\": \"abcd\", \"length\": 4}\n";
+  const std::string why = "length is the number of characters of the text beside it in every ";
+  const std::string instead = ": with the field length it is read as tokens";
+  EXPECT_EQ(said(in_bytes), why + "sample" + instead);
+  EXPECT_EQ(said(in_letters), why + "sample" + instead);
+  EXPECT_EQ(said(in_letters, field("length")), "2 4 ");
+  EXPECT_EQ(said("text,length\nabc,3\nabcd,4\n"), "column " + why + "row" + instead);
+  EXPECT_EQ(said("{\"text\": \"abc\", \"length\": 3}\n{\"text\": \"abcd\", \"length\": 1}\n"), "3 1 ");
+}
+
+TEST(Fields, AreSumsAndWays) {
+  EXPECT_EQ(said("{\"p\": [1, 2], \"r\": 5}\n{\"p\": [], \"r\": 7}\n", field("p+r")), "7 7 ");
+  EXPECT_EQ(said("{\"u\": {\"v\": {\"n\": 4}}}\n{\"u\": {\"v.n\": 6}}\n", field("u.v.n")), "4 6 ");
+  EXPECT_EQ(said("{\"u.n\": 3, \"u\": {\"n\": 4}}\n{\"u.n\": 5}\n", field("u.n")), "3 5 ");
+  EXPECT_EQ(said("{\"p+r\": 3, \"p\": 1, \"r\": 1}\n{\"p\": 4, \"r\": 4}\n", field("p+r")), "3 8 ");
+  EXPECT_EQ(said("{\"u\": {\"p\": 3}, \"r\": 1}\n{\"u\": {\"p\": 4}, \"r\": 4}\n", field("u.p + r")), "4 8 ");
+  EXPECT_EQ(said("[{\"p\": 3, \"r\": 1}]", field("p+r")), "4 ");
+  EXPECT_EQ(said("p,r,p+r\n3,1,9\n", field("p+r")), "9 ");
+  EXPECT_EQ(said("{\"p\": 3, \"r\": null}\n{}\n", field("p+r")).substr(0, 17), "line 1: r is null");
+  EXPECT_EQ(said("{\"p\": 3}\n{}\n", field("p+r")), "line 1: lacks the key \"r\", it has p" + choose);
+  EXPECT_EQ(said("{\"p\": 2147483647, \"r\": 1}\n{}\n", field("p+r")), "line 1: the sum p+r is more than 2147483647");
+  EXPECT_EQ(said("p,r\n2147483647,1\n", field("p+r")).substr(2), "column p+r: the sum is more than 2147483647");
+}
+
+TEST(Documents, OfOneObjectHaveAListOrAreASample) {
+  EXPECT_EQ(said("{\n \"lengths\": [\n  640,\n  212\n ]\n}\n"), "640 212 ");
+  EXPECT_EQ(said(R"({"id": [1, 2], "length": [640, 212]})"), "640 212 ");
+  EXPECT_EQ(said(R"({"input_ids": [[1, 2, 3], [4]]})"), "3 1 ");
+  EXPECT_EQ(said(R"({"input_ids": [1, 2, 3]})"), "3 ");
+  EXPECT_EQ(said(R"({"length": 640})"), "640 ");
+  EXPECT_EQ(said(R"({"stats": {"lengths": [640, 212]}})", field("stats.lengths")), "640 212 ");
+  EXPECT_EQ(said(R"({"x": [640, 212]})", field("x")),
+            "line 1: x is an array, expected lengths or tokens, and by its name it may be either: its numbers are lengths with the "
+            "format json, and the tokens of one sequence with the format jsonl");
+  EXPECT_EQ(said(R"({"x": [640, 212]})", field("x", lengths_format::json)), "640 212 ");
+  EXPECT_EQ(said(R"({"x": [640, 212]})", field("x", lengths_format::jsonl)), "2 ");
+  EXPECT_EQ(said("{\n \"length\": 5\n}\n{\n \"length\": 6\n}\n"),
+            "line 1: not JSON, or cut short: syntax error at byte 2; of objects over several lines, jq -c . makes one line each");
+  EXPECT_EQ(said("[1, 2]\n[3]\n").substr(0, 38), "line 1 is a JSON document of its own, ");
+}
+
+TEST(NumbersThatJsonDoesNotHave, AreNamedWithTheirPlace) {
+  const std::string instead = ", a number that JSON does not have; write null there, or leave it out";
+  EXPECT_EQ(said("{\"length\": 1}\n{\"length\": 2, \"x\": -Infinity}\n"), "line 2: holds -Infinity" + instead);
+  EXPECT_EQ(said("[{\"length\": 1, \"x\": \"NaN\\\"\"},\n {\"x\": [1, 2], \"length\": NaN}]"), "element 1 holds NaN" + instead);
+  EXPECT_EQ(said("{\"length\": 1, \"x\": \"NaN\"}\n{\"length\": 2, \"x\": 1,}\n"),
+            "line 2: not JSON, or cut short: syntax error at byte 22");
+}
+
+TEST(EmptySequences, AreLeftOutWithTheirRowsToldOrRefused) {
+  const std::string empty = ": the sequence is empty, expected at least 1 token: leave empty sequences out";
+  const std::string note = "2 of 5 sequences are empty and left out; the first is ";
+  const scratch s;
+  const std::map<std::string, std::pair<std::string, std::string>> files{
+      {"a.txt", {"5\n\n0\n7\n0\n9\n", ": line 3"}},
+      {"a.jsonl", {"{\"length\": 5}\n{\"length\": 0}\n{\"length\": 7}\n\n{\"length\": 0}\n{\"length\": 9}\n", ": line 2"}},
+      {"b.jsonl", {"{\"tokens\": [1,2,3,4,5]}\n{\"tokens\": []}\n{\"tokens\": 7}\n{\"tokens\": [[]]}\n{\"tokens\": 9}\n", ": line 2"}},
+      {"a.json", {"[5, 0, 7, 0, 9]", ": [1]"}},
+      {"a.csv", {"id,length\n\na,5\nb,0\nc,7\nd,0.0\ne,9\n", ":4"}}};
+  for (const auto& [name, file] : files) {
+    const auto path = s.file(name, file.first);
+    const lengths_list read = read_lengths_list(path).value();
+    EXPECT_EQ(numbers(read), (values{5, 7, 9})) << name;
+    EXPECT_EQ(read.rows, (rows{0, 2, 4})) << name;
+    EXPECT_EQ(read.notes, std::vector<std::string>{note + path.string() + file.second});
+    EXPECT_EQ(read_lengths_list(path, {.empty = empty_sequences::reject}).error().detail, path.string() + file.second + empty);
+    EXPECT_EQ(read_lengths(path).error().detail, path.string() + file.second + empty);
+  }
+  EXPECT_EQ(said("0\n0\n"), "all of its 2 sequences are empty");
+}
+
+TEST(EmptySequences, OfAMegatronIndexAreLeftOut) {
+  const scratch s;
+  std::string index = content_of(data("megatron/tiny.idx"));  // 12 sequences, lengths at 34, byte offsets at 82
+  const lengths_list whole = read_lengths_list(data("megatron/tiny.idx")).value();
+  EXPECT_EQ(whole.rows.back(), 11u);
+  const auto number = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 4; i-- > 0;) value = value << 8U | static_cast<unsigned char>(index[at + i]);
+    return value;
+  };
+  const std::uint32_t bytes = number(82 + 8 * 3) - number(82 + 8 * 2);  // of sequence 2, which is emptied
+  for (std::size_t i = 0; i < 4; ++i) index[34 + 8 + i] = '\0';
+  for (std::size_t i = 3; i < 12; ++i)
+    for (std::uint32_t b = 0, value = number(82 + 8 * i) - bytes; b < 4; ++b) index[82 + 8 * i + b] = static_cast<char>(value >> 8U * b);
+  const lengths_list read = read_lengths_list(s.file("list.idx", index)).value();
+  EXPECT_EQ(read.lengths.size(), whole.lengths.size() - 1);
+  EXPECT_EQ(read.rows[2], 3u);
+  EXPECT_EQ(read.notes.size(), 1u);
+}
+
+TEST(EndsOfSequences, AreReadWhereTheUserSaysSo) {
+  const lengths_options ends = as(lengths_format::cu_seqlens);
+  for (const char* const file : {"0\n640\n852\n2263\n", "640\n852\n2263\n", "[0, 640, 852, 2263]", "end\n640\n852\n2263\n",
+                                 "{\"end\": 640}\n{\"end\": 852}\n{\"end\": 2263}\n", "{\"end\": [0, 640, 852, 2263]}"}) {
+    const bool is_named = std::string_view(file).find("end") != std::string_view::npos;
+    const scratch s;
+    const lengths_list read = read_lengths_list(s.file("list", file), is_named ? field("end", lengths_format::cu_seqlens) : ends).value();
+    EXPECT_EQ(numbers(read), (values{640, 212, 1411})) << file;
+    EXPECT_EQ(read.rows, (rows{0, 1, 2})) << file;
+  }
+  EXPECT_EQ(said("5000000000\n5000000001\n", ends),
+            "line 1: the sequence that ends here has 5000000000 tokens, expected at most 2147483647");
+  EXPECT_EQ(said("2000000000\n4000000000\n", ends), "2000000000 2000000000 ");
+  EXPECT_EQ(said("640\n852\n851\n", ends), "line 3: 851 is less than the 852 before it, expected ends of sequences, in order");
+  const scratch s;
+  const lengths_list gap = read_lengths_list(s.file("list", "0\n5\n5\n9\n"), ends).value();
+  EXPECT_EQ(numbers(gap), (values{5, 4}));
+  EXPECT_EQ(gap.rows, (rows{0, 2}));
+  EXPECT_EQ(read_lengths_list(data("megatron/tiny.idx"), ends).error().detail,
+            data("megatron/tiny.idx").string() + ": is a Megatron-LM index, which has lengths, expected ends of sequences");
+}
+
+TEST(EndsOfSequences, AreNotSeenInNumbersOfOneStep) {
+  const scratch s;
+  const auto read = [&](std::int64_t first, std::int64_t step) {
+    std::string text;
+    for (std::int64_t i = 0; i < 40; ++i) text += std::to_string(first + step * i) + "\n";
+    return read_lengths_list(s.file("list", text)).value();
+  };
+  EXPECT_EQ(numbers(read(700, 40)).back(), 700 + 39 * 40);
+  EXPECT_TRUE(read(700, 40).notes.empty());
+  EXPECT_EQ(numbers(read(100, 100)).back(), 4000);
+  EXPECT_EQ(read(100, 100).notes, std::vector<std::string>{"its values rise by 100 each and are read as lengths; with the format "
+                                                           "cu_seqlens they are read as ends of sequences"});
+}
+
+TEST(EndsOfSequences, AreRefusedWhereNobodySaysSo) {
+  values ends, lengths{640, 212, 1411, 5120, 37, 37, 8111, 2903};
+  std::int64_t sum = 0;
+  for (const std::int64_t length : lengths) ends.push_back(sum += length);
+  const auto written = [](const values& all, const std::string& before, const std::string& between, const std::string& after) {
+    std::string text;
+    for (const std::int64_t one : all) text += (text.empty() ? before : between) + std::to_string(one);
+    return text + after;
+  };
+  const std::string rise = "its 8 values rise from each to the next, as ends of sequences do (cu_seqlens): they are read with the format "
+                           "cu_seqlens as ends, with the format ";
+  EXPECT_EQ(said(written(ends, "", "\n", "\n")), rise + "text as lengths");
+  EXPECT_EQ(said(written(ends, "[", ",", "]")), rise + "json as lengths");
+  EXPECT_EQ(said(written(ends, "x\n", "\n", "\n"), field("x")), rise + "csv as lengths");
+  EXPECT_EQ(said(written(ends, "{\"x\":", "}\n{\"x\":", "}\n"), field("x")), rise + "jsonl as lengths");
+  EXPECT_EQ(said(written(ends, "{\"lengths\": [", ",", "]}\n")), rise + "json as lengths");
+  EXPECT_EQ(said(written(ends, "", "\n", "\n"), as(lengths_format::text)), joined(ends));
+  EXPECT_EQ(said(written(ends, "x\n", "\n", "\n"), field("x", lengths_format::csv)), joined(ends));
+  EXPECT_EQ(said("0\n5\n5\n9\n").substr(0, 42), "its 4 values begin with 0 and never fall, ");
+
+  EXPECT_EQ(said("100\n2000\n30000\n"), "100 2000 30000 ");  // someone sorted a few
+  values sorted = lengths13;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(said(written(sorted, "", "\n", "\n")), joined(sorted));  // some are alike
+  std::string arrays;
+  for (int n = 1; n < 12; ++n) arrays += written(values(static_cast<std::size_t>(n), 7), "{\"input_ids\": [", ",", "]}\n");
+  EXPECT_EQ(said(arrays), "1 2 3 4 5 6 7 8 9 10 11 ");  // counted, so they are lengths
+}
+
+/// What numpy.save writes of integers of so many bytes.
+std::string npy(const values& all, std::size_t width) {
+  std::string header = "{'descr': '<" + std::string(width < 4 ? "u" : "i") + std::to_string(width) +
+                       "', 'fortran_order': False, 'shape': (" + std::to_string(all.size()) + ",), }";
+  header.resize(117, ' ');
+  std::string bytes = std::string("\x93NUMPY\x01\x00v\x00", 10) + header + "\n";
+  for (const std::int64_t value : all)
+    for (std::size_t i = 0; i < width; ++i) bytes += static_cast<char>(value >> 8U * i);
+  return bytes;
+}
+
+const std::string as_array = "they are read with the format npy as lengths, with the format cu_seqlens as ends of sequences";
+const std::string as_ids = "values look like token ids, not like lengths: they are read with the format ";
+
+TEST(TokenIds, OfFewBytesOrWithZerosAreNoLengths) {
+  EXPECT_EQ(said(npy({640, 212}, 2)), "its elements have 16 bits, as token ids are stored, so they may be token ids; " + as_array);
+  EXPECT_EQ(said(npy({64, 21}, 1)), "its elements have 8 bits, as token ids are stored, so they may be token ids; " + as_array);
+  for (const std::size_t width : {4u, 8u})
+    EXPECT_EQ(said(npy({640, 0, 212}, width)), "element 1 of them is 0, as no length is, so they may be token ids; " + as_array);
+  EXPECT_EQ(said(npy({640, 212}, 2), as(lengths_format::npy)), "640 212 ");
+  EXPECT_EQ(said(npy({640, 0, 212}, 4), as(lengths_format::npy)), "640 212 ");
+  EXPECT_EQ(said(npy({0, 640, 852}, 2), as(lengths_format::cu_seqlens)), "640 212 ");
+}
+
+/// The words of a text, as numbers in the order in which they come first.
+values ids_of(const std::filesystem::path& text) {
+  std::istringstream in(content_of(text));
+  std::map<std::string, std::int64_t> known;
+  values ids;
+  for (std::string word; in >> word;)
+    ids.push_back(known.emplace(word, static_cast<std::int64_t>(known.size()) + 1).first->second);
+  return ids;
+}
+
+TEST(TokenIds, OfATextAreKnownByTheirNeighbours) {
+  const values ids = ids_of(data("../../LICENSE"));
+  ASSERT_GT(ids.size(), 1000u);
+  const std::string count = "its " + std::to_string(ids.size()) + " ";
+  EXPECT_EQ(said(npy(ids, 4)), count + as_ids + "npy as lengths");
+  EXPECT_EQ(said(npy(ids, 8)), count + as_ids + "npy as lengths");
+  std::string array, lines;
+  for (const std::int64_t id : ids) array += (array.empty() ? "[" : ",") + std::to_string(id), lines += std::to_string(id) + "\n";
+  EXPECT_EQ(said(array + "]"), count + as_ids + "json as lengths");
+  EXPECT_EQ(said(lines), count + as_ids + "text as lengths");
+  EXPECT_EQ(said(npy(ids, 4), as(lengths_format::npy)), joined(ids));
+}
+
+TEST(TokenIds, AreNotSeenInLengths) {
+  constexpr unsigned seed = 7;
+  std::mt19937_64 random(seed);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) / 9007199254740992.0; };
+  values drawn, again, few;
+  for (int i = 0; i < 4000; ++i) {
+    const double normal = std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * 3.14159265358979 * uniform());
+    drawn.push_back(std::clamp<std::int64_t>(std::llround(std::exp(7 + 1.3 * normal)), 1, 32768));
+    again.push_back(lengths13[static_cast<std::size_t>(i) % lengths13.size()]);
+    few.push_back(100 + static_cast<std::int64_t>(random() % 50));
+  }
+  values sorted = drawn;
+  std::sort(sorted.begin(), sorted.end());
+  for (const values* all : {&drawn, &again, &few, &sorted}) EXPECT_EQ(said(npy(*all, 4)), joined(*all)) << "seed " << seed;
+
+  values ids;
+  for (int i = 0; i < 4000; ++i) ids.push_back(1 + static_cast<std::int64_t>(random() % 50256));
+  EXPECT_EQ(said(npy(ids, 4)), "its 4000 " + as_ids + "npy as lengths") << "seed " << seed;
+  std::string lines;
+  for (const std::int64_t id : ids) lines += std::to_string(id) + "\n";
+  EXPECT_EQ(said(lines), joined(ids)) << "seed " << seed;  // lengths that were drawn for a trial
+}
+
+TEST(WhatIsWrong, IsQuotedInFewPrintableCharacters) {
+  const std::string huge(200000, 'x');
+  for (const std::string& file : {huge, "9" + huge, std::string(200000, '9'), "{\"length\": \"" + huge + "\"}\n",
+                                  "{\"" + huge + "\": 1, \"k\\u0007\\n" + huge + "\": 1}\n", "{\"length\": 1}\n{\"" + huge + "\": 1}\n",
+                                  "[\"" + huge + "\"]", "{\"tokens\": [\"" + huge + "\"]}\n", "a,length\n1," + huge + "\n",
+                                  "length\n" + huge + "\n"}) {
+    const std::string why = said(file);
+    EXPECT_LT(why.size(), 330u) << why;
+    EXPECT_FALSE(why.empty());
+  }
+  std::string keys = "{\"key\": 1";
+  for (int i = 0; i < 20000; ++i) keys += ", \"key" + std::to_string(i) + "\": 1";
+  EXPECT_EQ(said(keys + "}\n"),
+            "line 1: lacks the key \"length\", it has key, key0, key1, key2, key3, key4, key5, key6, key7, key8, key9, key10 and 19989 more" + choose);
+}
+
+}  // namespace
+}  // namespace lengths_doubt_test
