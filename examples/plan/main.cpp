@@ -10,6 +10,7 @@
 #include "origin.hpp"
 #include "output_names.hpp"
 #include "outputs.hpp"
+#include "padding.hpp"
 #include "planners.hpp"
 #include "prices.hpp"
 #include "progress.hpp"
@@ -172,7 +173,7 @@ int run(const options& o) {
   bool same = true;  // as the plan file of --from, where it is to be
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
-    if (!o.summary) print_limits(out, s, std::span(&lengths, 1));
+    if (!o.summary) print_limits(out, s, std::span(&lengths, 1)), print_padding(out, o, loaded.value(), b);
     std::vector<row> rows;
     for (const contender& c : all_planners) {
       rows.push_back(plan_row(c, rows.empty(), s, lengths, b));
@@ -201,6 +202,7 @@ int run(const options& o) {
   }
   if (o.summary) {
     print_limits(out, s, loaded.value().lengths);
+    print_padding(out, o, loaded.value(), 0);
     all.print(out);
     if (late > 0) out << "The time of --time-limit ran out for " << late << " of these plans: with more time they may be faster.\n";
     for (const std::string& why : left_out) out << why << ".\n";

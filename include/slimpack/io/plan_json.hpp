@@ -210,7 +210,8 @@ namespace detail {
   p.shape = shape_in(file);
   if (const std::optional<json_place> layers = file.find({"layers"})) {
     layers->must_have(static_cast<std::size_t>(p.shape.parts()), "one per part");
-    for (std::size_t part = 0; part < layers->size(); ++part) p.layers.push_back(layers->at(part).integer<int>(1, 1 << 20));
+    for (std::size_t part = 0; part < layers->size(); ++part)
+      p.layers.push_back(layers->at(part).integer<int>(p.shape.may_be_empty(static_cast<int>(part)) ? 0 : 1, 1 << 20));
   }
   const json_place replicas = file["replicas"];
   replicas.must_have(static_cast<std::size_t>(p.shape.replicas), "one per data-parallel rank");
