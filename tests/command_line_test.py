@@ -1053,9 +1053,54 @@ class CommandLine(unittest.TestCase):
         for counts, parts, says in (("9,9,9,9", ["--pp", "4"], "gives 4 counts, 36 in sum, and --pp x --vpp is 4"), ("16,16", ["--pp", "4"], "gives 2 counts, 32 in sum, and --pp x --vpp is 4"),
                                     ("9,9", [], "gives 2 counts, 18 in sum, and --pp x --vpp is 1")):
             self.fails(2, ["--layers " + says + "; give one count for each part, 32 in sum, or --layers even"], *lengths, *parts, "--layers", counts)
-        self.fails(2, ["--layers '9,0'", "9,9,9,5"], *lengths, "--pp", "2", "--layers", "9,0")
+        self.fails(2, ["--layers '9,-1'", "9,9,9,5"], *lengths, "--pp", "2", "--layers", "9,-1")
         self.fails(2, ["--layers needs --cost transformer or profiled"], "--lengths", self.file("q.txt", "100\n"), *QUADRATIC, "--layers", "auto")
         self.fails(2, ["--layers 16,16 needs --pp and --vpp under --auto"], *lengths, "--auto", "--gpus", "4", "--layers", "16,16")
+
+    def test_stages_without_layers(self):
+        lengths = ["--lengths", self.file("l.txt", "".join(f"{700 + 140 * i}\n" for i in range(24)) + "40000\n"), *MODEL]
+        made = self.outputs / "p.json"
+        for typed in ("--pp 4 --layers 11,11,10,0", "--pp 4 --layers 0,11,11,10", "--pp 4 --layers 0,16,16,0 --dp 2", "--pp 2 --vpp 2 --layers 11,11,10,0",
+                      "--pp 2 --layers 32,0", "--pp 3 --layers 16,16,0 --recompute full --weight-gradients apart", "--pp 4 --layers 11,11,10,0 --forward-only",
+                      "--pp 4 --layers 11,11,10,0 --dp 2 --reduction exposed --planner megatron", "--pp 4 --layers 11,11,10,0 --planner slimpipe",
+                      "--pp 4 --layers 11,11,10,0 --dp 2 --planner te_cp", "--pp 4 --layers 0,11,11,10 --planner chunked"):
+            for cost in ("measured", "transformer", "transformer:sheet"):
+                with self.subTest(typed=typed, cost=cost):
+                    tp = ["--tp", "8"] if "full" not in typed else ["--tp", "4"]
+                    effort = [] if "--forward-only" in typed else ["--effort", "look"]
+                    self.plans(*lengths, *tp, "--cost", cost, *effort, "--memory", "1TiB", "--force", "--explain", "--timeline", self.outputs / "t.html", "--json", made, *typed.split())
+                    plan = json.loads(made.read_text())
+                    replay(plan)
+                    self.assertEqual(typed.split("--layers ")[1].split()[0], ",".join(map(str, plan["layers"])))
+                    self.assertTrue(all(math.isfinite(x) for x in (plan["step_time"], plan["lower_bound"], plan["efficiency"])))
+                    self.assertGreater(plan["efficiency"], 0)
+        self.assertIn("the same plan", self.plans("--from", made))
+        # In a plan file, too, a part has a layer or an end of the model.
+        for layers, says in ([11, 0, 11, 10], "layers[1]"), ([11, 11, 11, -1], "layers[3]"):
+            bad = self.file("bad.json", json.dumps({**plan, "layers": layers}))
+            run = self.run_plan("--from", bad)
+            self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), run.stderr)
+            self.assertIn(says, run.stderr)
+        made.unlink(), (self.outputs / "t.html").unlink()
+        for typed, part in (("--pp 4 --layers 11,0,11,10", "part 1 of 4"), ("--pp 2 --vpp 2 --layers 11,11,0,10", "part 2 of 4"),
+                            ("--pp 2 --layers 32,0 --vocabulary spread", "part 1 of 2")):
+            self.fails(2, [part, "has no layer and no end of the model"], *lengths, *typed.split())
+
+    def test_auto_gives_a_stage_of_a_large_vocabulary_no_layer(self):
+        config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 12, "num_attention_heads": 8,
+                  "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 262144, "max_position_embeddings": 32768, "tie_word_embeddings": False}
+        model = ["--lengths", self.file("l.txt", "3000\n" * 16), "--model", self.file("wide.json", json.dumps(config)), "--gpu", "h100", "--cost", "transformer", "--pp", "3",
+                 "--json", self.outputs / "p.json"]
+        steps = {}
+        # 4 h^2 + 3 h f = 16 million weights a layer, and 268 million of the output layer: as many as 16 layers.
+        for layers in ("auto", "6,6,0", "6,5,1"):
+            self.plans(*model, "--layers", layers)
+            made = json.loads((self.outputs / "p.json").read_text())
+            replay(made)
+            steps[layers] = made["step_time"]
+            self.assertEqual([6, 6, 0] if layers == "auto" else [int(n) for n in layers.split(",")], made["layers"])
+        self.assertEqual(steps["auto"], steps["6,6,0"])
+        self.assertLess(steps["auto"], steps["6,5,1"])
 
     def test_a_spread_vocabulary(self):
         lengths = ["--lengths", self.file("v.txt", "".join(f"{700 + 40 * i}\n" for i in range(60))), *MODEL]

@@ -220,11 +220,32 @@ class Train(unittest.TestCase):
     def test_nor_do_other_layers_on_the_parts(self):
         expected = self.losses(*EXACT)
         file = self.folder / "layers.json"
-        for layers in ("2,1,1", "1,1,2"):
+        for layers in ("2,1,1", "1,1,2", "2,2,0", "0,2,2", "0,4,0"):
             with self.subTest(layers=layers):
-                self.assert_same_curve(expected, self.losses(*EXACT, "--pp", "3", "--layers", layers, "--json", file))
+                rows, _ = self.trains(*EXACT, "--pp", "3", "--layers", layers, "--json", file)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
                 made = json.loads(file.read_text())
                 self.assertEqual(("slimpack-plan/2", layers), (made["format"], ",".join(map(str, made["layers"]))))
+                self.assertEqual([(row["predicted_peak_bytes"], "1") for row in rows], [(row["peak_bytes"], row["peaks_agree"]) for row in rows])
+
+    def test_stages_without_layers_train_alike(self):
+        expected = self.losses(*EXACT, "--max-context", "600")
+        for shape, ranks in (("--pp 3 --layers 2,2,0 --weight-gradients apart", 0), ("--pp 3 --layers 0,4,0 --weight-gradients apart", 0),
+                             ("--pp 3 --layers 0,2,2 --dp 2 --sharers 2 --rows joined", 0), ("--pp 3 --layers 2,2,0 --dp 2 --sharers 2 --exchange ring", 0),
+                             ("--pp 2 --layers 4,0 --planner slimpipe", 0), ("--pp 2 --layers 0,4", 2), ("--pp 2 --layers 4,0 --dp 2 --sharers 2", 4)):
+            if ranks and not MPIRUN:
+                continue
+            with self.subTest(shape=shape, ranks=ranks):
+                rows, _ = self.trains(*EXACT, *FAST, "--max-context", "600", *shape.split(), ranks=ranks)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                for row in rows:
+                    self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
+        held_out = self.folder / "held_out.txt"
+        held_out.write_bytes(FOX)
+        _, said = self.trains("--pp", "2", "--layers", "4,0", "--steps", "2", "--measure-for", "0.1", "--evaluate", held_out)  # and its times are measured
+        self.assertIn("evaluated  1 documents held out", said)
+        self.fails(2, ["part 1 of 3 has no layer; only the first and the last"], "--pp", "3", "--layers", "2,0,2")
+        self.fails(2, ["--vocabulary spread leaves a part without layers nothing to do"], "--pp", "2", "--layers", "4,0", "--vocabulary", "spread")
 
     def test_weight_gradients_run_apart(self):
         expected = self.losses(*EXACT)

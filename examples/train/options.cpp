@@ -85,7 +85,7 @@ void read_layers(const std::string& text, config& model) {
   for (const std::string& cell : cli::split(text, ',')) {
     int count{};
     const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
-    if (status != std::errc{} || end != cell.data() + cell.size() || count < 1 || count > 1 << 20)
+    if (status != std::errc{} || end != cell.data() + cell.size() || count < 0 || count > 1 << 20)
       throw bad_usage{"--layers '" + text + "' is neither a count of layers nor one for each part, as 2,1,1"};
     counts.push_back(count);
   }
@@ -101,11 +101,14 @@ void check(const options& o) {
     throw bad_usage{"--layers has " + std::to_string(o.model.on_parts.size()) + " counts, --pp x --vpp are " + std::to_string(parts) + " parts"};
   if (o.shape.chunks > 1 && std::adjacent_find(o.model.on_parts.begin(), o.model.on_parts.end(), std::not_equal_to<>{}) != o.model.on_parts.end())
     throw bad_usage{"--layers gives parts different counts; with --vpp each has as many as any other"};
-  if (parts > o.model.layers || (o.shape.chunks > 1 && o.model.layers % parts != 0))
+  const bool is_spread = o.shape.vocabulary == slimpack::vocabulary::spread;
+  if (is_spread && std::find(o.model.on_parts.begin(), o.model.on_parts.end(), 0) != o.model.on_parts.end())
+    throw bad_usage{"--vocabulary spread leaves a part without layers nothing to do: give each part a layer in --layers, or leave it out"};
+  if ((o.model.on_parts.empty() && parts > o.model.layers) || (o.shape.chunks > 1 && o.model.layers % parts != 0))
     throw bad_usage{"--pp " + std::to_string(o.shape.stages) + " x --vpp " + std::to_string(o.shape.chunks) +
                     " does not fit --layers " + std::to_string(o.model.layers) +
                     ": each part needs a layer, and with --vpp as many as any other"};
-  if (o.shape.vocabulary == slimpack::vocabulary::spread) {
+  if (is_spread) {
     if (o.shape.stages < 2) throw bad_usage{"--vocabulary spread needs --pp 2 or more stages to spread it over"};
     if (o.shape.stages > o.model.vocab)
       throw bad_usage{"--vocabulary spread needs a word for each stage: --pp " + std::to_string(o.shape.stages) + " is more than the " +
@@ -185,7 +188,7 @@ std::variant<options, ending> parse(int argc, char** argv) {
   add(texts, same, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
   add(texts, same, "--seed", o.seed, "S", "Seed of the order of documents and of the first weights [1]")->check(cli::seed_fault);
 
-  add(model, same, "--layers", layers, "N|N,N,...", "Number of transformer layers, or a number for each part of the pipeline [4]");
+  add(model, same, "--layers", layers, "N|N,N,...", "Number of transformer layers, or a number for each part of the pipeline, of which the first and the last may have 0 [4]");
   add(model, same, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);
   add(model, same, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
   add(model, same, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
