@@ -266,7 +266,7 @@ class CommandLine(unittest.TestCase):
             for planner in ("slimpack", "chunked", "slimpipe") if cp == 4 else ("slimpack",):
                 with self.subTest(cp=cp, planner=planner):
                     typed = ["--lengths", path, *MODEL, "--cost", "transformer", "--pp", "2", "--dp", "2", "--tp", "2", "--cp", cp, "--effort", "fast", "--planner", planner,
-                             "--memory", "75GiB", "--json", made]
+                             "--json", made]
                     out = self.plans(*typed)
                     plan = json.loads(made.read_text())
                     self.assertEqual(quantum, plan["quantum"])
@@ -1068,7 +1068,7 @@ class CommandLine(unittest.TestCase):
                 with self.subTest(typed=typed, cost=cost):
                     tp = ["--tp", "8"] if "full" not in typed else ["--tp", "4"]
                     effort = [] if "--forward-only" in typed else ["--effort", "look"]
-                    self.plans(*lengths, *tp, "--cost", cost, *effort, "--memory", "1TiB", "--force", "--explain", "--timeline", self.outputs / "t.html", "--json", made, *typed.split())
+                    self.plans(*lengths, *tp, "--cost", cost, *effort, "--memory", "1024GiB", "--force", "--explain", "--timeline", self.outputs / "t.html", "--json", made, *typed.split())
                     plan = json.loads(made.read_text())
                     replay(plan)
                     self.assertEqual(typed.split("--layers ")[1].split()[0], ",".join(map(str, plan["layers"])))
@@ -1076,8 +1076,10 @@ class CommandLine(unittest.TestCase):
                     self.assertGreater(plan["efficiency"], 0)
         self.assertIn("the same plan", self.plans("--from", made))
         # In a plan file, too, a part has a layer or an end of the model.
-        for layers, says in ([11, 0, 11, 10], "layers[1]"), ([11, 11, 11, -1], "layers[3]"):
+        for layers, says in ([11, 0, 11, 10], "layers[1]"), ([11, 11, 11, -1], "layers[3]"), ([11, 11, 10], "layers"):
             bad = self.file("bad.json", json.dumps({**plan, "layers": layers}))
+            with self.assertRaises(Wrong):
+                replay({**plan, "layers": layers})
             run = self.run_plan("--from", bad)
             self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), run.stderr)
             self.assertIn(says, run.stderr)
@@ -1088,7 +1090,7 @@ class CommandLine(unittest.TestCase):
 
     def test_auto_gives_a_stage_of_a_large_vocabulary_no_layer(self):
         config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 12, "num_attention_heads": 8,
-                  "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 262144, "max_position_embeddings": 32768, "tie_word_embeddings": False}
+                  "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 262144, "hidden_act": "silu", "max_position_embeddings": 32768, "tie_word_embeddings": False}
         model = ["--lengths", self.file("l.txt", "3000\n" * 16), "--model", self.file("wide.json", json.dumps(config)), "--gpu", "h100", "--cost", "transformer", "--pp", "3",
                  "--json", self.outputs / "p.json"]
         steps = {}

@@ -173,7 +173,7 @@ int run(const options& o) {
   bool same = true;  // as the plan file of --from, where it is to be
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
-    if (!o.summary) print_limits(out, s, std::span(&lengths, 1)), print_padding(out, o, loaded.value(), b);
+    if (!o.summary) print_limits(out, s, std::span(&lengths, 1));
     std::vector<row> rows;
     for (const contender& c : all_planners) {
       rows.push_back(plan_row(c, rows.empty(), s, lengths, b));
@@ -190,6 +190,7 @@ int run(const options& o) {
       continue;
     }
     if (o.batches > 1) out << (b ? "\n" : "") << "batch " << b << "\n";
+    print_padding(out, o, loaded.value(), b);
     if (o.from) {
       print_repeated(out, *o.from, rows.front().plan.value());
       same = is_repeated(*o.from, rows.front().plan.value());

@@ -75,7 +75,7 @@ TEST(Transformer, ComputesLogitsOnTheLastPart) {
 // of these and, on the first part, of the embedding's 40.
 TEST(Transformer, PricesAPartWithoutLayersByItsEndOfTheModel) {
   const shape on{.stages = 4, .replicas = 2};
-  const transformer t = tiny(on, {.distributed_optimizer = false, .launch = {0.5}, .layers = {0, 1, 1, 0}});
+  const transformer t = tiny(on, {.distributed_optimizer = false, .layers = {0, 1, 1, 0}, .launch = {0.5}});
   for (const slice& s : {of_length(4), slice{{0}, {4}, {4}}}) {
     EXPECT_DOUBLE_EQ(time_of(t, s, pass::forward, 3), 4 * 80.0 / 288);
     EXPECT_DOUBLE_EQ(time_of(t, s, pass::backward, 3), 8 * 80.0 / 288);
@@ -91,7 +91,7 @@ TEST(Transformer, PricesAPartWithoutLayersByItsEndOfTheModel) {
     ASSERT_EQ(t.gradient_buckets(part).size(), 1u);
     EXPECT_EQ(t.gradient_buckets(part)[0].at, 0);
   }
-  EXPECT_EQ(t.gradient_buckets(0)[0].reduce, t.gradient_buckets(3)[0].reduce);
+  EXPECT_EQ(t.gradient_buckets(0)[0].scatter, t.gradient_buckets(3)[0].scatter);
 }
 
 // Launches 0.5 s forward and 1 s backward for the layer; reading 144 weights of 2 bytes takes 4 s, and those of the
