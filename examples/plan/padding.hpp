@@ -11,7 +11,7 @@
 
 namespace cli {
 
-/// Which lengths trainers can run: --pad-to rounds them up, and context-parallel ranks want slices that they can divide.
+// Which lengths trainers can run: --pad-to rounds them up, and context-parallel ranks want slices that they can divide.
 
 /// What --quantum, and the longest length under --pad-to, must be. Throws bad_usage.
 void check_multiples(const options& o);

@@ -122,13 +122,15 @@ account read_account(std::string_view text) {
 
 std::optional<ending> verdict(std::span<const account> of_ranks) {
   const auto is_over = [](const account& a) { return a.ended.has_value(); };
-  if (std::any_of(of_ranks.begin(), of_ranks.end(), [](const account& a) { return a.ended && a.ended->status != 0; })) return refusal(of_ranks);
+  if (std::any_of(of_ranks.begin(), of_ranks.end(), [](const account& a) { return a.ended && a.ended->status != 0; }))
+    return refusal(of_ranks);
   if (std::all_of(of_ranks.begin(), of_ranks.end(), is_over)) return of_ranks.front().ended;
   std::vector<std::size_t> asked;
   for (std::size_t rank = 0; rank < of_ranks.size(); ++rank)
     if (is_over(of_ranks[rank])) asked.push_back(rank);
   if (!asked.empty())
-    return ending{2, ranks_text(asked) + ": --help or --help-all is given here and not on the others; give all ranks the same"};
+    return ending{
+        2, ranks_text(asked) + ": --help or --help-all is given here and not on the others; give all ranks the same"};
   if (const std::vector<std::string> told = differences(of_ranks); !told.empty())
     return ending{2, "ranks differ in " + listed(told, "; in ") + "; give all ranks the same"};
   return std::nullopt;

@@ -38,8 +38,8 @@ struct account {
 [[nodiscard]] account read_account(std::string_view text);
 
 /// How all ranks end where their accounts, in order of rank, let none of them train; nothing where all train.
-/// Rule      A rank that refuses is told of first, by its own sentence. If all ranks say the same, no rank is named. Otherwise each
-///           fact that differs is told, with every value and its ranks.
+/// Rule      A rank that refuses is told of first, by its own sentence. If all ranks say the same, no rank is named.
+///           Otherwise each fact that differs is told, with every value and its ranks.
 /// Requires  an account or more
 [[nodiscard]] std::optional<ending> verdict(std::span<const account> of_ranks);
 

@@ -28,18 +28,23 @@ result<stage_profile> read_profile(const options& o) {
   const std::string anew = "; remove it to measure anew";
   if (!read) {
     const std::string& why = read.error().detail;
-    return error{errc::invalid_input, file + ": is no profile of slimpack-train (" + (why.starts_with(file + ": ") ? why.substr(file.size() + 2) : why) + ")" + anew};
+    return error{errc::invalid_input, file + ": is no profile of slimpack-train (" +
+                                          (why.starts_with(file + ": ") ? why.substr(file.size() + 2) : why) + ")" +
+                                          anew};
   }
   const std::size_t parts = read.value().forward.size();
   if (parts == static_cast<std::size_t>(o.shape.parts())) return read;
-  return error{errc::invalid_input, file + ": is of " + std::to_string(parts) + " parts, --pp x --vpp are " + std::to_string(o.shape.parts()) +
-                                        "; give the profile of these, or" + anew.substr(1)};
+  return error{errc::invalid_input, file + ": is of " + std::to_string(parts) + " parts, --pp x --vpp are " +
+                                        std::to_string(o.shape.parts()) + "; give the profile of these, or" +
+                                        anew.substr(1)};
 }
 
 std::string fingerprint(const corpus& texts) {
   slimpack::detail::word_hash h;
-  for (std::size_t i = 0; i < texts.size(); ++i) h.add(std::string_view(reinterpret_cast<const char*>(texts[i].data()), texts[i].size()));
-  return std::to_string(texts.size()) + " of " + std::to_string(texts.tokens().value) + " bytes with the fingerprint " + slimpack::hash_text(h.value());
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    h.add(std::string_view(reinterpret_cast<const char*>(texts[i].data()), texts[i].size()));
+  return std::to_string(texts.size()) + " of " + std::to_string(texts.tokens().value) + " bytes with the fingerprint " +
+         slimpack::hash_text(h.value());
 }
 
 std::string fingerprint(const stage_profile& profile) {
@@ -54,8 +59,8 @@ result<inputs> read_inputs(const options& o) {
   result<corpus> texts = corpus::load(o.documents, o.max_context);
   if (!texts) return std::move(texts).error();
   if (o.batch > texts.value().size())
-    return error{errc::invalid_input, o.documents.string() + " holds " + std::to_string(texts.value().size()) + " documents, --batch " +
-                                          std::to_string(o.batch) + " asks for more"};
+    return error{errc::invalid_input, o.documents.string() + " holds " + std::to_string(texts.value().size()) +
+                                          " documents, --batch " + std::to_string(o.batch) + " asks for more"};
   inputs in{std::move(texts).value()};
   if (o.held_out) {
     result<corpus> read = corpus::load(*o.held_out, o.max_context);

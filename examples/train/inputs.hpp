@@ -16,7 +16,7 @@ namespace train {
 /// What a rank has read from files.
 struct inputs {
   corpus texts;
-  std::optional<corpus> held_out{};                            ///< what the trained model is evaluated on
+  std::optional<corpus> held_out{};                             ///< what the trained model is evaluated on
   std::optional<slimpack::profiling::stage_profile> profile{};  ///< what was measured before
 };
 

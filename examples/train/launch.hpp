@@ -22,8 +22,8 @@ struct reading {
 /// Trains with a thread per rank, all in this process. Returns the exit status; why it is not 0 has been said.
 [[nodiscard]] int on_threads(const options& o, const inputs& in);
 
-/// Trains as one rank of an MPI job, if all ranks of it have told the same and none of them refuses; otherwise all end with the
-/// same status. launch_mpi.cpp, or launch_without_mpi.cpp where there is no MPI.
+/// Trains as one rank of an MPI job, if all ranks of it have told the same and none of them refuses; otherwise all end
+/// with the same status. launch_mpi.cpp, or launch_without_mpi.cpp where there is no MPI.
 [[nodiscard]] int in_job(const reading& own);
 
 }  // namespace train

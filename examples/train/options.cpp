@@ -36,8 +36,9 @@ constexpr const char* daily[]{"documents", "evaluate", "max-context", "batch",
                               "planner", "compare", "memory", "profile",
                               "json", "timeline", "log"};
 
-/// Whether an option may have another value on another rank of a job. It must be the same if it changes what is planned, trained or
-/// sent; it may differ if a rank alone reads it, as a place of its files. What files hold is compared (facts_of).
+/// Whether an option may have another value on another rank of a job. It must be the same if it changes what is planned,
+/// trained or sent. It may differ if a rank alone reads it, as the place of its files. What these hold is compared
+/// (facts_of).
 enum class on_ranks { same, may_differ };
 
 /// The value of an option as ranks compare it and messages tell it.

@@ -54,8 +54,8 @@ class model_stage {
   static constexpr bool lends_attention = true;
   static constexpr bool joins_rows = true;
 
-  /// Requires  c.check(), on.parts() counts in c.on_parts or none there and on.parts() <= c.layers, 0 <= stage < on.stages; plans cut
-  ///           at multiples of on.quantum
+  /// Requires  c.check(), on.parts() counts in c.on_parts or none there and on.parts() <= c.layers, 0 <= stage < on.stages;
+  ///           plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
       : config_(c), texts_(std::move(texts)), ranges_(ranges_of(c, on, stage)),
         weights_(tensors_of_all(c, on, stage), seed), store_(layouts_of(c, ranges_), on.quantum), is_last_(stage + 1 == on.stages) {

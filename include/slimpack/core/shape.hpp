@@ -32,8 +32,8 @@ struct memory_limit {
   friend constexpr bool operator==(const memory_limit&, const memory_limit&) = default;
 };
 
-/// The quantum where none is chosen: the least multiple of 2 c from 128 tokens on, for c context-parallel ranks. Zigzag ring attention
-/// divides a slice into 2 c equal parts, of which rank i has parts i and 2 c - 1 - i.
+/// The quantum where none is chosen: the least multiple of 2 c from 128 tokens on, for c context-parallel ranks. Zigzag
+/// ring attention divides a slice into 2 c equal parts, of which rank i has parts i and 2 c - 1 - i.
 /// Requires  context >= 1
 /// Source    the context parallelism of Megatron-LM, which divides so for causal attention
 [[nodiscard]] constexpr tokens default_quantum(int context) noexcept {
@@ -60,7 +60,7 @@ struct shape {
 
   /// Parts that the model is cut into: part c * stages + r is chunk c of stage r.
   [[nodiscard]] constexpr int parts() const noexcept { return stages * chunks; }
-  /// Whether a part has work without a layer: the embedding or the output layer, unless all stages share the words of both.
+  /// Whether a part has work without a layer: the embedding or the output layer, unless all stages have words of both.
   [[nodiscard]] constexpr bool may_be_empty(int part) const noexcept {
     return vocabulary == slimpack::vocabulary::last && (part == 0 || part == parts() - 1);
   }

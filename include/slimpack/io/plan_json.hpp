@@ -39,7 +39,7 @@
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
 ///             replica that has no tokens of the row; with "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...] where rows that
 ///             go round cross between nodes over proxies (core/relays/relay.hpp); their legs have the order of core/relays/legs.hpp
-///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen; the first and the last may have 0
+///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen; 0 at an end of the model
 ///             "ep": 8   expert-parallel ranks, where there are more than one
 ///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage, forward "embed",
 ///             "output" and "output_weights", backward "embed_gradients", and "message" has what these send and are sent: "embedded",

@@ -41,7 +41,8 @@ struct stage_load {
 
 /// The least layers of a part: none where it has an end of the model that takes time.
 [[nodiscard]] inline int least_layers(const layer_times& times, const shape& on, std::size_t part) {
-  const bool works = (part == 0 && times.first > seconds{}) || (part + 1 == static_cast<std::size_t>(on.parts()) && times.last > seconds{});
+  const bool is_last = part + 1 == static_cast<std::size_t>(on.parts());
+  const bool works = (part == 0 && times.first > seconds{}) || (is_last && times.last > seconds{});
   return works && on.may_be_empty(static_cast<int>(part)) ? 0 : 1;
 }
 
@@ -51,7 +52,8 @@ struct stage_load {
   const std::size_t layers = times.layers.size();
   const auto parts = static_cast<std::size_t>(on.stages);
   std::vector<std::size_t> least{0};  // layers of the parts before
-  for (std::size_t part = 0; part < parts; ++part) least.push_back(least.back() + static_cast<std::size_t>(least_layers(times, on, part)));
+  for (std::size_t part = 0; part < parts; ++part)
+    least.push_back(least.back() + static_cast<std::size_t>(least_layers(times, on, part)));
   std::vector<double> before(layers + 1, 0);
   for (std::size_t i = 0; i < layers; ++i) before[i + 1] = before[i] + times.layers[i].value;
   const auto busy = [&](std::size_t part, std::size_t from, std::size_t to) {

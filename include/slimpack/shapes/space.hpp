@@ -54,7 +54,8 @@ struct space {
                 if (p == 1 && words == vocabulary::spread) continue;
                 for (const costs::recompute again : recompute)
                   all.push_back({{.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v, .expert = e,
-                                  .quantum = quantum.value_or(default_quantum(c)), .memory = memory, .vocabulary = words}, again});
+                                  .quantum = quantum.value_or(default_quantum(c)), .memory = memory,
+                                  .vocabulary = words}, again});
               }
             }
           }

@@ -143,9 +143,11 @@ struct profiled::measured {
                                     std::to_string(parts.size()));
         const auto takes_none = [](const time_table::point& one) { return one.time == seconds{}; };
         for (const slice_points* const all : {&parts[part].together[p], &parts[part].alone[p]})
-          if (const auto none = std::count_if(all->begin(), all->end(), takes_none); none > 0 && none < std::ssize(*all))
-            return detail::no_profile(std::to_string(none) + " of " + std::to_string(all->size()) + " " + name_of(p) + " slices on part " +
-                                      std::to_string(part) + " take 0 s, and others do not: all of them do, where a part has no attention, or none");
+          if (const auto none = std::count_if(all->begin(), all->end(), takes_none);
+              none > 0 && none < std::ssize(*all))
+            return detail::no_profile(std::to_string(none) + " of " + std::to_string(all->size()) + " " + name_of(p) +
+                                      " slices on part " + std::to_string(part) + " take 0 s, and others do not: all " +
+                                      "of them do, where a part has no attention, or none");
       }
     return std::nullopt;
   }

@@ -43,8 +43,8 @@ class time_table {
  public:
   using point = slimpack::detail::timed_point;
 
-  /// Requires  a point; queries from 1 to longest_supported - prefix, prefixes >= 0, times > 0 and finite; or times that are all 0, of
-  ///           slices that take none whatever their tokens
+  /// Requires  a point; queries from 1 to longest_supported - prefix, prefixes >= 0, times > 0 and finite; or times that
+  ///           are all 0, of slices that take none whatever their tokens
   explicit time_table(std::vector<point> points) {
     SLIMPACK_ASSERT(!points.empty(), "a time table needs a measured time");
     slimpack::detail::keep_medians(points, [](const point& a, const point& b) {
