@@ -70,7 +70,7 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help-all")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("config completion lengths from trainer format field empty list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
+        for option in ("config completion lengths from trainer format field empty list-models force model batch token-budget batches seed max-context over-long pad-to quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop call-overhead relay layers reduction cost planner compare baseline baseline-layout explain search-report effort weight-gradients backward-cuts zones rows divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
@@ -292,6 +292,83 @@ class CommandLine(unittest.TestCase):
         self.assertIn(exceed + "dropped, which loses 900 of the 1300 tokens of the list, 69.23 %\n", out)
         self.assertIn("2 sequences, 400 tokens", out)
         self.fails(2, ["nothing is left"], "--lengths", path, *QUADRATIC, "--max-context", "50", "--over-long", "drop")
+
+    def test_pad_to_rounds_lengths_up(self):
+        path, made = self.file("l.txt", "100\n128\n1\n300\n"), self.outputs / "p.json"
+        out = self.plans("--lengths", path, *QUADRATIC, "--pad-to", "16", "--json", made)
+        # 100 to 112, 1 to 16, 300 to 304: 12 + 15 + 4 of 112 + 128 + 16 + 304.
+        self.assertIn("padding   31 of 560 tokens, 5.54 %: --pad-to rounds each length up to a multiple of 16\n", out)
+        self.assertIn("4 sequences, 560 tokens", out)
+        self.assertEqual([(0, 112), (1, 128), (2, 16), (3, 304)], self.data_of("p.json")[1])
+        plan = json.loads(made.read_text())
+        self.assertEqual({"lengths": path, "pad-to": "16"}, plan["made_with"]["batch"])
+        again = self.plans("--from", made, "--json", self.outputs / "q.json")
+        self.assertIn("the same plan", again)
+        self.assertEqual(plan["made_with"], json.loads((self.outputs / "q.json").read_text())["made_with"])
+        made.unlink(), (self.outputs / "q.json").unlink()
+        # Shuffled, and in batches: each has the padding of its own sequences.
+        out = self.plans("--lengths", path, *QUADRATIC, "--pad-to", "16", "--seed", "1", "--batch", "2", "--batches", "2")
+        of = [list(map(int, re.search(r"padding   (\d+) of (\d+) tokens", part).groups())) for part in out.split("batch 1\n")]
+        self.assertEqual((31, 560), tuple(map(sum, zip(*of))))
+        out = self.plans("--lengths", path, *QUADRATIC, "--pad-to", "16", "--batch", "2", "--batches", "2", "--summary")
+        self.assertIn("padding   31 of 560 tokens", out)
+        # A budget counts what runs: 112 + 128 tokens.
+        self.assertIn("2 sequences, 240 tokens", self.plans("--lengths", path, *QUADRATIC, "--pad-to", "16", "--token-budget", "240"))
+        self.assertNotIn("padding", self.plans("--lengths", path, *QUADRATIC))
+        self.assertIn("padding   0 of 529 tokens, 0.00 %", self.plans("--lengths", path, *QUADRATIC, "--pad-to", "1"))
+        out = self.plans("--lengths", path, *QUADRATIC, "--pad-to", "16", "--max-context", "160", "--over-long", "truncate")
+        self.assertIn("4 sequences, 416 tokens", out)  # 112 + 128 + 16 + 160
+        self.fails(2, ["--pad-to 16 would pad a sequence of --max-context 150 to 160 tokens"], "--lengths", path, *QUADRATIC, "--pad-to", "16", "--max-context", "150")
+        for value in ("0", "-1", "x", "2147483648"):
+            self.fails(2, ["--pad-to"], "--lengths", path, *QUADRATIC, "--pad-to", value)
+
+    def slices_of(self, plan):
+        """The lengths of all slices of a plan, forward and backward, and the tokens of each pass."""
+        slices = {way: [s[2] for replica in plan["replicas"] for pack in replica[way] for s in pack["slices"]] for way in ("forward", "backward")}
+        return [n for way in slices.values() for n in way], [sum(way) for way in slices.values()]
+
+    def test_context_ranks_divide_each_slice(self):
+        path, made = self.file("l.txt", "1000\n3001\n77\n12345\n"), self.outputs / "p.json"
+        for cp, quantum in ((2, 128), (3, 132), (4, 128), (1, 128)):
+            for planner in ("slimpack", "chunked", "slimpipe") if cp == 4 else ("slimpack",):
+                with self.subTest(cp=cp, planner=planner):
+                    typed = ["--lengths", path, *MODEL, "--cost", "transformer", "--pp", "2", "--dp", "2", "--tp", "2", "--cp", cp, "--effort", "fast", "--planner", planner,
+                             "--json", made]
+                    out = self.plans(*typed)
+                    plan = json.loads(made.read_text())
+                    self.assertEqual(quantum, plan["quantum"])
+                    odd = sum(n % (2 * cp) != 0 for n in (1000, 3001, 77, 12345))
+                    verb = "sequences have last slices of" if odd > 1 else "sequences has a last slice of"
+                    note = f"note      {odd} of 4 {verb} no multiple of {2 * cp} tokens, 2 x --cp, as zigzag ring attention needs; --pad-to {2 * cp} pads them\n"
+                    self.assertEqual(cp > 1, note in out, out)
+                    slices, _ = self.slices_of(plan)
+                    self.assertLessEqual(sum(n % (2 * cp) != 0 for n in slices), 2 * odd)  # of each pass the last of these sequences
+                    out = self.plans(*typed, "--pad-to", 2 * cp)
+                    plan = json.loads(made.read_text())
+                    replay(plan)
+                    lengths = [(n + 2 * cp - 1) // (2 * cp) * 2 * cp for n in (1000, 3001, 77, 12345)]
+                    self.assertEqual(lengths, plan["lengths"])
+                    slices, sums = self.slices_of(plan)
+                    self.assertEqual({0}, {n % (2 * cp) for n in slices})
+                    self.assertEqual([sum(lengths)] * 2, sums)
+                    self.assertNotIn("zigzag", out)
+        made.unlink()
+        typed = ["--lengths", path, *MODEL, "--cost", "transformer", "--pp", "2", "--effort", "fast"]
+        self.fails(2, ["--quantum 100 is no multiple of --cp 3", "give a multiple of 6, or leave it out for 132"], *typed, "--cp", "3", "--quantum", "100")
+        out = self.plans(*typed, "--cp", "4", "--quantum", "100", "--pad-to", "8")
+        self.assertIn("note      cuts at multiples of 100 tokens make slices of no multiple of 8 tokens, 2 x --cp, as zigzag ring attention needs: give a --quantum", out)
+
+    def test_auto_chooses_the_quantum_of_each_layout(self):
+        made = self.outputs / "p.json"
+        typed = ["--lengths", self.file("l.txt", "9000\n3001\n77\n"), *MODEL, "--cost", "transformer", "--auto", "--effort", "look", "--json", made]
+        self.plans(*typed, "--gpus", "6", "--cp", "3")
+        plan = json.loads(made.read_text())
+        self.assertEqual((3, 132), (plan["cp"], plan["quantum"]))
+        self.assertIn("the same plan", self.plans("--from", made))
+        self.plans(*typed, "--gpus", "8", "--cp", "4")
+        self.assertEqual(128, json.loads(made.read_text())["quantum"])
+        made.unlink()
+        self.fails(2, ["--quantum 100 is no multiple of --cp 3"], *typed[:-2], "--gpus", "6", "--cp", "3", "--quantum", "100")
 
     def test_batches(self):
         path = self.file("four.txt", "1\n2\n4\n8\n")
@@ -1043,9 +1120,56 @@ class CommandLine(unittest.TestCase):
         for counts, parts, says in (("9,9,9,9", ["--pp", "4"], "gives 4 counts, 36 in sum, and --pp x --vpp is 4"), ("16,16", ["--pp", "4"], "gives 2 counts, 32 in sum, and --pp x --vpp is 4"),
                                     ("9,9", [], "gives 2 counts, 18 in sum, and --pp x --vpp is 1")):
             self.fails(2, ["--layers " + says + "; give one count for each part, 32 in sum, or --layers even"], *lengths, *parts, "--layers", counts)
-        self.fails(2, ["--layers '9,0'", "9,9,9,5"], *lengths, "--pp", "2", "--layers", "9,0")
+        self.fails(2, ["--layers '9,-1'", "9,9,9,5"], *lengths, "--pp", "2", "--layers", "9,-1")
         self.fails(2, ["--layers needs --cost transformer or profiled"], "--lengths", self.file("q.txt", "100\n"), *QUADRATIC, "--layers", "auto")
         self.fails(2, ["--layers 16,16 needs --pp and --vpp under --auto"], *lengths, "--auto", "--gpus", "4", "--layers", "16,16")
+
+    def test_stages_without_layers(self):
+        lengths = ["--lengths", self.file("l.txt", "".join(f"{700 + 140 * i}\n" for i in range(24)) + "40000\n"), *MODEL]
+        made = self.outputs / "p.json"
+        for typed in ("--pp 4 --layers 11,11,10,0", "--pp 4 --layers 0,11,11,10", "--pp 4 --layers 0,16,16,0 --dp 2", "--pp 2 --vpp 2 --layers 11,11,10,0",
+                      "--pp 2 --layers 32,0", "--pp 3 --layers 16,16,0 --recompute full --weight-gradients apart", "--pp 4 --layers 11,11,10,0 --forward-only",
+                      "--pp 4 --layers 11,11,10,0 --dp 2 --reduction exposed --planner megatron", "--pp 4 --layers 11,11,10,0 --planner slimpipe",
+                      "--pp 4 --layers 11,11,10,0 --dp 2 --planner te_cp", "--pp 4 --layers 0,11,11,10 --planner chunked"):
+            for cost in ("measured", "transformer", "transformer:sheet"):
+                with self.subTest(typed=typed, cost=cost):
+                    tp = ["--tp", "8"] if "full" not in typed else ["--tp", "4"]
+                    effort = [] if "--forward-only" in typed else ["--effort", "look"]
+                    self.plans(*lengths, *tp, "--cost", cost, *effort, "--memory", "1024GiB", "--force", "--explain", "--timeline", self.outputs / "t.html", "--json", made, *typed.split())
+                    plan = json.loads(made.read_text())
+                    replay(plan)
+                    self.assertEqual(typed.split("--layers ")[1].split()[0], ",".join(map(str, plan["layers"])))
+                    self.assertTrue(all(math.isfinite(x) for x in (plan["step_time"], plan["lower_bound"], plan["efficiency"])))
+                    self.assertGreater(plan["efficiency"], 0)
+        self.assertIn("the same plan", self.plans("--from", made))
+        # In a plan file, too, a part has a layer or an end of the model.
+        for layers, says in ([11, 0, 11, 10], "layers[1]"), ([11, 11, 11, -1], "layers[3]"), ([11, 11, 10], "layers"):
+            bad = self.file("bad.json", json.dumps({**plan, "layers": layers}))
+            with self.assertRaises(Wrong):
+                replay({**plan, "layers": layers})
+            run = self.run_plan("--from", bad)
+            self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), run.stderr)
+            self.assertIn(says, run.stderr)
+        made.unlink(), (self.outputs / "t.html").unlink()
+        for typed, part in (("--pp 4 --layers 11,0,11,10", "part 1 of 4"), ("--pp 2 --vpp 2 --layers 11,11,0,10", "part 2 of 4"),
+                            ("--pp 2 --layers 32,0 --vocabulary spread", "part 1 of 2")):
+            self.fails(2, [part, "has no layer and no end of the model"], *lengths, *typed.split())
+
+    def test_auto_gives_a_stage_of_a_large_vocabulary_no_layer(self):
+        config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 12, "num_attention_heads": 8,
+                  "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 262144, "hidden_act": "silu", "max_position_embeddings": 32768, "tie_word_embeddings": False}
+        model = ["--lengths", self.file("l.txt", "3000\n" * 16), "--model", self.file("wide.json", json.dumps(config)), "--gpu", "h100", "--cost", "transformer", "--pp", "3",
+                 "--json", self.outputs / "p.json"]
+        steps = {}
+        # 4 h^2 + 3 h f = 16 million weights a layer, and 268 million of the output layer: as many as 16 layers.
+        for layers in ("auto", "6,6,0", "6,5,1"):
+            self.plans(*model, "--layers", layers)
+            made = json.loads((self.outputs / "p.json").read_text())
+            replay(made)
+            steps[layers] = made["step_time"]
+            self.assertEqual([6, 6, 0] if layers == "auto" else [int(n) for n in layers.split(",")], made["layers"])
+        self.assertEqual(steps["auto"], steps["6,6,0"])
+        self.assertLess(steps["auto"], steps["6,5,1"])
 
     def test_a_spread_vocabulary(self):
         lengths = ["--lengths", self.file("v.txt", "".join(f"{700 + 40 * i}\n" for i in range(60))), *MODEL]

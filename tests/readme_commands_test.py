@@ -61,6 +61,8 @@ COMMANDS = {
         "slimpack-plan --lengths examples/data/lengths/mooncake_conversation.txt --model llama-3.1-70b --gpu h100 --pp 8 --tp 8 --dp 4 "
         "--batch 512 --memory 70GiB --compare megatron,chunked --json out/large.json --timeline out/large.html": QUICK,
         "source <(slimpack-plan --completion bash)": QUICK,
+        "slimpack-plan --lengths examples/data/lengths/mooncake_conversation.txt --batch 64 --model llama-3.1-8b --gpu h100 --pp 2 --tp 2 --cp 4 "
+        "--pad-to 8 --effort fast": QUICK,
         "slimpack-plan --lengths examples/data/lengths/linux_source.txt --model llama-3.1-8b --gpu h100 --tp 2 --pp 4 --batch 64 "
         "--planner slimpipe --slices 16 --lending level --explain": QUICK,
         "slimpack-plan compare out/plan.json out/large.json --timeline out/both.html": QUICK,

@@ -278,13 +278,15 @@ def check_transfers(plan, programs, starts, ends, tied):
         return
     stages = plan["stages"]
     order = []  # (when, number, "rows" or "message", members); a message's members are where it comes from and where it goes
+    number_of = {key: number for number, (key, _) in enumerate(starts)}
     for number, (key, start) in enumerate(starts):
         r, kind, pack, part = key
         group = tied.get((kind, r, pack))
         if group and (kind, r, pack) == min(group):
-            order.append((start, number, "rows", [(other, kind, same, part) for _, other, same in group]))
+            members = [(other, kind, same, part) for _, other, same in group]
+            order.append((start, min(number_of[member] for member in members), "rows", members))
         order += [(ends[key], number, "message", [key, (r, to, pack, place)]) for to, place in after(plan, kind, part)]
-    order.sort(key=lambda t: (t[0], t[1]))
+    order.sort(key=lambda t: (t[0], t[1], t[2] == "message"))  # at one time, rows before what their packs send: a pack may take no time
     at = {(r, stage): 0 for r, own in enumerate(programs) for stage in range(stages)}
     ran, done = set(), set()
 
@@ -583,6 +585,15 @@ def check_relays(merge):
     claim(len(held) == sum(len(relay["out"]) * relay["segments"] for relay in relays), f"{name} carry every strand")
 
 
+def check_layers(plan):
+    """Each part of the model has layers; the first and the last may have the embedding or the output layer alone."""
+    layers, parts = plan["layers"], plan["stages"] * plan["vpp"]
+    claim(len(layers) == parts, "layers are of each part")
+    for part, count in enumerate(layers):
+        has_end = not spreads(plan) and part in (0, parts - 1)
+        claim(count >= (0 if has_end else 1), f"part {part} has a layer or an end of the model")
+
+
 def replay(plan):
     claim(plan["format"] in ("slimpack-plan/1", "slimpack-plan/2"), "format is slimpack-plan/1 or /2")
     if plan["format"] == "slimpack-plan/2":
@@ -613,6 +624,9 @@ def replay(plan):
     claim(plan["lower_bound"] <= plan["step_time"] * (1 + 1e-9), "lower bound below step time")
     claim(plan.get("any_layout_bound", 0) <= plan["step_time"] * (1 + 1e-9), "any layout's bound below step time")
     claim(close(plan["efficiency"], plan["lower_bound"] / plan["step_time"]), "efficiency follows")
+    if "layers" in plan:
+        claim(plan["format"] == "slimpack-plan/2", "layers are a field of slimpack-plan/2")
+        check_layers(plan)
     if "made_with" in plan:
         claim(plan["format"] == "slimpack-plan/2", "what made a plan is a field of slimpack-plan/2")
         check_origin(plan["made_with"], plan)

@@ -21,6 +21,17 @@ BRIEF = [] if FULL else ["--measure-for", "0.1"]  # where it matters little how 
 FAST = [] if FULL else ["--effort", "fast"]  # where it matters little how good a plan is
 EXACT = ["--precision", "double", "--steps", "8", *QUADRATIC]
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+# Options that all ranks of a job must have alike, each with another value than SMALL has; and those that may differ.
+ALIKE = {"max-context": "150", "batch": "5", "seed": "2", "layers": "2,2", "hidden": "32", "heads": "4", "kv-heads": "2", "ffn": "32", "words": "300",
+         "precision": "double", "steps": "3", "learning-rate": "1e-2", "weight-decay": "0.2", "clip": "2", "dp": "2", "pp": "1", "vpp": "2",
+         "vocabulary": "spread", "transport": "threads", "planner": "megatron", "compare": "megatron", "slices": "8", "relay": "proxies",
+         "lending": "pairs", "effort": "fast", "weight-gradients": "apart", "sharers": "1", "exchange": "ring", "rows": "joined",
+         "ranks-per-node": "1", "reduction": "exposed", "divide": "estimated", "quantum": "32", "memory": "9000tokens", "cost": "quadratic:1,1,1,1,1,1",
+         "measure-for": "0.2", "refit": "1"}
+MAY_DIFFER = "documents evaluate time-out profile json trace timeline log".split()
+# What an option needs beside it, on both ranks.
+BESIDE = {"layers": ["--layers", "1,3"], "dp": ["--transport", "mpi"], "slices": ["--planner", "slimpipe", "--slices", "4"], "lending": ["--planner", "slimpipe"],
+          "relay": "--planner te_cp --dp 4 --pp 1 --ranks-per-node 2".split(), "reduction": ["--dp", "2", "--pp", "1"], "divide": ["--dp", "2", "--pp", "1"]}
 FOX = b"the quick brown fox jumps over the lazy dog; "
 
 
@@ -218,11 +229,32 @@ class Train(unittest.TestCase):
     def test_nor_do_other_layers_on_the_parts(self):
         expected = self.losses(*EXACT)
         file = self.folder / "layers.json"
-        for layers in ("2,1,1", "1,1,2"):
+        for layers in ("2,1,1", "1,1,2", "2,2,0", "0,2,2", "0,4,0"):
             with self.subTest(layers=layers):
-                self.assert_same_curve(expected, self.losses(*EXACT, "--pp", "3", "--layers", layers, "--json", file))
+                rows, _ = self.trains(*EXACT, "--pp", "3", "--layers", layers, "--json", file)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
                 made = json.loads(file.read_text())
                 self.assertEqual(("slimpack-plan/2", layers), (made["format"], ",".join(map(str, made["layers"]))))
+                self.assertEqual([(row["predicted_peak_bytes"], "1") for row in rows], [(row["peak_bytes"], row["peaks_agree"]) for row in rows])
+
+    def test_stages_without_layers_train_alike(self):
+        expected = self.losses(*EXACT, "--max-context", "600")
+        for shape, ranks in (("--pp 3 --layers 2,2,0 --weight-gradients apart", 0), ("--pp 3 --layers 0,4,0 --weight-gradients apart", 0),
+                             ("--pp 3 --layers 0,2,2 --dp 2 --sharers 2 --rows joined", 0), ("--pp 3 --layers 2,2,0 --dp 2 --sharers 2 --exchange ring", 0),
+                             ("--pp 2 --layers 4,0 --planner slimpipe", 0), ("--pp 2 --layers 0,4", 2), ("--pp 2 --layers 4,0 --dp 2 --sharers 2", 4)):
+            if ranks and not MPIRUN:
+                continue
+            with self.subTest(shape=shape, ranks=ranks):
+                rows, _ = self.trains(*EXACT, *FAST, "--max-context", "600", *shape.split(), ranks=ranks)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                for row in rows:
+                    self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
+        held_out = self.folder / "held_out.txt"
+        held_out.write_bytes(FOX)
+        _, said = self.trains("--pp", "2", "--layers", "4,0", "--steps", "2", "--measure-for", "0.1", "--evaluate", held_out)  # and its times are measured
+        self.assertIn("evaluated  1 documents held out", said)
+        self.fails(2, ["part 1 of 3 has no layer; only the first and the last"], "--pp", "3", "--layers", "2,0,2")
+        self.fails(2, ["--vocabulary spread leaves a part without layers nothing to do"], "--pp", "2", "--layers", "4,0", "--vocabulary", "spread")
 
     def test_weight_gradients_run_apart(self):
         expected = self.losses(*EXACT)
@@ -389,6 +421,109 @@ class Train(unittest.TestCase):
     def test_columns_of_figures_stand_apart(self):
         _, said = self.trains("--steps", "1", "--layers", "1", *QUADRATIC)
         self.assertRegex(said, r" {2}\d{6} bytes +\d{6} bytes\n")
+
+    def job(self, *ranks, before=()):
+        """The exit status of each rank of a job whose ranks have options of their own, and what was said on stderr."""
+        command, folder = [MPIRUN], pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        for rank, arguments in enumerate(ranks):
+            first = [line for at, line in before if at == rank]
+            script = "; ".join([*first, '"$@"', f"echo $? > {folder / str(rank)}"])  # mpirun sees 0, and ends no other rank
+            command += [":"] * (rank > 0) + ["-np", "1", "sh", "-c", script, "sh", *self.command(*arguments)]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=self.folder, env={**os.environ, **MPI})
+        self.assertEqual(0, run.returncode, run.stderr)
+        return [int((folder / str(rank)).read_text()) for rank in range(len(ranks))], run.stderr
+
+    def job_refuses(self, status, says, *ranks, before=()):
+        """All ranks end with the status, within the time-out of job(), and one line says why."""
+        statuses, said = self.job(*ranks, before=before)
+        lines = [line for line in said.splitlines() if line.startswith("slimpack-train: ")]
+        self.assertEqual(([status] * len(ranks), 1), (statuses, len(lines)), said)
+        for word in says:
+            self.assertIn(word, lines[0])
+
+    @unittest.skipUnless(MPIRUN, "mpirun not found")
+    def test_a_rank_that_refuses_ends_the_job_with_its_sentence(self):
+        two = ["--pp", "2", "--steps", "2", *QUADRATIC]
+        measured = ["--pp", "2", "--steps", "2", *BRIEF]
+        nowhere, broken, other = (self.folder / name for name in ("nowhere", "broken.json", "other"))
+        broken.write_text("{")
+        other.mkdir(exist_ok=True)
+        (other / "short.txt").write_bytes(FOX)
+        for status, says, rank_0, rank_1 in (
+                (2, ["rank 1: ", "--words"], two, [*two, "--words", "12"]),
+                (2, ["rank 0: ", "--words"], [*two, "--words", "12"], two),
+                (2, ["rank 1: ", "nowhere: cannot be read"], two, [*two, "--documents", nowhere]),
+                (2, ["rank 1: ", "nowhere: cannot be read"], [*two, "--evaluate", other], [*two, "--evaluate", nowhere]),
+                (2, ["rank 1: ", "broken.json: is no profile"], measured, [*measured, "--profile", broken]),
+                (2, ["rank 1: ", "--documents is empty"], two, [*two, "--documents", ""]),
+                (2, ["rank 1: ", "other holds 1 documents, --batch 6"], two, [*two, "--documents", other]),
+                (2, ["rank 1: --help", "not on the others"], two, [*two, "--help"]),
+                (2, ["rank 0: --help", "not on the others"], ["--help-all"], two),
+                (2, ["rank 0: ", "--clip", "; rank 1: ", "--words"], [*two, "--clip", "0"], [*two, "--words", "12"])):
+            with self.subTest(says=says):
+                self.job_refuses(status, says, rank_0, rank_1)
+        said = self.run_train(*two, "--words", "12", ranks=2, timeout=30).stderr
+        self.assertEqual((1, 0), (said.count("slimpack-train: --words"), said.count("rank 0: --words")), said)  # alike, so without ranks
+        self.job_refuses(2, ["ranks 1 and 3: --words"], *[[*two, "--pp", "4", "--words", words] for words in ("256", "12", "256", "12")])
+        statuses, _ = self.job(["--help"], ["--help"])
+        self.assertEqual([0, 0], statuses)
+
+    @unittest.skipUnless(MPIRUN, "mpirun not found")
+    def test_ranks_compare_options_before_they_train(self):
+        text = self.run_train("--help-all").stdout
+        options = set(re.findall(r"^  (?:-h,)?--([a-z-]+)", text, re.M)) - {"help", "help-all"}
+        self.assertEqual(options, {*ALIKE, *MAY_DIFFER})
+        default = ["--pp", "2", "--steps", "2"]
+        for turn, (option, value) in enumerate(ALIKE.items()):
+            if not FULL and turn % 2 and option not in ("words", "learning-rate", "clip", "weight-decay", "steps", "reduction", "seed", "cost"):
+                continue
+            cost = [] if option in ("cost", "measure-for", "refit", "reduction", "vocabulary") else QUADRATIC
+            beside = [*default, *cost, *BESIDE.get(option, [])]
+            with self.subTest(option=option):
+                self.job_refuses(2, [f"ranks differ in --{option}: ", f"{'0.01' if option == 'learning-rate' else value} on rank 1", "on rank 0, "],
+                                 beside, [*beside, "--" + option, value])
+        self.job_refuses(2, ["ranks differ in --seed: 1 on ranks 0 and 1, 3 on rank 2; in --clip: 1 on ranks 0 and 2, 2 on rank 1; give"],
+                         *[["--pp", "3", "--steps", "2", *QUADRATIC, "--clip", clip, "--seed", seed] for clip, seed in (("1", "1"), ("2", "1"), ("1", "3"))])
+
+    @unittest.skipUnless(MPIRUN, "mpirun not found")
+    def test_ranks_compare_what_they_have_read(self):
+        two = ["--pp", "2", "--steps", "2", *QUADRATIC]
+        copied, changed, texts = (self.folder / name for name in ("copied", "changed", "texts"))
+        for folder in (copied, changed):
+            shutil.copytree(self.documents, folder, dirs_exist_ok=True)
+        file = changed / "deep" / "7.txt"
+        file.write_bytes(b"z" + file.read_bytes()[1:])  # as long
+        texts.mkdir(exist_ok=True)
+        (texts / "fox.txt").write_bytes(FOX)
+        self.job_refuses(2, ["ranks differ in the documents of --documents: ", " on rank 0, ", " on rank 1"], two, [*two, "--documents", changed])
+        self.job_refuses(2, ["ranks differ in the documents of --evaluate: ", "not given on rank 1"], [*two, "--evaluate", texts], two)
+        profile = self.folder / "of_rank_0.json"
+        measured = ["--pp", "2", "--steps", "1", "--measure-for", "0.1"]
+        self.trains(*measured, "--profile", profile)
+        self.job_refuses(2, ["ranks differ in the profile of --profile: one with the fingerprint", "on rank 0, no file on rank 1"],
+                         [*measured, "--profile", profile], [*measured, "--profile", self.folder / "lacks.json"])
+        self.assertFalse((self.folder / "lacks.json").exists())
+        statuses, said = self.job([*two, "--time-out", "50", "--json", "rank_0.json"], [*two, "--documents", copied, "--time-out", "40"])
+        self.assertEqual([0, 0], statuses, said)
+
+    @unittest.skipUnless(MPIRUN, "mpirun not found")
+    def test_a_rank_without_memory_says_so_on_all(self):
+        large = ["--pp", "2", "--steps", "1", "--hidden", "1024", "--ffn", "8192", *QUADRATIC]
+        self.job_refuses_as((3, 1), ["rank 1: the model, and what a step keeps of it, do not fit"], large, large, before=[(1, "ulimit -v 1000000")])
+
+    def job_refuses_as(self, statuses, says, *ranks, before=()):
+        got, said = self.job(*ranks, before=before)
+        lines = [line for line in said.splitlines() if line.startswith("slimpack-train: ")]
+        self.assertEqual(1, len(lines), said)
+        self.assertNotIn(0, got)
+        for word in says:
+            self.assertIn(word, lines[0])
+
+    def test_threads_refuse_without_a_rank(self):
+        for arguments in (["--words", "12"], ["--documents", self.folder / "nowhere"]):
+            run = self.run_train("--transport", "threads", "--pp", "2", *QUADRATIC, *arguments, timeout=20)
+            self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), run.stderr)
+            self.assertNotIn("rank", run.stderr)
 
     @unittest.skipUnless(MPIRUN, "mpirun not found")
     def test_a_job_of_another_size_is_refused_once(self):

@@ -48,7 +48,7 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
   const shape& on = s.layout.shape;
   std::vector<int> chunks{1};
   if (on.chunks > 1) chunks.push_back(on.chunks);
-  shapes::space all{.gpus = gpus, .quantum = on.quantum, .memory = on.memory, .chunks = chunks};
+  shapes::space all{.gpus = gpus, .quantum = s.options.quantum, .memory = on.memory, .chunks = chunks};
   if (s.options.quadratic) {
     all.layers = on.parts();
     all.stages = on.stages, all.tensor = on.tensor, all.context = on.context;

@@ -22,6 +22,7 @@ using slimpack::tokens;
 struct listed_sequence {
   tokens length;
   std::uint64_t row{};
+  tokens padding{};  ///< of its length
 };
 
 tokens total(std::span<const listed_sequence> list) {
@@ -61,6 +62,13 @@ result<std::string> limit(std::vector<listed_sequence>& list, tokens most, over_
   return std::string{};
 }
 
+void pad(std::vector<listed_sequence>& list, tokens to) {
+  for (listed_sequence& one : list) {
+    const tokens length = padded(one.length, to);
+    one.padding = length - one.length, one.length = length;
+  }
+}
+
 /// More sequences than steps of training usually have; where --batch is not given, such a list is rather a data set.
 constexpr std::size_t many_sequences = 2048;
 
@@ -74,7 +82,8 @@ void shuffle(std::vector<listed_sequence>& list, std::uint64_t seed) {
 void add(batches& made, std::span<const listed_sequence> batch, const std::string& file) {
   made.lengths.emplace_back();
   slimpack::plan_data& data = made.data.emplace_back(slimpack::plan_data{file, {}}).value();
-  for (const listed_sequence& one : batch) made.lengths.back().push_back(one.length), data.rows.push_back(one.row);
+  tokens& padding = made.padding.emplace_back();
+  for (const listed_sequence& one : batch) made.lengths.back().push_back(one.length), data.rows.push_back(one.row), padding += one.padding;
 }
 
 /// Batches in file order, each as long as the budget of tokens lets it be.
@@ -103,18 +112,19 @@ result<void> fill(batches& made, std::span<const listed_sequence> list, const op
 }  // namespace
 
 result<batches> load(const options& o) {
-  if (!o.takes_list) return batches{{o.from->made->lengths}, {o.from->made->data}, {}};
+  if (!o.takes_list) return batches{{o.from->made->lengths}, {o.from->made->data}, {}, {tokens{}}};
   const result<slimpack::io::lengths_list> read = lengths_of(o);
   if (!read) return read.error();
   std::vector<listed_sequence> list;
   for (std::size_t i = 0; i < read.value().lengths.size(); ++i)
-    list.push_back({read.value().lengths[i], read.value().rows[i]});
+    list.push_back({read.value().lengths[i], read.value().rows[i], {}});
   batches found{{}, {}, read.value().notes};
   if (o.max_context) {
     result<std::string> note = limit(list, *o.max_context, o.over_long);
     if (!note) return std::move(note).error();
     if (!note.value().empty()) found.notes.push_back(std::move(note).value());
   }
+  if (o.pad_to) pad(list, *o.pad_to);
   if (o.seed) shuffle(list, *o.seed);
   if (o.token_budget) {
     if (result<void> filled = fill(found, list, o); !filled) return std::move(filled).error();

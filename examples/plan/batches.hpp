@@ -19,9 +19,10 @@ struct batches {
   std::vector<std::vector<slimpack::tokens>> lengths;
   std::vector<std::optional<slimpack::plan_data>> data;  ///< of each batch; none where the plan file of --from says none
   std::vector<std::string> notes;
+  std::vector<slimpack::tokens> padding{};  ///< of each batch, as its lengths include it: 0 where nothing is padded
 };
 
-/// Reads the list, applies --over-long, shuffles with --seed, and takes --batches batches of --batch sequences.
+/// Reads the list, applies --over-long and --pad-to, shuffles with --seed, and takes --batches batches of --batch sequences.
 slimpack::result<batches> load(const options& o);
 
 }  // namespace cli

@@ -134,7 +134,7 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
                     .layers = s.model->layers,
                     .heads = s.model->heads,
                     .experts = s.model->experts,
-                    .quantum = on.quantum,
+                    .quantum = s.options.quantum,
                     .memory = on.memory,
                     .replicas = degree(given.replicas, on.replicas),
                     .stages = degree(given.stages, on.stages),

@@ -10,6 +10,7 @@
 #include "origin.hpp"
 #include "output_names.hpp"
 #include "outputs.hpp"
+#include "padding.hpp"
 #include "planners.hpp"
 #include "prices.hpp"
 #include "progress.hpp"
@@ -189,6 +190,7 @@ int run(const options& o) {
       continue;
     }
     if (o.batches > 1) out << (b ? "\n" : "") << "batch " << b << "\n";
+    print_padding(out, o, loaded.value(), b);
     if (o.from) {
       print_repeated(out, *o.from, rows.front().plan.value());
       same = is_repeated(*o.from, rows.front().plan.value());
@@ -201,6 +203,7 @@ int run(const options& o) {
   }
   if (o.summary) {
     print_limits(out, s, loaded.value().lengths);
+    print_padding(out, o, loaded.value(), 0);
     all.print(out);
     if (late > 0) out << "The time of --time-limit ran out for " << late << " of these plans: with more time they may be faster.\n";
     for (const std::string& why : left_out) out << why << ".\n";

@@ -5,6 +5,7 @@
 #include "daily_help.hpp"
 #include "empty_names.hpp"
 #include "idle_options.hpp"
+#include "padding.hpp"
 #include "planners.hpp"
 #include "repeat.hpp"
 #include "shipped.hpp"
@@ -153,7 +154,7 @@ void resolve_layers(options& o, const std::optional<std::string>& text) {
   for (const std::string& cell : split(*text, ',')) {
     int count{};
     const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
-    if (status != std::errc{} || end != cell.data() + cell.size() || count < 1)
+    if (status != std::errc{} || end != cell.data() + cell.size() || count < 0)
       throw bad_usage{"--layers '" + *text + "' is not even, auto, or a count for each part, as 9,9,9,5"};
     o.layout.layers.push_back(count);
   }
@@ -233,7 +234,7 @@ void resolve_baselines(options& o, const std::optional<std::string>& settings, c
   if (its != own)
     throw bad_usage{"--baseline-layout " + *layout + " takes " + std::to_string(its) + " GPUs, and " +
                     (o.automatic ? "--gpus is " : "--dp x --pp x --tp x --cp is ") + std::to_string(own) + ": both sides need as many"};
-  o.baseline_layout->shape.quantum = o.layout.shape.quantum;
+  o.baseline_layout->shape.quantum = o.quantum.value_or(slimpack::default_quantum(o.baseline_layout->shape.context));
   if (o.baseline_layout->shape.chunks > 1 && !o.trainer.chunks)
     throw bad_usage{"--baseline-layout " + *layout + " has virtual stages, which --trainer cannot run: leave out vpp, or add chunks there"};
 }
@@ -283,7 +284,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   double hop = 0;
   std::size_t batch = 0;
   std::uint64_t seed = 0;
-  std::int64_t max_context = 0, token_budget = 0, time_limit = 0;
+  std::int64_t max_context = 0, token_budget = 0, time_limit = 0, pad_to = 0, quantum = 0;
 
   CLI::App app{
       "Plans training steps on sequences of very different lengths: slices, micropacks, schedules; simulated,\n"
@@ -344,8 +345,13 @@ std::variant<options, int> parse(int argc, char** argv) {
       add(list, "--max-context", max_context, "TOKENS", "Longest length allowed [no limit]")->check(count);
   add(list, "--over-long", over, "WHAT", "What longer sequences are: reject, truncate or drop [reject]")
       ->check(CLI::IsMember({"reject", "truncate", "drop"}));
-  add(list, "--quantum", o.layout.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
-      ->check(count);
+  auto* pad_option = add(list, "--pad-to", pad_to, "N",
+                         "Round each length up to a multiple of N tokens, as trainers with FP8, sequence parallelism (--tp) or --cp pad\n"
+                         "them; the report says how many tokens are padding")
+                         ->check(count);
+  auto* quantum_option = add(list, "--quantum", quantum, "TOKENS",
+                             "Cuts fall on multiples of this many tokens [128; with --cp C the least multiple of 2 C from 128 on]")
+                             ->check(count);
 
   auto* model_option = add(machine, "--model", model, "NAME|FILE", "A model of --list-models, or a Hugging Face config.json");
   app.add_flag_callback("--list-models", [] { throw answer{list_of_models()}; }, "Print the models that are shipped and exit")
@@ -385,7 +391,8 @@ std::variant<options, int> parse(int argc, char** argv) {
                            ->check(degree);
   auto* layers_option = add(machine, "--layers", layers, "HOW",
                             "How many layers each stage has: even, the same number on all; auto, so that the busiest stage\n"
-                            "has as little work as possible; or a number for each part, 9,9,9,5 [even; under --auto: auto]");
+                            "has as little work as possible; or a number for each part, 9,9,9,5; the first and the last part may have\n"
+                            "0, and the embedding or the output layer alone [even; under --auto: auto]");
   auto* vocabulary_option =
       add(machine, "--vocabulary", vocabulary, "WHERE",
           "last: the embedding is on the first stage, the output layer on the last; spread: each stage has a share of the\n"
@@ -510,6 +517,9 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*budget_option) o.token_budget = slimpack::tokens{token_budget};
     if (*seed_option) o.seed = seed;
     if (*context_option) o.max_context = slimpack::tokens{max_context};
+    if (*pad_option) o.pad_to = slimpack::tokens{pad_to};
+    if (*quantum_option) o.quantum = slimpack::tokens{quantum};
+    shape.quantum = o.quantum.value_or(slimpack::default_quantum(shape.context));
     if (*limit_option) o.time_limit_ms = time_limit;
     if (*hop_option) o.hop = slimpack::seconds{hop};
     if (*model_option) o.model = model;
@@ -573,6 +583,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     for (const CLI::Option* const one : {imbalance_option, overlap_option, nodes_option})
       if (o.has_typed(one->get_lnames().front())) o.of_experts = one->get_name();
     resolve_experts(o, given(imbalance_option) ? std::optional(imbalance) : std::nullopt);
+    check_multiples(o);
     check_idle(app, o);
   } catch (const CLI::CallForHelp&) {
     std::cout << daily_help(app, daily, plans_side_by_side + examples);

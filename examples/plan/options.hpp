@@ -44,6 +44,8 @@ struct options {
   std::optional<std::uint64_t> seed;
   std::optional<slimpack::tokens> max_context;
   cli::over_long over_long{cli::over_long::reject};
+  std::optional<slimpack::tokens> pad_to;    ///< lengths are rounded up to a multiple of it
+  std::optional<slimpack::tokens> quantum;  ///< as given; none: default_quantum of each layout
 
   std::optional<std::filesystem::path> model;
   std::optional<std::string> gpu;

@@ -103,7 +103,7 @@ bool options::has(const std::string& option) const {
 }
 
 bool takes_batches(const std::string& option) {
-  static const std::set<std::string> names{"lengths", "format", "field", "empty", "batch", "token-budget", "batches", "seed", "max-context", "over-long"};
+  static const std::set<std::string> names{"lengths", "format", "field", "empty", "batch", "token-budget", "batches", "seed", "max-context", "over-long", "pad-to"};
   return names.contains(option);
 }
 

@@ -2,6 +2,7 @@
 
 #include "explain.hpp"
 #include "memory_margin.hpp"
+#include "padding.hpp"
 #include "prices.hpp"
 #include "simulator.hpp"
 #include "texts.hpp"
@@ -137,6 +138,7 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
   if (is_forward_only(p))
     out << "evaluates forward alone: no gradients, no optimizer, nothing kept for a backward"
         << (p.memory_unit == memory_unit::byte ? "; weights, keys and values until their sequence ends, and what runs" : "") << "\n";
+  print_odd_slices(out, p);
   print_calls(out, o, p);
   print_shared(out, p, o.verbose);
   out << "\n";

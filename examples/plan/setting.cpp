@@ -89,7 +89,7 @@ std::string divisors_of(int number) {
 result<void> check_parts(const options& o, const costs::model_shape& model) {
   const shape& on = o.layout.shape;
   const auto refused = [](std::string why) { return error{errc::invalid_input, std::move(why)}; };
-  if (on.parts() > model.layers)
+  if (o.layout.layers.empty() && on.parts() > model.layers)
     return refused("--pp " + std::to_string(on.stages) + (on.chunks > 1 ? " x --vpp " + std::to_string(on.chunks) : "") + " exceeds the " +
                    std::to_string(model.layers) + " layers of " + model.name + "; lower it");
   const std::vector<int>& counts = o.layout.layers;

@@ -8,15 +8,20 @@
 namespace train {
 
 int complain(ending e) {
-  if (rank_in_job() > 0) return e.status;
+  return rank_in_job() > 0 ? e.status : complain_here(std::move(e));
+}
+
+int complain_here(ending e) {
   for (char& c : e.line)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   std::cerr << "slimpack-train: " + e.line + "\n" << std::flush;  // in one write: what mpirun says may come between
   return e.status;
 }
 
-int complain_early(ending e) {
-  return rank_in_job() > 0 ? 0 : complain(std::move(e));
+int finish(ending e) {
+  if (e.status != 0) return complain(std::move(e));
+  if (rank_in_job() <= 0) std::cout << e.line << std::flush;
+  return 0;
 }
 
 }  // namespace train

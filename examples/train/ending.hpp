@@ -7,7 +7,7 @@
 
 namespace train {
 
-/// How a rank's training ended: an exit status, and the line that says why it is not 0.
+/// How a rank ended: an exit status, and the line that says why it is not 0, or the help that was asked for.
 struct ending {
   int status{};
   std::string line{};
@@ -24,13 +24,15 @@ struct ending {
   }
 };
 
-/// Says the line on stderr, whatever characters it has, if this is rank 0 of its job or in none. Returns the exit
-/// status.
+/// Says the line on stderr, whatever characters it has, if this is rank 0 of its job or in none: all ranks of a job have
+/// the same to say. Returns the exit status.
 int complain(ending e);
 
-/// The same before any rank has started. Other ranks then leave with 0: a launcher ends the job at the first other
-/// status, maybe before rank 0 has said why.
-int complain_early(ending e);
+/// Says it on whatever rank, for what the other ranks do not know.
+int complain_here(ending e);
+
+/// Says help on stdout, and complains of anything else. Returns the exit status.
+int finish(ending e);
 
 }  // namespace train
 

@@ -1,20 +1,30 @@
 #ifndef SLIMPACK_EXAMPLES_TRAIN_LAUNCH_HPP
 #define SLIMPACK_EXAMPLES_TRAIN_LAUNCH_HPP
 
-#include "corpus.hpp"
+#include "account.hpp"
+#include "inputs.hpp"
 #include "options.hpp"
 
+#include <optional>
+
 namespace train {
+
+/// What a rank has from its command line and its files: both are there unless it has ended.
+struct reading {
+  std::optional<options> typed{};
+  std::optional<inputs> in{};
+  account told{};
+};
 
 /// Whether an MPI launcher has started this process, and as which of its ranks: -1 when none has.
 [[nodiscard]] int rank_in_job();
 
 /// Trains with a thread per rank, all in this process. Returns the exit status; why it is not 0 has been said.
-/// held_out: what the trained model is evaluated on, or null
-[[nodiscard]] int on_threads(const options& o, const corpus& texts, const corpus* held_out);
+[[nodiscard]] int on_threads(const options& o, const inputs& in);
 
-/// The same as one rank of an MPI job; launch_mpi.cpp, or launch_without_mpi.cpp where there is no MPI.
-[[nodiscard]] int on_mpi(const options& o, const corpus& texts, const corpus* held_out);
+/// Trains as one rank of an MPI job, if all ranks of it have told the same and none of them refuses; otherwise all end
+/// with the same status. launch_mpi.cpp, or launch_without_mpi.cpp where there is no MPI.
+[[nodiscard]] int in_job(const reading& own);
 
 }  // namespace train
 

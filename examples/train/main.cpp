@@ -1,8 +1,8 @@
 // slimpack-train: trains a small transformer on documents of very different lengths, over the plans of slimpack.
 
-#include "corpus.hpp"
+#include "account.hpp"
 #include "ending.hpp"
-#include "known_profile.hpp"
+#include "inputs.hpp"
 #include "launch.hpp"
 #include "options.hpp"
 
@@ -42,22 +42,38 @@ void keep_memory() {
 #endif
 }
 
-int run(const options& o) {
-  slimpack::result<corpus> texts = corpus::load(o.documents, o.max_context);
-  if (!texts) return complain_early(ending::of_input(texts.error()));
-  if (o.batch > texts.value().size())
-    return complain_early({2, o.documents.string() + " holds " + std::to_string(texts.value().size()) +
-                                  " documents, --batch " + std::to_string(o.batch) + " asks for more"});
-  std::optional<corpus> held_out;
-  if (o.held_out) {
-    slimpack::result<corpus> read = corpus::load(*o.held_out, o.max_context);
-    if (!read) return complain_early(ending::of_input(read.error()));
-    held_out = std::move(read).value();
+/// Reads the command line and the files that it names.
+reading read(int argc, char** argv) {
+  reading own;
+  std::variant<options, ending> parsed = parse(argc, argv);
+  if (const ending* over = std::get_if<ending>(&parsed)) {
+    own.told.ended = *over;
+    return own;
   }
-  if (has_profile(o))
-    if (const auto known = known_profile(o); !known) return complain_early(ending::of_input(known.error()));
-  const corpus* const evaluated = held_out ? &*held_out : nullptr;
-  return o.transport == carrier::mpi ? on_mpi(o, texts.value(), evaluated) : on_threads(o, texts.value(), evaluated);
+  own.typed = std::get<options>(std::move(parsed));
+  own.told.facts = own.typed->alike;
+  slimpack::result<inputs> in = read_inputs(*own.typed);
+  if (!in) {
+    own.told.ended = ending::of_input(in.error());
+    return own;
+  }
+  own.in = std::move(in).value();
+  for (fact& f : facts_of(*own.in)) own.told.facts.push_back(std::move(f));
+  return own;
+}
+
+/// The same, where memory may end.
+reading read_or_refuse(int argc, char** argv) {
+  try {
+    return read(argc, argv);
+  } catch (const std::exception& e) {
+    return {.told = {.ended = ending{2, std::string("gave up: ") + e.what()}}};
+  }
+}
+
+int run(const reading& own) {
+  if (rank_in_job() >= 0 || (own.typed && own.typed->transport == carrier::mpi)) return in_job(own);
+  return own.told.ended ? finish(*own.told.ended) : on_threads(*own.typed, *own.in);
 }
 
 }  // namespace
@@ -66,13 +82,11 @@ int run(const options& o) {
 int main(int argc, char** argv) {
   Eigen::setNbThreads(1);  // a rank is a core
   train::keep_memory();
-  const std::variant<train::options, int> parsed = train::parse(argc, argv);
-  if (const int* status = std::get_if<int>(&parsed)) return *status;
   try {
-    const int status = train::run(std::get<train::options>(parsed));
+    const int status = train::run(train::read_or_refuse(argc, argv));
     std::cout.flush();
     return std::cout || status != 0 ? status : train::complain({2, "standard output cannot be written"});
   } catch (const std::exception& e) {  // memory for absurdly large models, above all
-    return train::complain_early({2, std::string("gave up: ") + e.what()});
+    return train::complain_here({2, std::string("gave up: ") + e.what()});
   }
 }

@@ -13,12 +13,12 @@
 #include <charconv>
 #include <filesystem>
 #include <functional>
-#include <iostream>
 #include <iterator>
 #include <numeric>
 #include <span>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -35,6 +35,27 @@ constexpr const char* daily[]{"documents", "evaluate", "max-context", "batch",
                               "dp", "pp", "vpp", "transport",
                               "planner", "compare", "memory", "profile",
                               "json", "timeline", "log"};
+
+/// Whether an option may have another value on another rank of a job. It must be the same if it changes what is planned,
+/// trained or sent. It may differ if a rank alone reads it, as the place of its files. What these hold is compared
+/// (facts_of).
+enum class on_ranks { same, may_differ };
+
+/// The value of an option as ranks compare it and messages tell it.
+std::string text_of(const std::string& value) {
+  return value;
+}
+std::string text_of(const std::vector<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) text += (text.empty() ? "" : ",") + value;
+  return text;
+}
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+std::string text_of(Number value) {
+  char text[32];
+  return {text, std::to_chars(std::begin(text), std::end(text), value).ptr};
+}
 
 const std::string exit_statuses =
     "Exit status: 0 trained; 1 a step failed, and no rank applied it; 2 bad usage or input; 3 it does not fit into memory.";
@@ -65,7 +86,7 @@ void read_layers(const std::string& text, config& model) {
   for (const std::string& cell : cli::split(text, ',')) {
     int count{};
     const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
-    if (status != std::errc{} || end != cell.data() + cell.size() || count < 1 || count > 1 << 20)
+    if (status != std::errc{} || end != cell.data() + cell.size() || count < 0 || count > 1 << 20)
       throw bad_usage{"--layers '" + text + "' is neither a count of layers nor one for each part, as 2,1,1"};
     counts.push_back(count);
   }
@@ -81,11 +102,14 @@ void check(const options& o) {
     throw bad_usage{"--layers has " + std::to_string(o.model.on_parts.size()) + " counts, --pp x --vpp are " + std::to_string(parts) + " parts"};
   if (o.shape.chunks > 1 && std::adjacent_find(o.model.on_parts.begin(), o.model.on_parts.end(), std::not_equal_to<>{}) != o.model.on_parts.end())
     throw bad_usage{"--layers gives parts different counts; with --vpp each has as many as any other"};
-  if (parts > o.model.layers || (o.shape.chunks > 1 && o.model.layers % parts != 0))
+  const bool is_spread = o.shape.vocabulary == slimpack::vocabulary::spread;
+  if (is_spread && std::find(o.model.on_parts.begin(), o.model.on_parts.end(), 0) != o.model.on_parts.end())
+    throw bad_usage{"--vocabulary spread leaves a part without layers nothing to do: give each part a layer in --layers, or leave it out"};
+  if ((o.model.on_parts.empty() && parts > o.model.layers) || (o.shape.chunks > 1 && o.model.layers % parts != 0))
     throw bad_usage{"--pp " + std::to_string(o.shape.stages) + " x --vpp " + std::to_string(o.shape.chunks) +
                     " does not fit --layers " + std::to_string(o.model.layers) +
                     ": each part needs a layer, and with --vpp as many as any other"};
-  if (o.shape.vocabulary == slimpack::vocabulary::spread) {
+  if (is_spread) {
     if (o.shape.stages < 2) throw bad_usage{"--vocabulary spread needs --pp 2 or more stages to spread it over"};
     if (o.shape.stages > o.model.vocab)
       throw bad_usage{"--vocabulary spread needs a word for each stage: --pp " + std::to_string(o.shape.stages) + " is more than the " +
@@ -127,7 +151,7 @@ void find_relays(options& o) {
 
 }  // namespace
 
-std::variant<options, int> parse(int argc, char** argv) {
+std::variant<options, ending> parse(int argc, char** argv) {
   options o;
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", lending = "none", relay = "none", where = "last", divide = cli::dividers[0],
               exchange = cli::exchanges[0], rows = "apart", reduction = "overlapped", memory;
@@ -153,112 +177,116 @@ std::variant<options, int> parse(int argc, char** argv) {
   const char* ranks = "Ranks";
   const char* planning = "Planning";
   const char* output = "Output";
-  const auto add = [&](const char* group, const char* name, auto& value, const char* type, const char* help) {
+  std::vector<std::pair<std::string, std::function<std::string()>>> alike;  // what all ranks must have alike, once it is read
+  const auto add = [&](const char* group, on_ranks among, const char* name, auto& value, const char* type, const char* help) {
+    if (among == on_ranks::same) alike.emplace_back(name, [&value] { return text_of(value); });
     return app.add_option(name, value, help)->type_name(type)->group(group);
   };
-  add(texts, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
+  using enum on_ranks;
+  add(texts, may_differ, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
   auto* held_out_option =
-      add(texts, "--evaluate", held_out, "FILE", "After training, print the loss on a text file or a folder of text files that the model did not learn");
-  add(texts, "--max-context", o.max_context.value, "TOKENS", "Longest document; a longer file becomes several documents [2048]")
+      add(texts, may_differ, "--evaluate", held_out, "FILE", "After training, print the loss on a text file or a folder of text files that the model did not learn");
+  add(texts, same, "--max-context", o.max_context.value, "TOKENS", "Longest document; a longer file becomes several documents [2048]")
       ->check(CLI::Range(2, 1 << 24));
-  add(texts, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
-  add(texts, "--seed", o.seed, "S", "Seed of the order of documents and of the first weights [1]")->check(cli::seed_fault);
+  add(texts, same, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
+  add(texts, same, "--seed", o.seed, "S", "Seed of the order of documents and of the first weights [1]")->check(cli::seed_fault);
 
-  add(model, "--layers", layers, "N|N,N,...", "Number of transformer layers, or a number for each part of the pipeline [4]");
-  add(model, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);
-  add(model, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
-  add(model, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
-  add(model, "--ffn", o.model.ffn, "N", "Width inside the feed-forward layer [384]")->check(size);
-  add(model, "--words", o.model.vocab, "N", "Size of the vocabulary: the 256 bytes, and words that never occur but take time to compute [256]")
+  add(model, same, "--layers", layers, "N|N,N,...", "Number of transformer layers, or a number for each part of the pipeline, of which the first and the last may have 0 [4]");
+  add(model, same, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);
+  add(model, same, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
+  add(model, same, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
+  add(model, same, "--ffn", o.model.ffn, "N", "Width inside the feed-forward layer [384]")->check(size);
+  add(model, same, "--words", o.model.vocab, "N", "Size of the vocabulary: the 256 bytes, and words that never occur but take time to compute [256]")
       ->check(CLI::Range(256, 1 << 20));
-  add(model, "--precision", precision, "TYPE", "float or double [float]")->check(CLI::IsMember({"float", "double"}));
+  add(model, same, "--precision", precision, "TYPE", "float or double [float]")->check(CLI::IsMember({"float", "double"}));
 
-  add(optimizer, "--steps", o.steps, "N", "Optimizer steps [200]")->check(count);
-  add(optimizer, "--learning-rate", o.rate, "RATE",
+  add(optimizer, same, "--steps", o.steps, "N", "Optimizer steps [200]")->check(count);
+  add(optimizer, same, "--learning-rate", o.rate, "RATE",
       "Highest learning rate: it rises for a tenth of the steps, then falls along a cosine to a tenth [3e-3]")
       ->check(amount, "FLOAT in [0 - 1e+12]");
-  add(optimizer, "--weight-decay", o.decay, "D", "Weight decay of matrices [0.1]")->check(amount, "FLOAT in [0 - 1e+12]");
-  add(optimizer, "--clip", o.clip, "NORM", "Largest norm of a step's gradient [1]")->check(length, "POSITIVE");
+  add(optimizer, same, "--weight-decay", o.decay, "D", "Weight decay of matrices [0.1]")->check(amount, "FLOAT in [0 - 1e+12]");
+  add(optimizer, same, "--clip", o.clip, "NORM", "Largest norm of a step's gradient [1]")->check(length, "POSITIVE");
 
-  add(ranks, "--dp", o.shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
-  add(ranks, "--pp", o.shape.stages, "P", "Pipeline stages [1]")->check(degree);
-  add(ranks, "--vpp", o.shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
-  add(ranks, "--vocabulary", where, "WHERE",
+  add(ranks, same, "--dp", o.shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
+  add(ranks, same, "--pp", o.shape.stages, "P", "Pipeline stages [1]")->check(degree);
+  add(ranks, same, "--vpp", o.shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
+  add(ranks, same, "--vocabulary", where, "WHERE",
       "last: the embedding is on the first part of the pipeline, the head on the last; spread: each stage has a share of\n"
       "the words of both [last]")
       ->check(CLI::IsMember({"last", "spread"}));
-  add(ranks, "--transport", transport, "NAME", "threads, mpi, or auto: mpi when mpirun has started this [auto]")
+  add(ranks, same, "--transport", transport, "NAME", "threads, mpi, or auto: mpi when mpirun has started this [auto]")
       ->check(CLI::IsMember({"auto", "threads", "mpi"}));
-  add(ranks, "--time-out", o.time_out.value, "SECONDS", "Longest that a rank waits for another [60]")
+  add(ranks, may_differ, "--time-out", o.time_out.value, "SECONDS", "Longest that a rank waits for another [60]")
       ->check(wait, "FLOAT in [0.001 - 1e+06]");
 
-  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, te_cp, llama_cp, hybrid_dp or zeppelin; or milp,\n"
+  add(planning, same, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, te_cp, llama_cp, hybrid_dp or zeppelin; or milp,\n"
       "if CBC was installed when this was built [slimpack]")
       ->check(planner);
-  add(planning, "--compare", o.compare, "NAME,...",
+  add(planning, same, "--compare", o.compare, "NAME,...",
       "More planners to run each batch with, separated by commas; their gradients are dropped. Baselines have the length of\npacks that is fastest for them")
       ->take_all()
       ->delimiter(',')
       ->check(planner);
-  add(planning, "--slices", o.slices, "N", "Slices that slimpipe cuts a context row into; with --lending, a multiple of --pp [the fastest of 1, 2, 4, 8 x --pp]")->check(degree);
-  add(planning, "--relay", relay, "HOW",
+  add(planning, same, "--slices", o.slices, "N", "Slices that slimpipe cuts a context row into; with --lending, a multiple of --pp [the fastest of 1, 2, 4, 8 x --pp]")->check(degree);
+  add(planning, same, "--relay", relay, "HOW",
       "How te_cp, hybrid_dp and zeppelin send rows of shared sequences to other nodes: none, directly; proxies, in parts over all\n"
       "replicas of a node; proxies:N, each part in N segments that follow each other [none]");
-  add(planning, "--lending", lending, "HOW", "How stages of slimpipe lend each other attention: none, pairs or level [none]")
+  add(planning, same, "--lending", lending, "HOW", "How stages of slimpipe lend each other attention: none, pairs or level [none]")
       ->check(CLI::IsMember({"none", "pairs", "level"}));
-  add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
+  add(planning, same, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
-  add(planning, "--weight-gradients", weights, "WHEN",
+  add(planning, same, "--weight-gradients", weights, "WHEN",
       "When weight gradients are computed: together with the gradients of inputs; apart, when the stage would otherwise wait, in\n"
       "slimpack's own plans [together]")
       ->check(CLI::IsMember({"together", "apart"}));
-  add(planning, "--sharers", o.sharers, "N", "How many replicas may share a sequence that is too long for one; 1: none do [any number]")
+  add(planning, same, "--sharers", o.sharers, "N", "How many replicas may share a sequence that is too long for one; 1: none do [any number]")
       ->check(CLI::Range(1, 65536));
-  add(planning, "--exchange", exchange, "HOW",
+  add(planning, same, "--exchange", exchange, "HOW",
       "What replicas that share a sequence send each other: keep, keys and values, which they keep until backward; queries,\n"
       "queries and outputs, and keep nothing; ring, keys and values in both passes, and keep nothing, for sequences of one\n"
       "row; any, whichever of these the memory has room for [keep]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::exchanges), std::end(cli::exchanges))));
-  add(ranks, "--rows", rows, "HOW",
+  add(ranks, same, "--rows", rows, "HOW",
       "How a pack runs that has slices of shared sequences: apart, one such slice after the other, then the rest; joined, in\n"
       "each layer their exchange begins, attention of the pack's other sequences runs meanwhile, and then the exchange ends\n"
       "[apart]")
       ->check(CLI::IsMember({"apart", "joined"}));
-  add(ranks, "--ranks-per-node", o.ranks_per_node, "N",
+  add(ranks, same, "--ranks-per-node", o.ranks_per_node, "N",
       "Ranks of a node: [k N, (k + 1) N). Messages to other nodes are posted first, and --relay works between nodes [all ranks]")
       ->check(degree);
   app.add_flag("--checksums", o.checksums,
                "Send a checksum behind each message of a step, and stop at one that came damaged; what it takes is printed. Sums of\n"
                "gradients that MPI makes itself have none")
       ->group(ranks);
-  auto* reduction_option = add(planning, "--reduction", reduction, "WHEN",
+  alike.emplace_back("--checksums", [&o] { return std::string(o.checksums ? "on" : "off"); });
+  auto* reduction_option = add(planning, same, "--reduction", reduction, "WHEN",
       "When gradients are summed over replicas: overlapped, those of each chunk as soon as they are final; exposed, after\n"
       "the last backward [overlapped]")
       ->check(CLI::IsMember({"overlapped", "exposed"}));
-  add(planning, "--divide", divide, "HOW",
+  add(planning, same, "--divide", divide, "HOW",
       "searched: each rank plans all replicas, and tries several divisions of the batch; estimated: each rank divides the\n"
       "batch by estimates, and plans only its replica and those that share sequences with it [searched]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::dividers), std::end(cli::dividers))));
-  add(planning, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
+  add(planning, same, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
       ->check(count);
   auto* memory_option =
-      add(planning, "--memory", memory, "AMOUNT", "Limit of a stage's activations, 64MiB or 8192tokens [none]");
-  add(planning, "--cost", o.cost_text, "COST",
+      add(planning, same, "--memory", memory, "AMOUNT", "Limit of a stage's activations, 64MiB or 8192tokens [none]");
+  add(planning, same, "--cost", o.cost_text, "COST",
       "measured, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD,HOP [measured]");
 
-  auto* profile_option = add(planning, "--profile", profile, "FILE",
+  auto* profile_option = add(planning, may_differ, "--profile", profile, "FILE",
                              "JSON file of what was measured: it is read if it exists, and otherwise written");
-  auto* measure_option = add(planning, "--measure-for", o.measure_for.value, "SECONDS",
+  auto* measure_option = add(planning, same, "--measure-for", o.measure_for.value, "SECONDS",
                              "How long to time each stage before the first step; every trial runs at least three times [3]")
                              ->check(wait);
-  auto* refit_option = add(planning, "--refit", o.refit, "N", "After N steps, fit the cost model to the times of their packs, and print how far it had drifted [never]")
+  auto* refit_option = add(planning, same, "--refit", o.refit, "N", "After N steps, fit the cost model to the times of their packs, and print how far it had drifted [never]")
                            ->check(count);
-  auto* json_option = add(output, "--json", json, "FILE", "Write the plan of the last step");
-  auto* trace_option = add(output, "--trace", trace, "FILE", "Write the last step, planned and measured, for Perfetto");
+  auto* json_option = add(output, may_differ, "--json", json, "FILE", "Write the plan of the last step");
+  auto* trace_option = add(output, may_differ, "--trace", trace, "FILE", "Write the last step, planned and measured, for Perfetto");
   auto* timeline_option =
-      add(output, "--timeline", timeline, "FILE", "Write a page that shows the last step, planned and measured");
+      add(output, may_differ, "--timeline", timeline, "FILE", "Write a page that shows the last step, planned and measured");
   auto* log_option =
-      add(output, "--log", log, "FILE", "Write every step's figures, all digits, as comma-separated values");
+      add(output, may_differ, "--log", log, "FILE", "Write every step's figures, all digits, as comma-separated values");
   app.footer(exit_statuses);
 
   try {
@@ -302,16 +330,15 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (std::string wrong = cli::compare_fault(o.planner, o.compare); !wrong.empty()) throw bad_usage{std::move(wrong)};
     read_layers(layers, o.model);
     check(o);
+    for (const auto& [name, read] : alike) o.alike.push_back({name, read()});
   } catch (const CLI::CallForHelp&) {
-    if (rank_in_job() <= 0) std::cout << cli::daily_help(app, daily, exit_statuses);
-    return 0;
+    return ending{0, cli::daily_help(app, daily, exit_statuses)};
   } catch (const CLI::CallForAllHelp&) {
-    if (rank_in_job() <= 0) std::cout << app.help();
-    return 0;
+    return ending{0, app.help()};
   } catch (const CLI::ParseError& e) {
-    return complain_early({2, std::string(e.what()) + "; see slimpack-train --help-all"});
+    return ending{2, std::string(e.what()) + "; see slimpack-train --help-all"};
   } catch (const bad_usage& e) {
-    return complain_early({2, e.line + "; see slimpack-train --help-all"});
+    return ending{2, e.line + "; see slimpack-train --help-all"};
   }
   return o;
 }

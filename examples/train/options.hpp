@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_EXAMPLES_TRAIN_OPTIONS_HPP
 #define SLIMPACK_EXAMPLES_TRAIN_OPTIONS_HPP
 
+#include "account.hpp"
+#include "ending.hpp"
 #include "model/config.hpp"
 
 #include <slimpack/core/lending/attention_lending.hpp>
@@ -70,11 +72,13 @@ struct options {
   std::optional<std::filesystem::path> timeline;
   std::optional<std::filesystem::path> log;
 
+  std::vector<fact> alike;  ///< the options that all ranks of a job must have alike, as they were read
+
   [[nodiscard]] int ranks() const noexcept { return shape.stages * shape.replicas; }
 };
 
-/// The options, or the exit status when there is nothing to train (--help, or an error already said on stderr).
-std::variant<options, int> parse(int argc, char** argv);
+/// The options, or an ending where there is nothing to train: --help, or what is wrong.
+std::variant<options, ending> parse(int argc, char** argv);
 
 }  // namespace train
 

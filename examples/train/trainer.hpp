@@ -5,8 +5,8 @@
 #include "../plan/rivals.hpp"
 #include "corpus.hpp"
 #include "ending.hpp"
+#include "inputs.hpp"
 #include "journal.hpp"
-#include "known_profile.hpp"
 #include "measured_step.hpp"
 #include "model/adamw.hpp"
 #include "model/model_stage.hpp"
@@ -49,17 +49,16 @@ namespace train {
 template <class T, class Transport>
 class trainer {
  public:
-  trainer(const options& o, const corpus& texts, const corpus* held_out, Transport& transport)
+  trainer(const options& o, const inputs& in, Transport& transport)
       : options_(o),
-        texts_(texts),
-        held_out_(held_out),
+        inputs_(in),
         transport_(transport),
-        batches_(texts, o.batch, o.seed),
+        batches_(in.texts, o.batch, o.seed),
         stage_(
             o.model, o.shape, transport.rank() % o.shape.stages,
             [this](slimpack::sequence_id s) { return batch_[s.value]; }, o.seed),
         optimizer_(stage_.weights(), {.rate = o.rate, .decay = o.decay}) {
-    if (transport.rank() == 0) journal_.emplace(o, texts, std::cout);
+    if (transport.rank() == 0) journal_.emplace(o, in.texts, std::cout);
     planners_ = o.compare;
     planners_.push_back(o.planner);  // last, so that its gradients are those left
     for (int stage = 0; stage < o.shape.stages; ++stage) {
@@ -76,7 +75,7 @@ class trainer {
     for (int step = 0; step < options_.steps; ++step)
       if (ending e = one_step(step); e.status != 0) return e;
     if (journal_) journal_->summarize(since(begin));
-    if (held_out_)
+    if (inputs_.held_out)
       if (ending e = evaluate(); e.status != 0) return e;
     return journal_ ? write_outputs() : ending{};
   }
@@ -93,30 +92,21 @@ class trainer {
       return slimpack::success();
     }
     const auto begin = clock::now();
-    // Rank 0 may write the file before others look for it.
-    const double there = has_profile(options_) ? 1 : 0;
-    const slimpack::result<std::vector<double>> all = slimpack::gathered(transport_, there);
-    if (!all) return all.error();
-    const bool read = all.value().front() > 0;
-    if (slimpack::result<void> known = read ? read_profile() : measure(); !known) return known;
+    if (inputs_.profile)
+      profile_ = *inputs_.profile;
+    else if (slimpack::result<void> measured = measure(); !measured)
+      return measured;
+    price_besides();
     slimpack::result<slimpack::costs::profiled> cost = profile_.cost(beside_);
     if (!cost) return std::move(cost).error();
-    if (journal_) journal_->calibrated(cost.value(), profile_.check, since(begin), read);
+    if (journal_) journal_->calibrated(cost.value(), profile_.check, since(begin), inputs_.profile.has_value());
     cost_ = std::move(cost).value();
-    return slimpack::success();
-  }
-
-  [[nodiscard]] slimpack::result<void> read_profile() {
-    slimpack::result<slimpack::profiling::stage_profile> read = known_profile(options_);
-    if (!read) return std::move(read).error();
-    profile_ = std::move(read).value();
-    price_besides();
     return slimpack::success();
   }
 
   /// Made-up documents run through this rank's own stage, whose gradients are set to zero before each step.
   [[nodiscard]] slimpack::result<void> measure() {
-    const slimpack::tokens longest = std::max(texts_.longest(), held_out_ ? held_out_->longest() : slimpack::tokens{});
+    const slimpack::tokens longest = std::max(inputs_.texts.longest(), inputs_.held_out ? inputs_.held_out->longest() : slimpack::tokens{});
     std::vector<std::uint8_t> text(static_cast<std::size_t>(longest.value));
     for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(options_.model.vocab));
     slimpack::profiling::driver drive{stage_, options_.shape, longest, transport_};
@@ -137,7 +127,6 @@ class trainer {
       beside_.vocabulary = std::move(rates).value();
     }
     stage_.weights().zero_gradients();
-    price_besides();
     if (!options_.profile || transport_.rank() != 0) return slimpack::success();
     return slimpack::io::write_file(*options_.profile, [&](std::ostream& out) { return slimpack::io::write_stage_profile(out, profile_); });
   }
@@ -215,16 +204,19 @@ class trainer {
     return {};
   }
 
-  /// Why what `who` asked for has no plan, and what to give instead.
-  [[nodiscard]] static ending unplanned(const std::string& who, const slimpack::error& e) {
+  /// Why what `who` asked for has no plan, and what to give instead. Other ranks, whose plans may exist, are told.
+  [[nodiscard]] ending unplanned(const std::string& who, const slimpack::error& e) {
     const bool is_full = e.code == slimpack::errc::out_of_memory;
-    return ending::of_input({e.code, who + ": " + e.detail + (is_full ? "; raise --memory or leave it out, or lower --max-context" : "")});
+    const std::string why = who + ": " + e.detail + (is_full ? "; raise --memory or leave it out, or lower --max-context" : "");
+    transport_.abort("rank " + std::to_string(transport_.rank()) + ": " + why);
+    return ending::of_input({e.code, why});
   }
 
   /// Tells the loss on the texts held out, all of them planned as one batch that runs forward alone.
   [[nodiscard]] ending evaluate() {
     std::vector<corpus::document> texts;
-    for (std::size_t i = 0; i < held_out_->size(); ++i) texts.push_back((*held_out_)[i]);
+    const corpus& held_out = *inputs_.held_out;
+    for (std::size_t i = 0; i < held_out.size(); ++i) texts.push_back(held_out[i]);
     const std::vector<corpus::document> learnt = std::exchange(batch_, std::move(texts));
     cli::request asked = asked_of(cli::planner_names().front());
     asked.forward_only = true;
@@ -345,8 +337,7 @@ class trainer {
   }
 
   const options& options_;
-  const corpus& texts_;
-  const corpus* held_out_;
+  const inputs& inputs_;
   Transport& transport_;
   batches batches_;
   std::vector<corpus::document> batch_;
@@ -367,14 +358,14 @@ class trainer {
 
 /// Trains as one rank of the transport. An error on one rank stops all.
 template <class Transport>
-[[nodiscard]] ending train_rank(const options& o, const corpus& texts, const corpus* held_out, Transport& transport) {
+[[nodiscard]] ending train_rank(const options& o, const inputs& in, Transport& transport) {
   const auto stopped = [&](int status, const std::string& why) {
-    transport.abort(why);
+    transport.abort("rank " + std::to_string(transport.rank()) + ": " + why);
     return ending{status, why};
   };
   try {
-    return o.in_double ? trainer<double, Transport>(o, texts, held_out, transport).run()
-                       : trainer<float, Transport>(o, texts, held_out, transport).run();
+    return o.in_double ? trainer<double, Transport>(o, in, transport).run()
+                       : trainer<float, Transport>(o, in, transport).run();
   } catch (const std::bad_alloc&) {
     return stopped(3, "the model, and what a step keeps of it, do not fit into this machine's memory; lower --hidden, --ffn, --layers, --words or --max-context");
   } catch (const std::exception& thrown) {

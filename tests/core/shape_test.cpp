@@ -16,6 +16,17 @@ TEST(Shape, HasAPartForEachChunkOfEachStage) {
   EXPECT_EQ(on.reduced_parts(), 15) << "and a share of the vocabulary on each stage";
 }
 
+// Two parts for each context-parallel rank, and no less than without such ranks.
+TEST(Shape, HasAQuantumThatContextRanksDivide) {
+  EXPECT_EQ(default_quantum(1), shape{}.quantum);
+  for (const int context : {2, 4, 8, 16, 32, 64}) EXPECT_EQ(default_quantum(context), tokens{128}) << context;
+  EXPECT_EQ(default_quantum(3), tokens{132});  // 22 x 6
+  EXPECT_EQ(default_quantum(5), tokens{130});  // 13 x 10
+  EXPECT_EQ(default_quantum(48), tokens{192});
+  EXPECT_EQ(default_quantum(128), tokens{256});
+  EXPECT_EQ(default_quantum(65536), tokens{131072});
+}
+
 TEST(Shape, CountsTheRanksOfAStage) {
   EXPECT_EQ((shape{.stages = 7, .replicas = 2, .tensor = 3, .context = 5, .chunks = 9}.stage_ranks()), 30);
   EXPECT_EQ((shape{.replicas = 1 << 20, .tensor = 1 << 20}.stage_ranks()), std::int64_t{1} << 40) << "more than an int holds";

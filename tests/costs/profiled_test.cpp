@@ -327,6 +327,30 @@ TEST(Profiled, RefusesPackTimesThatAreMissingOrNone) {
             "of its weight gradients");
 }
 
+// A part without attention: its packs alone take time, and so do its bounds. 128 tokens 1 s, and 256 of a straight line 2 s.
+TEST(Profiled, TakesAPartWhoseSlicesTakeNoTime) {
+  samples slices;
+  pack_samples packs;
+  for (const int part : {0, 1})
+    for (const pass p : {pass::forward, pass::backward})
+      for (const std::int64_t n : {128, 256}) {
+        slices.push_back({p, part, {n}, {n}, {part == 0 ? 0.25 : 0.0}});
+        packs.push_back({p, part, {n}, {static_cast<double>(n) / 128}});
+      }
+  const profiled cost = profiled::make(slices, packs, {}).value();
+  const slice whole{{0}, {0}, {256}}, front{{0}, {0}, {128}}, back{{0}, {128}, {128}};
+  EXPECT_DOUBLE_EQ(cost.time(whole, pass::forward, 0).value, 0.25 + 2);
+  EXPECT_DOUBLE_EQ(cost.time(whole, pass::forward, 1).value, 2);
+  EXPECT_DOUBLE_EQ(cost.time(std::vector<slice>{front, back}, pass::backward, 1).value, 2);
+  EXPECT_DOUBLE_EQ((cost.least(front, pass::forward, 1) + cost.least(back, pass::forward, 1)).value, 2);
+  const testing::report found = testing::cost_model_laws(cost, 2, {.cases = tests::cases(30)});
+  EXPECT_TRUE(found) << found;
+  slices.back().time = {0.25};
+  const auto refused = [&](const pack_samples& with) { return profiled::make(slices, with, {}).error().detail; };
+  EXPECT_EQ(refused(packs), "1 of 2 backward slices on part 1 take 0 s, and others do not: all of them do, where a part has no attention, or none");
+  EXPECT_EQ(refused({}), "sample 4 (forward, part 1, 128 queries, 128 keys): takes 0.000000 s, a time must be above 0 and at most 1e12 s");
+}
+
 TEST(Profiled, PrintsWhatItIs) {
   std::ostringstream out;
   out << profiled::make(sampled({}, 3, 0)).value();

@@ -131,5 +131,16 @@ TEST(TimeTable, OfOneMeasurementGrowsWithTheQueries) {
   EXPECT_DOUBLE_EQ(table({1280}, {5000}).value, 10);
 }
 
+TEST(TimeTable, OfSlicesThatTakeNoTimeSaysSo) {
+  const time_table none(grid_of({0, 0, 0}, 0, 1));
+  for (const std::int64_t q : {1, 100, 128, 1 << 20})
+    for (const std::int64_t p : {0, 77, 1 << 20}) {
+      EXPECT_EQ(none({q}, {p}), seconds{});
+      EXPECT_EQ(none.least({q}, {p}), seconds{});
+    }
+  EXPECT_EQ(none.largest_change(), 0);
+  EXPECT_EQ(none, time_table(points{{{64}, {0}, {}}}));
+}
+
 }  // namespace
 }  // namespace slimpack::time_table_test

@@ -71,6 +71,29 @@ TEST(Transformer, ComputesLogitsOnTheLastPart) {
   EXPECT_DOUBLE_EQ(t.weight_time(of_length(4), 1).value, 4 * (1 + 80.0 / 288));
 }
 
+// Without a layer: the head's 80 flops a token, no attention and no launch, and its 40 weights to read. 18 bytes of states for each
+// of these and, on the first part, of the embedding's 40.
+TEST(Transformer, PricesAPartWithoutLayersByItsEndOfTheModel) {
+  const shape on{.stages = 4, .replicas = 2};
+  const transformer t = tiny(on, {.distributed_optimizer = false, .layers = {0, 1, 1, 0}, .launch = {0.5}});
+  for (const slice& s : {of_length(4), slice{{0}, {4}, {4}}}) {
+    EXPECT_DOUBLE_EQ(time_of(t, s, pass::forward, 3), 4 * 80.0 / 288);
+    EXPECT_DOUBLE_EQ(time_of(t, s, pass::backward, 3), 8 * 80.0 / 288);
+    EXPECT_EQ(time_of(t, s, pass::forward, 0), 0) << "a token is looked up";
+    EXPECT_DOUBLE_EQ(time_of(t, s, pass::forward, 1), time_of(tiny(), s, pass::forward, 0));
+  }
+  EXPECT_DOUBLE_EQ(t.weight_time(of_length(4), 3).value, 4 * 80.0 / 288);
+  EXPECT_EQ(t.overhead(pass::forward, 3), seconds{});
+  EXPECT_DOUBLE_EQ(t.time(std::vector<slice>{of_length(1)}, pass::forward, 3).value, 40 * 2 / 72.0);
+  EXPECT_DOUBLE_EQ(t.memory(0)->fixed, 18 * 40);
+  EXPECT_DOUBLE_EQ(t.memory(3)->fixed, 18 * 40);
+  for (const int part : {0, 3}) {
+    ASSERT_EQ(t.gradient_buckets(part).size(), 1u);
+    EXPECT_EQ(t.gradient_buckets(part)[0].at, 0);
+  }
+  EXPECT_EQ(t.gradient_buckets(0)[0].scatter, t.gradient_buckets(3)[0].scatter);
+}
+
 // Launches 0.5 s forward and 1 s backward for the layer; reading 144 weights of 2 bytes takes 4 s, and those of the
 // head 40 more.
 TEST(Transformer, TakesAtLeastTheTimeToReadWeightsForAPack) {
@@ -416,10 +439,38 @@ TEST(Transformer, RefusesDegreesBelowOne) {
 }
 
 TEST(Transformer, RefusesLayersThatDoNotAddUp) {
-  const std::string message = "layers per part must be 2 counts of at least 1 that add up to 32";
+  const std::string message = "layers per part must be 2 counts that add up to 32";
   EXPECT_EQ(refusal({.stages = 2}, {.layers = {16, 15}}), message);
   EXPECT_EQ(refusal({.stages = 2}, {.layers = {32}}), message);
   EXPECT_EQ(refusal({.stages = 2}, {.layers = {33, -1}}), message);
+}
+
+TEST(Transformer, RefusesPartsWithNothingToDo) {
+  const auto idle = [](const std::string& part) {
+    return "part " + part + " has no layer and no end of the model, so it has nothing to do: give it a layer, or have fewer parts";
+  };
+  EXPECT_EQ(refusal({.stages = 2}, {.layers = {32, 0}}), "no refusal");
+  EXPECT_EQ(refusal({.stages = 2}, {.layers = {0, 32}}), "no refusal");
+  EXPECT_EQ(refusal({.stages = 3}, {.layers = {16, 0, 16}}), idle("1 of 3"));
+  EXPECT_EQ(refusal({.stages = 2, .chunks = 2}, {.layers = {11, 0, 11, 10}}), idle("1 of 4"));
+  EXPECT_EQ(refusal({.stages = 2, .chunks = 2}, {.layers = {11, 11, 10, 0}}), "no refusal");
+  EXPECT_EQ(refusal({.stages = 2, .vocabulary = vocabulary::spread}, {.layers = {32, 0}}), idle("1 of 2"));
+  EXPECT_EQ(refusal({.stages = 2, .vocabulary = vocabulary::spread}, {.layers = {0, 32}}), idle("0 of 2"));
+}
+
+TEST(Transformer, ObeysTheCostModelLawsWithoutLayersAtItsEnds) {
+  const shape on{.stages = 4, .replicas = 2, .tensor = 2, .context = 2};
+  const std::vector<int> layers{0, 16, 16, 0};
+  for (const recompute r : {recompute::none, recompute::selective, recompute::full}) {
+    const transformer sheet = transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {.recompute = r, .layers = layers}).value();
+    costs::stage_options with;
+    with.layers = layers, with.recompute = r;
+    const transformer reached = transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on, with).value();
+    for (const transformer* const t : {&sheet, &reached}) {
+      const testing::report found = testing::cost_model_laws(*t, on.parts(), {.cases = tests::cases(30)});
+      EXPECT_TRUE(found) << found;
+    }
+  }
 }
 
 TEST(Transformer, ObeysTheCostModelLaws) {

@@ -29,17 +29,25 @@ double busiest(const layer_times& times, const std::vector<int>& layers, const s
   return *std::max_element(stage.begin(), stage.end());
 }
 
+/// The fewest layers that a part may have: the embedding or the output layer is work, too, where it takes time.
+int fewest(const layer_times& times, const shape& on, std::size_t part) {
+  if (on.vocabulary == vocabulary::spread) return 1;
+  const bool is_last = part + 1 == static_cast<std::size_t>(on.parts());
+  return (part == 0 && times.first.value > 0) || (is_last && times.last.value > 0) ? 0 : 1;
+}
+
 /// The least that any division has.
 double least(const layer_times& times, const shape& on) {
   double best = std::numeric_limits<double>::infinity();
   std::vector<int> counts(static_cast<std::size_t>(on.parts()));
   const std::function<void(std::size_t, int)> fill = [&](std::size_t part, int left) {
     if (part + 1 == counts.size()) {
+      if (left < fewest(times, on, part)) return;
       counts[part] = left;
       best = std::min(best, busiest(times, counts, on));
       return;
     }
-    for (int n = 1; n <= left - static_cast<int>(counts.size() - part - 1); ++n) counts[part] = n, fill(part + 1, left - n);
+    for (int n = fewest(times, on, part); n <= left; ++n) counts[part] = n, fill(part + 1, left - n);
   };
   fill(0, static_cast<int>(times.layers.size()));
   return best;
@@ -66,6 +74,16 @@ TEST(EvenStages, GivesTheStageOfTheVocabularyFewerLayers) {
   EXPECT_EQ(chunks[3] + chunks[7], 5);
 }
 
+// 8 layers and logits that are worth 4 on 3 stages: 4, 4 and 0 + 4. With a layer on each stage one would have 5.
+TEST(EvenStages, GivesTheStageOfALargeVocabularyNoLayer) {
+  const layer_times times{std::vector<seconds>(8, seconds{1}), {}, {4}};
+  EXPECT_EQ(even_stages(times, {.stages = 3}), (std::vector<int>{4, 4, 0}));
+  const std::vector<int> chunks = even_stages(times, {.stages = 2, .chunks = 2});  // 6 and 2 + 4, the logits in a part of their own
+  EXPECT_EQ(chunks, (std::vector<int>{3, 2, 3, 0}));
+  EXPECT_EQ(even_stages(times, {.stages = 3, .vocabulary = vocabulary::spread}), (std::vector<int>{3, 4, 1})) << "all stages have words";
+  EXPECT_EQ(even_stages({std::vector<seconds>(8, seconds{1}), {4}, {}}, {.stages = 3}), (std::vector<int>{0, 4, 4})) << "of the embedding";
+}
+
 TEST(EvenStages, NoOtherDivisionIsLessBusy) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     testing::generator random(seed);
@@ -73,7 +91,7 @@ TEST(EvenStages, NoOtherDivisionIsLessBusy) {
     const layer_times times = drawn(random, static_cast<int>(random.between(on.stages, 12)), false);
     const std::vector<int> found = even_stages(times, on);
     EXPECT_EQ(std::accumulate(found.begin(), found.end(), std::size_t{0}), times.layers.size());
-    EXPECT_GE(*std::min_element(found.begin(), found.end()), 1);
+    for (std::size_t part = 0; part < found.size(); ++part) EXPECT_GE(found[part], fewest(times, on, part)) << "seed " << seed;
     EXPECT_NEAR(busiest(times, found, on), least(times, on), 1e-12) << "seed " << seed;
   }
 }

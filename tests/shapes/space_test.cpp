@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace slimpack::space_test {
 namespace {
@@ -32,6 +34,17 @@ TEST(ShapeSpace, HoldsEachLegalFactoringOnce) {
   for (const layout& l : layouts) found.insert(all_of(l));
   EXPECT_EQ(found, expected);
   EXPECT_EQ(layouts.size(), found.size());
+}
+
+TEST(ShapeSpace, GivesEachLayoutAQuantumThatItsContextRanksDivide) {
+  space s{.gpus = 24, .layers = 2, .heads = 8, .chunks = {1}, .recompute = {costs::recompute::none}};
+  std::set<std::pair<int, std::int64_t>> found;
+  for (const layout& l : s.layouts()) found.insert({l.shape.context, l.shape.quantum.value});
+  EXPECT_EQ(found, (std::set<std::pair<int, std::int64_t>>{{1, 128}, {2, 128}, {3, 132}, {4, 128}, {6, 132}, {8, 128}, {12, 144}, {24, 144}}));
+  s.quantum = tokens{100};
+  found.clear();
+  for (const layout& l : s.layouts()) found.insert({l.shape.context, l.shape.quantum.value});
+  EXPECT_EQ(found, (std::set<std::pair<int, std::int64_t>>{{1, 100}, {2, 100}, {4, 100}})) << "one that is given stays, and others divide none of its slices";
 }
 
 // Each layout of several stages twice, where it is given so, and spread first.

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 
+#include <cstddef>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -20,7 +21,8 @@ struct config {
   int vocab{256};    ///< words; tokens are bytes, so that those beyond 256 never occur
   double rope_theta{10000};
   double eps{1e-5};  ///< of RMSNorm
-  std::vector<int> on_parts{};  ///< how many layers each part of the pipeline has; empty: as many as any other, or one less
+  /// How many layers each part of the pipeline has, the first and the last perhaps none; empty: as many as any other, or one less.
+  std::vector<int> on_parts{};
 
   [[nodiscard]] int head_width() const noexcept { return hidden / heads; }
   [[nodiscard]] int kv_width() const noexcept { return kv_heads * head_width(); }
@@ -31,8 +33,10 @@ struct config {
     const auto wrong = [](std::string why) { return slimpack::error{slimpack::errc::invalid_input, std::move(why)}; };
     for (const int size : {layers, hidden, heads, kv_heads, ffn, vocab})
       if (size < 1) return wrong("every size of the model must be at least 1");
-    for (const int count : on_parts)
-      if (count < 1) return wrong("each part of the pipeline needs a layer");
+    for (std::size_t part = 0; part < on_parts.size(); ++part)
+      if (on_parts[part] < (part == 0 || part + 1 == on_parts.size() ? 0 : 1))
+        return wrong("part " + std::to_string(part) + " of " + std::to_string(on_parts.size()) +
+                     " has no layer; only the first and the last, which have the embedding and the head, may have none");
     if (!on_parts.empty() && std::accumulate(on_parts.begin(), on_parts.end(), 0) != layers)
       return wrong("the layers of the parts do not add up to " + std::to_string(layers));
     if (hidden % heads != 0 || head_width() % 2 != 0)

@@ -23,7 +23,7 @@ struct layer_range {
 };
 
 /// A part of the model: as many layers as the model says, or as any other part, or one less.
-/// Requires  0 <= part < on.parts() <= c.layers, c.check(), c.on_parts empty or of so many parts
+/// Requires  0 <= part < on.parts(), c.check(), c.on_parts of so many parts, or empty and so many layers or more
 [[nodiscard]] inline layer_range part_of(const config& c, const slimpack::shape& on, int part) {
   const int parts = on.parts();
   const bool spread = on.vocabulary == slimpack::vocabulary::spread, is_last = part == parts - 1;

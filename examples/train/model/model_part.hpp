@@ -26,8 +26,10 @@ class model_part {
   using layout = typename slimpack::executors::activation_store<T>::layout;
 
   /// Every layer keeps the same of a token; embedding and head keep nothing, nor do they for weight gradients that run
-  /// apart: the embedding's gradient lies over the first layer's input, which is looked up again.
+  /// apart: the embedding's gradient lies over the first layer's input, which is looked up again. A part without layers
+  /// keeps the input of the head, or has the room for the embedding's gradient.
   [[nodiscard]] static layout layout_of(const config& c, const layer_range& range) {
+    if (range.size() == 0) return {{{static_cast<std::size_t>(c.hidden)}}, {{}}, {}, {{}}};
     const auto layers = static_cast<std::size_t>(range.size());
     return {{layers, layer<T>::widths_kept(c)}, {layers, layer<T>::widths_accumulated(c)}, {layer<T>::keys, layer<T>::values},
             {layers, layer<T>::widths_left(c)}};
@@ -35,7 +37,8 @@ class model_part {
 
   /// Shapes    the part's tensors, as tensors_of lists them, begin at tensor `first`
   model_part(const config& c, const layer_range& range, parameters<T>& weights, std::size_t first,
-             const documents& texts) {
+             const documents& texts)
+      : hidden_(c.hidden) {
     if (range.embeds) embedding_.emplace(weights[first++], texts);
     for (std::size_t l = 0; l < static_cast<std::size_t>(range.size()); ++l, first += tensors_per_layer)
       layers_.emplace_back(c, weights, first, l);
@@ -49,17 +52,20 @@ class model_part {
   [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const_matrix_view<T> in, double& loss) {
     matrix<T> x = embedding_ ? embedding_->forward(pack) : matrix<T>(in);
     for (layer<T>& l : layers_) x = l.forward(pack, x);
+    if (layers_.empty()) pack.write(only, x);
     if (head_) loss += head_->forward(pack, x);
     return norm_ ? norm_->forward(x) : x;
   }
 
   /// The gradient that goes to the previous part.
   [[nodiscard]] matrix<T> backward(pack_rows<T>& pack, const_matrix_view<T> in) {
-    matrix<T> dx = head_   ? head_->backward(pack, layers_.back().output(pack))
+    matrix<T> dx = head_   ? head_->backward(pack, layers_.empty() ? kept(pack) : layers_.back().output(pack))
                    : norm_ ? before_norm(layers_.back().output(pack), in)
                            : matrix<T>(in);
     for (std::size_t l = layers_.size(); l-- > 0;) layers_[l].backward(pack, dx);
-    if (embedding_ && pack.apart())
+    if (embedding_ && pack.apart() && layers_.empty())
+      pack.write(only, dx);
+    else if (embedding_ && pack.apart())
       layers_.front().write_over_input(pack, dx);
     else if (embedding_)
       embedding_->backward(pack, dx);
@@ -68,13 +74,16 @@ class model_part {
 
   /// The weight gradients that backward left.
   void backward_weights(pack_rows<T>& pack) {
-    if (head_) head_->backward_weights(pack, layers_.back().output_left(pack));
+    if (head_) head_->backward_weights(pack, layers_.empty() ? kept(pack) : layers_.back().output_left(pack));
     for (std::size_t l = layers_.size(); l-- > 0;)
       layers_[l].backward_weights(pack, l == 0 && embedding_ ? embedding_->forward(pack) : layers_[l].input_of(pack));
-    if (embedding_) embedding_->backward(pack, layers_.front().input_of(pack));
+    if (embedding_) embedding_->backward(pack, layers_.empty() ? kept(pack) : layers_.front().input_of(pack));
   }
 
  private:
+  static constexpr typename pack_rows<T>::field only{0, 0};  ///< what a part without layers keeps
+  [[nodiscard]] matrix<T> kept(pack_rows<T>& pack) const { return pack.read(only, hidden_); }
+
   /// The gradient before the final norm. That of its gain is added here even where weight gradients run apart: to keep rows
   /// for it alone would cost more than it takes.
   [[nodiscard]] matrix<T> before_norm(const matrix<T>& x, const_matrix_view<T> dy) {
@@ -83,6 +92,7 @@ class model_part {
     return dx;
   }
 
+  Index hidden_;
   std::optional<embedding<T>> embedding_;
   std::vector<layer<T>> layers_;
   std::optional<head<T>> head_;

@@ -54,7 +54,8 @@ class model_stage {
   static constexpr bool lends_attention = true;
   static constexpr bool joins_rows = true;
 
-  /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
+  /// Requires  c.check(), on.parts() counts in c.on_parts or none there and on.parts() <= c.layers, 0 <= stage < on.stages;
+  ///           plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
       : config_(c), texts_(std::move(texts)), ranges_(ranges_of(c, on, stage)),
         weights_(tensors_of_all(c, on, stage), seed), store_(layouts_of(c, ranges_), on.quantum), is_last_(stage + 1 == on.stages) {
@@ -232,7 +233,7 @@ class model_stage {
 
  private:
   [[nodiscard]] static std::vector<layer_range> ranges_of(const config& c, const slimpack::shape& on, int stage) {
-    SLIMPACK_ASSERT(c.check() && on.parts() <= c.layers, "a layer for each part of the model");
+    SLIMPACK_ASSERT(c.check() && (!c.on_parts.empty() || on.parts() <= c.layers), "a layer for each part of the model that needs one");
     std::vector<layer_range> ranges;
     for (int chunk = 0; chunk < on.chunks; ++chunk) ranges.push_back(part_of(c, on, chunk * on.stages + stage));
     return ranges;

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_SHAPE_HPP
 #define SLIMPACK_CORE_SHAPE_HPP
 
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>
@@ -31,6 +32,14 @@ struct memory_limit {
   friend constexpr bool operator==(const memory_limit&, const memory_limit&) = default;
 };
 
+/// The quantum where none is chosen: the least multiple of 2 c from 128 tokens on, for c context-parallel ranks. Zigzag
+/// ring attention divides a slice into 2 c equal parts, of which rank i has parts i and 2 c - 1 - i.
+/// Requires  context >= 1
+/// Source    the context parallelism of Megatron-LM, which divides so for causal attention
+[[nodiscard]] constexpr tokens default_quantum(int context) noexcept {
+  return context == 1 ? tokens{128} : padded({128}, {2 * std::int64_t{context}});
+}
+
 /// How a model is laid over GPUs, and the rules that every plan on them obeys.
 /// Units     degrees are counts of ranks; quantum in tokens
 /// Requires  every degree and the quantum >= 1; `expert` divides the ranks of a stage. Above 1, tensor-parallel ranks do
@@ -45,12 +54,16 @@ struct shape {
   int context{1};   ///< context-parallel ranks of a stage (--cp)
   int chunks{1};    ///< virtual stages on each stage (--vpp)
   int expert{1};    ///< ranks of a stage, those of its replicas among them, that divide the experts of its layers (--ep)
-  tokens quantum{128};                ///< sequences may be cut at its multiples
+  tokens quantum{128};                ///< sequences may be cut at its multiples (default_quantum)
   std::optional<memory_limit> memory{};  ///< none: memory is reported, not limited
   slimpack::vocabulary vocabulary{};  ///< where embedding and output layer are; spread: over 2 stages or more
 
   /// Parts that the model is cut into: part c * stages + r is chunk c of stage r.
   [[nodiscard]] constexpr int parts() const noexcept { return stages * chunks; }
+  /// Whether a part has work without a layer: the embedding or the output layer, unless all stages have words of both.
+  [[nodiscard]] constexpr bool may_be_empty(int part) const noexcept {
+    return vocabulary == slimpack::vocabulary::last && (part == 0 || part == parts() - 1);
+  }
   /// Parts whose weights are reduced: those of the model and, of a spread vocabulary, part parts() + r on stage r.
   [[nodiscard]] constexpr int reduced_parts() const noexcept {
     return parts() + (vocabulary == slimpack::vocabulary::spread ? stages : 0);

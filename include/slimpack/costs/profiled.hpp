@@ -106,6 +106,7 @@ class profiled {
     [[nodiscard]] const std::vector<seconds>& overhead(pass p) const noexcept { return p == pass::forward ? forward_overhead : backward_overhead; }
   };
 
+  /// Slices of a part may take 0 s, all of them, where there are pack samples: the part has no attention.
   /// Errors    invalid_input: no samples; a pass of a part without any, or without pack samples where others have some;
   ///           sizes or times that are none; a wrong number of overheads or memory rates. The detail names which
   /// Complexity O(samples * distinct queries)
@@ -246,7 +247,7 @@ class profiled {
     return beside_.weight_token[static_cast<std::size_t>(part)];
   }
 
-  static std::optional<error> fault(const sample& s, std::size_t i, seconds weights = {});
+  static std::optional<error> fault(const sample& s, std::size_t i, bool has_packs, seconds weights = {});
   static std::optional<error> fault(const pack_sample& s, std::size_t i, int parts, seconds weights);
   static std::optional<error> fault(const extras& beside, std::size_t parts);
 

@@ -40,7 +40,7 @@
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
 ///             replica that has no tokens of the row; with "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...] where rows that
 ///             go round cross between nodes over proxies (core/relays/relay.hpp); their legs have the order of core/relays/legs.hpp
-///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen
+///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen; 0 at an end of the model
 ///             "ep": 8   expert-parallel ranks, where there are more than one
 ///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage, forward "embed",
 ///             "output" and "output_weights", backward "embed_gradients", and "message" has what these send and are sent: "embedded",
@@ -211,7 +211,8 @@ namespace detail {
   p.shape = shape_in(file);
   if (const std::optional<json_place> layers = file.find({"layers"})) {
     layers->must_have(static_cast<std::size_t>(p.shape.parts()), "one per part");
-    for (std::size_t part = 0; part < layers->size(); ++part) p.layers.push_back(layers->at(part).integer<int>(1, 1 << 20));
+    for (std::size_t part = 0; part < layers->size(); ++part)
+      p.layers.push_back(layers->at(part).integer<int>(p.shape.may_be_empty(static_cast<int>(part)) ? 0 : 1, 1 << 20));
   }
   const json_place replicas = file["replicas"];
   replicas.must_have(static_cast<std::size_t>(p.shape.replicas), "one per data-parallel rank");

@@ -39,11 +39,21 @@ struct stage_load {
   return load;
 }
 
+/// The least layers of a part: none where it has an end of the model that takes time.
+[[nodiscard]] inline int least_layers(const layer_times& times, const shape& on, std::size_t part) {
+  const bool is_last = part + 1 == static_cast<std::size_t>(on.parts());
+  const bool works = (part == 0 && times.first > seconds{}) || (is_last && times.last > seconds{});
+  return works && on.may_be_empty(static_cast<int>(part)) ? 0 : 1;
+}
+
 /// The best division of a chain of layers into stages, one part each. By dynamic programming, exactly.
 /// Complexity O(stages * layers^2)
-[[nodiscard]] inline std::vector<int> divided(const layer_times& times, int stages) {
+[[nodiscard]] inline std::vector<int> divided(const layer_times& times, const shape& on) {
   const std::size_t layers = times.layers.size();
-  const auto parts = static_cast<std::size_t>(stages);
+  const auto parts = static_cast<std::size_t>(on.stages);
+  std::vector<std::size_t> least{0};  // layers of the parts before
+  for (std::size_t part = 0; part < parts; ++part)
+    least.push_back(least.back() + static_cast<std::size_t>(least_layers(times, on, part)));
   std::vector<double> before(layers + 1, 0);
   for (std::size_t i = 0; i < layers; ++i) before[i + 1] = before[i] + times.layers[i].value;
   const auto busy = [&](std::size_t part, std::size_t from, std::size_t to) {
@@ -57,8 +67,8 @@ struct stage_load {
     best[0] = {};
     for (std::size_t part = 0; part < parts; ++part) {
       std::vector<stage_load> next(layers + 1, none);
-      for (std::size_t to = part + 1; to + (parts - part - 1) <= layers; ++to)
-        for (std::size_t from = part; from < to; ++from) {
+      for (std::size_t to = least[part + 1]; to + (least[parts] - least[part + 1]) <= layers; ++to)
+        for (std::size_t from = least[part]; from + (least[part + 1] - least[part]) <= to; ++from) {
           const double own = busy(part, from, to);
           if (best[from] == none || own > cap) continue;
           stage_load with{std::max(best[from].most, own), best[from].squares + own * own, 0};
@@ -71,8 +81,7 @@ struct stage_load {
     }
     return best[layers];
   };
-  const double least = best_under(none.most).most;
-  best_under(least);
+  best_under(best_under(none.most).most);
   std::vector<int> counts(parts);
   for (std::size_t part = parts, to = layers; part-- > 0;) {
     const std::size_t from = cut[(part + 1) * (layers + 1) + to];
@@ -89,13 +98,13 @@ struct stage_load {
 /// Law       without chunks no other division has a less busy busiest stage; nor with chunks where all layers take the same
 /// Formula   without chunks dynamic programming; with chunks, from an even division, that layer which moves from a part to
 ///           another one and helps most, until none does: the busiest stage first, then all stages, then all parts
-/// Shapes    result: one count per part, each at least 1
+/// Shapes    result: one count per part, each at least 1; or 0 where the part has an end of the model that takes time
 /// Requires  at least as many layers as parts
 /// Complexity O(stages layers^2) without chunks; with, O(parts^2 layers) for each layer that moves
 [[nodiscard]] inline std::vector<int> even_stages(const layer_times& times, const shape& on) {
   const auto parts = static_cast<std::size_t>(on.parts());
   SLIMPACK_ASSERT(on.stages >= 1 && on.chunks >= 1 && times.layers.size() >= parts, "each part has a layer");
-  if (on.chunks == 1) return detail::divided(times, on.stages);
+  if (on.chunks == 1) return detail::divided(times, on);
   std::vector<int> counts(parts);
   for (std::size_t part = 0; part < parts; ++part)
     counts[part] = static_cast<int>((part + 1) * times.layers.size() / parts - part * times.layers.size() / parts);
@@ -103,7 +112,7 @@ struct stage_load {
     detail::stage_load best = now;
     std::pair<std::size_t, std::size_t> move{};
     for (std::size_t from = 0; from < parts; ++from)
-      for (std::size_t to = 0; to < parts && counts[from] > 1; ++to) {
+      for (std::size_t to = 0; to < parts && counts[from] > detail::least_layers(times, on, from); ++to) {
         if (from == to) continue;
         --counts[from], ++counts[to];
         if (const detail::stage_load with = detail::load_of(times, counts, on); with < best) best = with, move = {from, to};

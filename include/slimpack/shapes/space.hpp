@@ -16,6 +16,7 @@ namespace slimpack::shapes {
 ///  - ep, of models with experts, divides the experts and the ranks of a stage, dp x cp x tp
 ///  - pp x vpp is at most the layers; a pipeline of one stage has no virtual ones
 ///  - a vocabulary is spread over two stages or more
+///  - cp divides a quantum that is given, since its ranks divide each slice
 ///  - a degree that is given is taken as it is
 struct space {
   int gpus{1};
@@ -23,7 +24,7 @@ struct space {
   int layers{1};
   int heads{1};
   int experts{0};  ///< of a layer; 0: the model has none
-  tokens quantum{128};
+  std::optional<tokens> quantum{};  ///< none: default_quantum of each layout's cp
   std::optional<memory_limit> memory{};
   std::optional<int> replicas{};  ///< degrees that are given
   std::optional<int> stages{};
@@ -42,6 +43,7 @@ struct space {
       if (!tensor && (heads % t != 0 || (t > 1 && gpus_per_node % t != 0))) continue;
       for (const int p : divisors(gpus / t, stages)) {
         for (const int c : divisors(gpus / t / p, context)) {
+          if (quantum && quantum->value % c != 0) continue;
           const int d = gpus / t / p / c;
           if (replicas && *replicas != d) continue;
           for (const int e : divisors(d * c * t, expert)) {
@@ -52,7 +54,8 @@ struct space {
                 if (p == 1 && words == vocabulary::spread) continue;
                 for (const costs::recompute again : recompute)
                   all.push_back({{.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v, .expert = e,
-                                  .quantum = quantum, .memory = memory, .vocabulary = words}, again});
+                                  .quantum = quantum.value_or(default_quantum(c)), .memory = memory,
+                                  .vocabulary = words}, again});
               }
             }
           }

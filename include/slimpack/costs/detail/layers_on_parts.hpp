@@ -61,16 +61,18 @@ namespace slimpack::detail {
 }
 
 /// How many layers each part has: `wanted`, or, where that is empty, even, and what is left over to the inner parts
-/// before the first and the last, which have the embedding and the logits besides.
+/// before the first and the last, which have the embedding and the logits besides. Where these are of one part each,
+/// `wanted` may give such a part no layer (shape::may_be_empty).
 /// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
-///           of layers that does not add up, and those of check_experts
+///           of layers that does not add up, a part with neither a layer nor an end of the model, and those of
+///           check_experts
 [[nodiscard]] inline result<std::vector<int>> layers_on_parts(const costs::model_shape& model, const shape& on,
                                                               std::vector<int> wanted, const costs::routing& how = {}) {
   if (std::min({on.stages, on.replicas, on.tensor, on.context, on.chunks, on.expert}) < 1)
     return error{errc::invalid_input, "every degree of the shape must be at least 1"};
   if (result<void> r = check_experts(model, on, how); !r) return std::move(r).error();
   const int parts = on.parts();
-  if (parts > model.layers)
+  if (wanted.empty() && parts > model.layers)
     return error{errc::invalid_input, std::to_string(on.stages) + " stages x " + std::to_string(on.chunks) +
                                           " chunks exceed the " + std::to_string(model.layers) + " layers of " +
                                           model.name};
@@ -83,9 +85,14 @@ namespace slimpack::detail {
   }
   if (wanted.size() != static_cast<std::size_t>(parts) ||
       std::accumulate(wanted.begin(), wanted.end(), 0) != model.layers ||
-      *std::min_element(wanted.begin(), wanted.end()) < 1)
+      *std::min_element(wanted.begin(), wanted.end()) < 0)
     return error{errc::invalid_input, "layers per part must be " + std::to_string(parts) +
-                                          " counts of at least 1 that add up to " + std::to_string(model.layers)};
+                                          " counts that add up to " + std::to_string(model.layers)};
+  for (int part = 0; part < parts; ++part)
+    if (wanted[static_cast<std::size_t>(part)] == 0 && !on.may_be_empty(part))
+      return error{errc::invalid_input, "part " + std::to_string(part) + " of " + std::to_string(parts) +
+                                            " has no layer and no end of the model, so it has nothing to do: give it a " +
+                                            "layer, or have fewer parts"};
   return wanted;
 }
 

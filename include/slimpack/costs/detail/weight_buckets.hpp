@@ -55,7 +55,7 @@ struct weight_bucket {
     std::vector<weight_bucket>& buckets = parts.emplace_back();
     double before = 0;
     for (const item& one : items) {
-      if (buckets.empty() || buckets.back().all() >= enough) buckets.push_back({before / all, 0, 0});
+      if (buckets.empty() || buckets.back().all() >= enough) buckets.push_back({all > 0 ? before / all : 0, 0, 0});
       buckets.back().parameters += one.parameters;
       buckets.back().experts += one.experts;
       before += one.flops;

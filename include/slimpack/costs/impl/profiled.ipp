@@ -22,7 +22,7 @@ namespace detail {
 
 }  // namespace detail
 
-SLIMPACK_DECL std::optional<error> profiled::fault(const sample& s, std::size_t i, seconds weights) {
+SLIMPACK_DECL std::optional<error> profiled::fault(const sample& s, std::size_t i, bool has_packs, seconds weights) {
   const auto says = [&](const std::string& what) {
     return detail::no_profile("sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " + std::to_string(s.part) + ", " +
                    std::to_string(s.queries.value) + " queries, " + std::to_string(s.keys.value) + " keys): " + what);
@@ -31,9 +31,10 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const sample& s, std::size_t 
   if (s.queries < tokens{1} || s.keys > longest_supported)
     return says("tokens are counted from 1 to " + std::to_string(longest_supported.value));
   if (s.keys < s.queries) return says("keys are the prefix and the queries themselves, so no fewer than the queries");
-  if (!(s.time > seconds{}) || s.time > seconds{1e12})
+  const bool has_time = s.time > seconds{} || (has_packs && s.time == seconds{});
+  if (!has_time || s.time > seconds{1e12})
     return says("takes " + std::to_string(s.time.value) + " s, a time must be above 0 and at most 1e12 s");
-  if (!(s.time > weights))
+  if (weights > seconds{} && !(s.time > weights))
     return says("takes " + std::to_string(s.time.value) + " s, a time must be more than the " +
                 std::to_string(weights.value) + " s of its weight gradients");
   return std::nullopt;
@@ -117,7 +118,7 @@ struct profiled::measured {
 
   [[nodiscard]] std::optional<error> add(const sample& s, std::size_t i, const extras& beside) {
     const seconds weights = has_packs ? seconds{} : weights_of(beside, s.pass, s.part, s.queries);
-    if (!(s.time > weights)) return fault(s, i, weights);
+    if (std::optional<error> wrong = fault(s, i, has_packs, weights)) return wrong;
     of_part& own = parts[static_cast<std::size_t>(s.part)];
     const tokens prefix = s.keys - s.queries;
     own.together[s.pass].push_back({s.queries, prefix, s.time - weights});
@@ -140,6 +141,13 @@ struct profiled::measured {
         if (no_slices || (has_packs && parts[part].packs[p].empty()))
           return detail::no_profile(std::string("no ") + name_of(p) + " times of " + (no_slices ? "" : "packs on ") + "part " + std::to_string(part) + " of " +
                                     std::to_string(parts.size()));
+        const auto takes_none = [](const time_table::point& one) { return one.time == seconds{}; };
+        for (const slice_points* const all : {&parts[part].together[p], &parts[part].alone[p]})
+          if (const auto none = std::count_if(all->begin(), all->end(), takes_none);
+              none > 0 && none < std::ssize(*all))
+            return detail::no_profile(std::to_string(none) + " of " + std::to_string(all->size()) + " " + name_of(p) +
+                                      " slices on part " + std::to_string(part) + " take 0 s, and others do not: all " +
+                                      "of them do, where a part has no attention, or none");
       }
     return std::nullopt;
   }
@@ -148,7 +156,7 @@ struct profiled::measured {
 SLIMPACK_DECL result<profiled> profiled::make(std::span<const sample> samples, std::span<const pack_sample> packs, extras beside) {
   int parts = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (std::optional<error> wrong = fault(samples[i], i)) return std::move(*wrong);
+    if (std::optional<error> wrong = fault(samples[i], i, !packs.empty())) return std::move(*wrong);
     parts = std::max(parts, samples[i].part + 1);
   }
   if (parts == 0) return detail::no_profile("no samples: a profile needs times of both passes on every part");

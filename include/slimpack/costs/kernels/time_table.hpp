@@ -43,12 +43,18 @@ class time_table {
  public:
   using point = slimpack::detail::timed_point;
 
-  /// Requires  a point; queries from 1 to longest_supported - prefix, prefixes >= 0, times > 0 and finite
+  /// Requires  a point; queries from 1 to longest_supported - prefix, prefixes >= 0, times > 0 and finite; or times that
+  ///           are all 0, of slices that take none whatever their tokens
   explicit time_table(std::vector<point> points) {
     SLIMPACK_ASSERT(!points.empty(), "a time table needs a measured time");
     slimpack::detail::keep_medians(points, [](const point& a, const point& b) {
       return a.queries != b.queries ? a.queries < b.queries : a.prefix < b.prefix;
     });
+    if (points.front().time == seconds{}) {
+      place_lines({});
+      time_.resize(queries_.size() * prefixes_.size());
+      return;
+    }
     shape_ = slimpack::detail::analytic_shape::fitted(points);
     twice_linear_ = shape_.linear + shape_.attention > 0 ? 2 * shape_.linear : 1;
     place_lines(points);
