@@ -47,6 +47,7 @@ struct options {
   cli::over_long over_long{cli::over_long::reject};
 
   std::optional<std::filesystem::path> model;
+  bool as_full_attention{};  ///< count the model's layers as full attention, whatever they attend to
   std::optional<std::string> gpu;
   bool limits_memory{};            ///< --memory is given
   bool force{};                    ///< let --memory exceed the GPU's
