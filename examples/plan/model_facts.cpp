@@ -21,11 +21,16 @@ std::string count_text(double parameters) {
 std::string span_text(const costs::attention_span& span) {
   using costs::attends;
   switch (span.to) {
-    case attends::full: return "full";
-    case attends::window: return "window " + std::to_string(span.reach);
-    case attends::chunk: return "chunks of " + std::to_string(span.reach);
-    case attends::top_k: return "top " + std::to_string(span.reach);
-    case attends::state: break;
+    case attends::full:
+      return "full";
+    case attends::window:
+      return "window " + std::to_string(span.reach);
+    case attends::chunk:
+      return "chunks of " + std::to_string(span.reach);
+    case attends::top_k:
+      return "top " + std::to_string(span.reach);
+    case attends::state:
+      break;
   }
   return "state";
 }
@@ -40,10 +45,12 @@ std::string kinds_text(const costs::model_shape& model, const costs::attention_k
     else
       ++known->second;
   }
-  std::stable_partition(counts.begin(), counts.end(), [](const auto& one) { return one.first.to == costs::attends::full; });
+  std::stable_partition(counts.begin(), counts.end(),
+                        [](const auto& one) { return one.first.to == costs::attends::full; });
   std::string text;
   for (const auto& [span, count] : counts)
-    text += (text.empty() ? "" : " + ") + std::to_string(count) + (text.empty() ? count == 1 ? " layer " : " layers " : " ") + span_text(span);
+    text += (text.empty() ? "" : " + ") + std::to_string(count) +
+            (text.empty() ? count == 1 ? " layer " : " layers " : " ") + span_text(span);
   if (!kinds.all_full()) text += " (counted as full)";
   if (const int moe = model.moe_layers(); moe > 0)
     text += ", experts in " + (moe == model.layers ? std::string("all") : std::to_string(moe)) + " of them";
@@ -65,8 +72,9 @@ std::string overcount_note(const setting& s, std::span<const std::vector<tokens>
   for (const std::vector<tokens>& lengths : batches) all.insert(all.end(), lengths.begin(), lengths.end());
   const costs::overcount over = costs::overcount_of(*s.model, s.attention, all);
   return "all layers are counted as full attention, as --as-full-attention says: " +
-         (std::isfinite(over.attention) ? fixed(over.attention, 2) + " times the operations of attention that " + s.model->name + " has"
-                                        : "attention of which " + s.model->name + " has none") +
+         (std::isfinite(over.attention)
+              ? fixed(over.attention, 2) + " times the operations of attention that " + s.model->name + " has"
+              : "attention of which " + s.model->name + " has none") +
          ", " + fixed(over.total, 2) + " times those of a step";
 }
 

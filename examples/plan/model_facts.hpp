@@ -11,11 +11,12 @@
 
 namespace cli {
 
-/// "116.8 B parameters, 5.1 B active, 18 layers full + 18 window 128 (counted as full)": active are those that a token is
-/// multiplied with, the head among them.
+/// "116.8 B parameters, 5.1 B active, 18 layers full + 18 window 128 (counted as full)": active are those that a token
+/// is multiplied with, the head among them.
 std::string model_facts(const setting& s);
 
-/// How much too much is counted for these batches where layers are counted as full attention that are not; empty where none is.
+/// How much too much is counted for these batches where layers are counted as full attention that are not; empty where
+/// none is.
 std::string overcount_note(const setting& s, std::span<const std::vector<slimpack::tokens>> batches);
 
 }  // namespace cli

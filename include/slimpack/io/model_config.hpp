@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_MODEL_CONFIG_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/model/model_keys.hpp>
@@ -12,7 +13,6 @@
 #include <slimpack/io/detail/model/text_config.hpp>
 #include <slimpack/io/detail/model/unpriced_keys.hpp>
 #include <slimpack/io/detail/open.hpp>
-#include <slimpack/io/model_reading.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -26,27 +26,38 @@
 
 namespace slimpack::io {
 
+/// What a config.json says of a model (read_model_config).
+struct model_reading {
+  costs::model_shape shape{};
+  costs::attention_kinds attention{};
+  std::string unpriced{};  ///< the key, its value and its meaning, where cost models count a layer as full attention
+                           ///< that is not; empty where they price all
+  std::vector<std::string> notes{};  ///< what was left out or taken for granted, a sentence each
+};
+
 namespace detail {
 
 /// Keys of layers that predict tokens beyond the next one.
-inline constexpr model_keys::names further_tokens_names{"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers",
-                                                        "num_mtp_modules", "mtp_num_layers"};
+inline constexpr model_keys::names further_tokens_names{"num_nextn_predict_layers", "mtp_num_hidden_layers",
+                                                        "num_mtp_layers", "num_mtp_modules", "mtp_num_layers"};
 
 inline void take_notes(const text_config& text, const model_keys& keys, std::vector<std::string>& notes) {
   if (!text.others().empty())
     notes.push_back("of the model only the language model is planned, " +
-                    (text.way().empty() ? "the keys at the top" : text.way().substr(0, text.way().size() - 1)) + "; left out: " +
-                    model_keys::quoted(json(text.others())));
+                    (text.way().empty() ? "the keys at the top" : text.way().substr(0, text.way().size() - 1)) +
+                    "; left out: " + model_keys::quoted(json(text.others())));
   if (keys.family() == nullptr) {
     const std::string unread = keys.unread_numbers();
     notes.push_back((keys.type().empty() ? std::string("model_type is left out")
                                          : "model_type " + model_keys::shown(json(keys.type())) + " is not known") +
-                    ": the model is read like a llama" + (unread.empty() ? "" : ", and these numbers are not read: " + unread));
+                    ": the model is read like a llama" +
+                    (unread.empty() ? "" : ", and these numbers are not read: " + unread));
   }
   if (const std::string taken = keys.taken_dimensions(); !taken.empty())
     notes.push_back("the config leaves out what is usual for " + model_keys::shown(json(keys.type())) + ": " + taken);
   if (keys.telling(further_tokens_names))
-    notes.push_back(keys.described(further_tokens_names) + ": layers that predict further tokens are left out; a training with them takes longer");
+    notes.push_back(keys.described(further_tokens_names) +
+                    ": layers that predict further tokens are left out; a training with them takes longer");
 }
 
 [[nodiscard]] inline model_reading reading_of(const json_place& root) {
@@ -65,7 +76,8 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   if (std::find(by.layers.begin(), by.layers.end(), layer_reach::state) != by.layers.end()) read_states(keys, by, m);
   read_mlps(keys, m);
   m.tied = is_tied(keys, root);
-  if (const std::optional<json_place> positions = keys.find(positions_names)) m.max_positions = positions->integer(1, most_tokens);
+  if (const std::optional<json_place> positions = keys.find(positions_names))
+    m.max_positions = positions->integer(1, most_tokens);
   made.attention = read_attention_kinds(keys, by, m.max_positions);
   made.unpriced = unpriced_of(keys, by, made.attention);
   take_notes(text, keys, made.notes);
@@ -76,13 +88,14 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
 
 /// Reads a model from a Hugging Face config.json: its shape, what its layers attend to, and what is to be said of both.
 /// `name` is the model's, and opens every message.
-/// Rule      The language model is read: of a config with text_config, llm_config and the like what is in there. A key that is
-///           left out has the default of its family's class (detail::model_families), and a dimension only inside another
-///           config; where no class has a default, absent num_key_value_heads mean as many as heads, and absent head_dim,
-///           hidden_size / heads. kv_lora_rank marks multi-head latent attention. Layers with windows, chunks, chosen keys or a
-///           state are read with all their matrices, and `unpriced` names the key: cost models count full attention there
-/// Errors    invalid_input: not JSON (with Infinity and NaN, as Python writes it); a key that is missing or out of range; layers
-///           that are made of what no cost model knows (detail::unpriced_keys); each named
+/// Rule      The language model is read: of a config with text_config, llm_config and the like what is in there. A key
+///           that is left out has the default of its family's class (detail::model_families), and a dimension only
+///           inside another config; where no class has a default, absent num_key_value_heads mean as many as heads, and
+///           absent head_dim, hidden_size / heads. kv_lora_rank marks multi-head latent attention. Layers with windows,
+///           chunks, chosen keys or a state are read with all their matrices, and `unpriced` names the key: cost models
+///           count full attention there
+/// Errors    invalid_input: not JSON (with Infinity and NaN, as Python writes it); a key that is missing or out of
+///           range; layers that are made of what no cost model knows (detail::unpriced_keys); each named
 /// Complexity O(file size)
 [[nodiscard]] inline result<model_reading> read_model_config(std::istream& in, const std::string& name) {
   const std::string text = detail::without_python_numbers({std::istreambuf_iterator<char>(in), {}});
@@ -109,7 +122,8 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   result<model_reading> made = read_model_config(in, name);
   if (!made) return std::move(made).error();
   if (!made.value().unpriced.empty())
-    return error{errc::invalid_input, name + ": " + made.value().unpriced + "; read_model_config reads it, to be counted as full attention"};
+    return error{errc::invalid_input,
+                 name + ": " + made.value().unpriced + "; read_model_config reads it, to be counted as full attention"};
   return std::move(made.value().shape);
 }
 

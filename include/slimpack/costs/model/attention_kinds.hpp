@@ -5,7 +5,6 @@
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,8 +26,8 @@ struct attention_span {
   std::int64_t reach{};  ///< in tokens; 0 where nothing limits it
 
   /// Pairs of a query and a key that it attends to, in a sequence of n tokens.
-  /// Formula   full n (n + 1) / 2; a window W, or the best W keys: W (W + 1) / 2 + (n - W) W for n > W; chunks C: those of
-  ///           n / C whole ones and of the rest; a state: none
+  /// Formula   full n (n + 1) / 2; a window W, or the best W keys: W (W + 1) / 2 + (n - W) W for n > W; chunks C: those
+  ///           of n / C whole ones and of the rest; a state: none
   [[nodiscard]] constexpr double pairs(std::int64_t n) const noexcept {
     const auto all = [](std::int64_t k) { return static_cast<double>(k) * (static_cast<double>(k) + 1) / 2; };
     if (to == attends::state) return 0;
@@ -39,19 +38,22 @@ struct attention_span {
   friend constexpr bool operator==(const attention_span&, const attention_span&) = default;
 };
 
-/// What the layers of a model attend to. Cost models price `full`, and know no other kind yet: what they make of the others
-/// is told by overcount_of.
+/// What the layers of a model attend to. Cost models price `full`, and know no other kind yet: what they make of the
+/// others is told by overcount_of.
 struct attention_kinds {
   std::vector<attention_span> layers{};  ///< of each layer, in order; empty: all full
   double indexer{};  ///< operations of an indexer for each pair of full attention, of each layer whose keys it chooses
 
   [[nodiscard]] bool all_full() const noexcept {
-    return std::all_of(layers.begin(), layers.end(), [](const attention_span& s) { return s.to == attends::full; });
+    for (const attention_span& span : layers)
+      if (span.to != attends::full) return false;
+    return true;
   }
   friend bool operator==(const attention_kinds&, const attention_kinds&) = default;
 };
 
-/// How many times too many operations are counted for some sequences, if every layer is counted as one of full attention.
+/// How many times too many operations are counted for some sequences, if every layer is counted as one of full
+/// attention.
 struct overcount {
   double attention{1};  ///< of scores and weighted values; infinite where no layer attends
   double total{1};      ///< of all that training_flops counts
@@ -59,7 +61,8 @@ struct overcount {
 
 /// Source    the ratio of training_flops, as counted and as the layers attend; scans of states are not counted
 /// Errors    none            Complexity  O(layers * sequences)
-[[nodiscard]] inline overcount overcount_of(const model_shape& m, const attention_kinds& kinds, std::span<const tokens> lengths) {
+[[nodiscard]] inline overcount overcount_of(const model_shape& m, const attention_kinds& kinds,
+                                            std::span<const tokens> lengths) {
   double linear = 0, counted = 0, needed = 0;
   for (const tokens length : lengths) linear += static_cast<double>(length.value) * 2 * active_parameters(m);
   for (std::size_t i = 0; i < kinds.layers.size(); ++i) {

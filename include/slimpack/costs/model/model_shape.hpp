@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_COSTS_MODEL_MODEL_SHAPE_HPP
 #define SLIMPACK_COSTS_MODEL_MODEL_SHAPE_HPP
 
-#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>

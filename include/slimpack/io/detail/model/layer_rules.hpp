@@ -35,7 +35,8 @@ struct layer_rule {
 namespace marking {
 
 [[nodiscard]] inline std::vector<bool> flags(const json_place& at, int layers) {
-  if (at.size() < static_cast<std::size_t>(layers)) at.must_have(static_cast<std::size_t>(layers), "a number for each layer");
+  if (at.size() < static_cast<std::size_t>(layers))
+    at.must_have(static_cast<std::size_t>(layers), "a number for each layer");
   std::vector<bool> all;
   for (int i = 0; i < layers; ++i) {
     const json_place one = at.at(static_cast<std::size_t>(i));
@@ -55,7 +56,8 @@ namespace marking {
   return all;
 }
 [[nodiscard]] inline std::vector<bool> names(const json_place& at, int layers) {
-  if (at.size() < static_cast<std::size_t>(layers)) at.must_have(static_cast<std::size_t>(layers), "a name for each layer");
+  if (at.size() < static_cast<std::size_t>(layers))
+    at.must_have(static_cast<std::size_t>(layers), "a name for each layer");
   std::vector<bool> all;
   for (int i = 0; i < layers; ++i) {
     const json_place one = at.at(static_cast<std::size_t>(i));
@@ -94,18 +96,26 @@ namespace marking {
 
 /// The layers that a key marks; nothing where neither the config nor its family has it, or where it says nothing.
 /// Errors    malformed: another form than the rule's, or too few layers
-[[nodiscard]] inline std::optional<std::vector<bool>> marked_by(const model_keys& keys, const layer_rule& rule, int layers) {
+[[nodiscard]] inline std::optional<std::vector<bool>> marked_by(const model_keys& keys, const layer_rule& rule,
+                                                                int layers) {
   const std::optional<json_place> at = keys.telling({rule.key});
   if (!at) return std::nullopt;
   const auto count = [&] { return model_keys::integer<int>(*at, 1, 65536); };
   switch (rule.how) {
-    case marks::flags: return marking::flags(*at, layers);
-    case marks::period: return marking::every(count(), rule.shift, layers);
-    case marks::letters: return marking::letters(*at, layers);
-    case marks::names: return marking::names(*at, layers);
-    case marks::indices: return marking::indices(*at, layers);
-    case marks::from: return marking::from(count(), layers);
-    case marks::offset: break;
+    case marks::flags:
+      return marking::flags(*at, layers);
+    case marks::period:
+      return marking::every(count(), rule.shift, layers);
+    case marks::letters:
+      return marking::letters(*at, layers);
+    case marks::names:
+      return marking::names(*at, layers);
+    case marks::indices:
+      return marking::indices(*at, layers);
+    case marks::from:
+      return marking::from(count(), layers);
+    case marks::offset:
+      break;
   }
   const std::optional<json_place> offset = keys.find({rule.beside});
   const int n = count();

@@ -25,8 +25,8 @@ namespace slimpack::io::detail {
   return !value.empty();
 }
 
-/// The keys of a language model: those that its config has, and what its family takes for the others. A key that is null
-/// was left to the family's code: it is absent, and takes no default.
+/// The keys of a language model: those that its config has, and what its family takes for the others. A key that is
+/// null was left to the family's code: it is absent, and takes no default.
 class model_keys {
  public:
   using names = json_place::keys;
@@ -34,12 +34,17 @@ class model_keys {
   /// config    outlives it
   /// way       to config from the root, with a dot behind; empty for the root
   model_keys(const json_place& config, std::string way)
-      : config_(config), way_(std::move(way)), type_(type_of(config)), family_(family_named(type_)),
-        defaults_(defaults_of(family_, !way_.empty())), default_root_(defaults_) {
+      : config_(config),
+        way_(std::move(way)),
+        type_(type_of(config)),
+        family_(family_named(type_)),
+        defaults_(defaults_of(family_, !way_.empty())),
+        default_root_(defaults_) {
     given_.reserve(3);
     given_.push_back(config);
     for (const char* const part : {"attn_config", "ffn_config"})  // dbrx, mpt
-      if (const std::optional<json_place> inner = config_.find({part}); inner && inner->is_object()) given_.push_back(*inner);
+      if (const std::optional<json_place> inner = config_.find({part}); inner && inner->is_object())
+        given_.push_back(*inner);
   }
   model_keys(const model_keys&) = delete;  // places refer to it
   model_keys& operator=(const model_keys&) = delete;
@@ -80,7 +85,8 @@ class model_keys {
   [[nodiscard]] std::string described(names asked) const {
     for (const json_place& place : given_)
       for (const char* const name : asked)
-        if (place.raw().contains(name) && !place.raw()[name].is_null()) return way_ + name + " is " + shown(place.raw()[name]);
+        if (place.raw().contains(name) && !place.raw()[name].is_null())
+          return way_ + name + " is " + shown(place.raw()[name]);
     for (const char* const name : asked)
       if (defaults_.contains(name))
         return way_ + "model_type is " + shown(json(type_)) + ", whose " + name + " is " + shown(defaults_[name]);
@@ -92,7 +98,9 @@ class model_keys {
     if (text.size() > 40) text = text.substr(0, 37) + "...";
     return text;
   }
-  [[nodiscard]] static std::string quoted(const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); }
+  [[nodiscard]] static std::string quoted(const json& value) {
+    return value.dump(-1, ' ', true, json::error_handler_t::replace);
+  }
 
   [[nodiscard]] const std::string& type() const noexcept { return type_; }
   [[nodiscard]] const model_family* family() const noexcept { return family_; }
@@ -110,14 +118,16 @@ class model_keys {
     return all;
   }
 
-  /// "foo_size, foo_groups": whole numbers above 1 that nothing asked for, but for ids of tokens and what is about positions.
+  /// "foo_size, foo_groups": whole numbers above 1 that nothing asked for, but for ids of tokens and what is about
+  /// positions.
   [[nodiscard]] std::string unread_numbers() const {
     std::string all;
     for (const auto& member : config_.raw().items()) {
       const std::string& name = member.key();
       const bool is_dimension = member.value().is_number_integer() && member.value() > 1;
       const bool is_id = name.size() > 3 && name.compare(name.size() - 3, 3, "_id") == 0;
-      const bool is_other = is_id || name.find("rope") != std::string::npos || name.find("original_max") != std::string::npos;
+      const bool is_other =
+          is_id || name.find("rope") != std::string::npos || name.find("original_max") != std::string::npos;
       if (is_dimension && !is_other && std::find(asked_.begin(), asked_.end(), name) == asked_.end())
         all += (all.empty() ? "" : ", ") + quoted(json(name));
     }

@@ -21,20 +21,25 @@ inline constexpr std::int64_t widest = std::int64_t{1} << 20;
 inline constexpr std::int64_t most_experts = 1024;
 inline constexpr std::int64_t most_tokens = 2147483647;
 
-inline constexpr model_keys::names layers_names{"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers"};
+inline constexpr model_keys::names layers_names{"num_hidden_layers", "n_layer", "n_layers", "num_layers",
+                                                "num_transformer_layers"};
 inline constexpr model_keys::names hidden_names{"hidden_size", "n_embd", "d_model", "model_dim"};
-inline constexpr model_keys::names heads_names{"num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads"};
-inline constexpr model_keys::names kv_heads_names{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads", "multi_query_group_num"};
+inline constexpr model_keys::names heads_names{"num_attention_heads", "n_head", "n_heads", "num_heads",
+                                               "num_query_heads"};
+inline constexpr model_keys::names kv_heads_names{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads",
+                                                  "multi_query_group_num"};
 inline constexpr model_keys::names head_width_names{"head_dim", "attention_head_dim", "kv_channels"};
 inline constexpr model_keys::names mlp_width_names{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"};
-inline constexpr model_keys::names positions_names{"max_position_embeddings", "n_positions", "max_seq_len", "seq_length"};
+inline constexpr model_keys::names positions_names{"max_position_embeddings", "n_positions", "max_seq_len",
+                                                   "seq_length"};
 
-/// Whether the MLP has a gate matrix: as the family says, and where it says nothing, or is not known, when the activation is
-/// silu (SwiGLU); it has none when that is gelu, relu and the like.
+/// Whether the MLP has a gate matrix: as the family says, and where it says nothing, or is not known, when the
+/// activation is silu (SwiGLU); it has none when that is gelu, relu and the like.
 [[nodiscard]] inline bool is_gated(const model_keys& keys) {
   if (const model_family* const family = keys.family(); family != nullptr && family->mlp != mlp::by_activation)
     return family->mlp == mlp::gated;
-  const std::string_view activation = keys.need({"hidden_act", "hidden_activation", "activation_function", "activation"}).text();
+  const std::string_view activation =
+      keys.need({"hidden_act", "hidden_activation", "activation_function", "activation"}).text();
   return activation == "silu" || activation == "swish" || activation == "swiglu" || activation == "geglu";
 }
 
@@ -84,9 +89,10 @@ inline void read_attention(const model_keys& keys, costs::model_shape& m) {
 }
 
 /// The matrices of layers with a state instead of attention.
-/// Source    modeling files of transformers. Mamba-2: in 2 d + 2 groups states + heads, out d, d = expand hidden. Mamba: in 2 d,
-///           out d, and d (2 rank + 2 states) inside, rank = hidden / 16. Gated delta rule: in 2 keys + 2 values + 2 heads, out
-///           values. Lightning attention: queries, keys, values and a gate in, out as many as heads are wide
+/// Source    modeling files of transformers. Mamba-2: in 2 d + 2 groups states + heads, out d, d = expand hidden.
+///           Mamba: in 2 d, out d, and d (2 rank + 2 states) inside, rank = hidden / 16. Gated delta rule: in 2 keys +
+///           2 values + 2 heads, out values. Lightning attention: queries, keys, values and a gate in, out as many as
+///           heads are wide
 inline void read_states(const model_keys& keys, const reaches& by, costs::model_shape& m) {
   const auto at = [&](model_keys::names asked) { return keys.need(asked).integer(1, widest); };
   for (const layer_reach one : by.layers) m.state_layers.push_back(one == layer_reach::state);
@@ -95,7 +101,8 @@ inline void read_states(const model_keys& keys, const reaches& by, costs::model_
     m.state_in = 4 * heads, m.state_out = heads;
   } else if (keys.telling({"linear_num_value_heads"})) {
     const std::int64_t values = at({"linear_num_value_heads"}) * at({"linear_value_head_dim"});
-    m.state_in = 2 * at({"linear_num_key_heads"}) * at({"linear_key_head_dim"}) + 2 * values + 2 * at({"linear_num_value_heads"});
+    m.state_in = 2 * at({"linear_num_key_heads"}) * at({"linear_key_head_dim"}) + 2 * values +
+                 2 * at({"linear_num_value_heads"});
     m.state_out = values;
   } else if (keys.telling({"mamba_n_heads"})) {
     const std::int64_t inner = at({"mamba_expand"}) * m.hidden;
@@ -108,6 +115,8 @@ inline void read_states(const model_keys& keys, const reaches& by, costs::model_
   } else {
     refuse_layers(keys.described({by.key}), "layers have a state instead of attention, of matrices that are not known");
   }
+  if (std::max(m.state_in, m.state_out) > 16 * widest)
+    refuse_layers(keys.described({by.key}), "layers have a state that is wider than " + std::to_string(16 * widest));
 }
 
 }  // namespace slimpack::io::detail

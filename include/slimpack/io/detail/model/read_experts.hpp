@@ -15,15 +15,20 @@
 
 namespace slimpack::io::detail {
 
-inline constexpr model_keys::names experts_names{"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"};
-inline constexpr model_keys::names chosen_names{"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_k",
-                                                "moe_topk",            "moe_top_k",             "top_k_experts"};
-inline constexpr model_keys::names expert_width_names{"moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size"};
-inline constexpr model_keys::names shared_names{"n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert"};
-inline constexpr model_keys::names shared_width_names{"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
-                                                      "shared_intermediate_size", "share_expert_dim"};
-inline constexpr model_keys::names dense_first_names{"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index",
-                                                     "moe_layer_num_skipped"};
+inline constexpr model_keys::names experts_names{"n_routed_experts", "num_local_experts", "num_experts",
+                                                 "moe_num_experts"};
+inline constexpr model_keys::names chosen_names{
+    "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_k", "moe_topk",
+    "moe_top_k",           "top_k_experts"};
+inline constexpr model_keys::names expert_width_names{"moe_intermediate_size", "expert_ffn_hidden_size",
+                                                      "moe_ffn_hidden_size"};
+inline constexpr model_keys::names shared_names{"n_shared_experts", "num_shared_experts", "moe_num_shared_experts",
+                                                "num_shared_expert"};
+inline constexpr model_keys::names shared_width_names{"shared_expert_intermediate_size",
+                                                      "moe_shared_expert_intermediate_size", "shared_intermediate_size",
+                                                      "share_expert_dim"};
+inline constexpr model_keys::names dense_first_names{"first_k_dense_replace", "num_dense_layers",
+                                                     "moe_layer_start_index", "moe_layer_num_skipped"};
 
 /// Keys that mark layers, with experts or without; a layer has them where all these agree.
 struct expert_rule {
@@ -51,7 +56,8 @@ inline constexpr expert_rule expert_rules[]{
   for (const expert_rule& rule : expert_rules) {
     if (listed && rule.marks.how == marks::period) continue;
     layer_rule how = rule.marks;
-    if (const std::optional<json_place> at = keys.telling({how.key}); at && at->is_array() && how.how == marks::period) how.how = marks::flags;
+    if (const std::optional<json_place> at = keys.telling({how.key}); at && at->is_array() && how.how == marks::period)
+      how.how = marks::flags;
     if (const std::optional<std::vector<bool>> marked = marked_by(keys, how, layers))
       for (std::size_t i = 0; i < all.size(); ++i) all[i] = all[i] && (*marked)[i] == rule.with_experts;
   }
@@ -74,8 +80,9 @@ inline constexpr expert_rule expert_rules[]{
 }
 
 /// Reads the MLPs of layers: dense ones, experts, and which layers have which.
-/// Rule      Experts have the width of the MLP where no key says theirs, and then intermediate_size_mlp is that of dense
-///           layers. One expert without a width of its own is an MLP. No width is needed of an MLP that no layer has
+/// Rule      Experts have the width of the MLP where no key says theirs, and then intermediate_size_mlp is that of
+///           dense layers. One expert without a width of its own is an MLP. No width is needed of an MLP that no layer
+///           has
 inline void read_mlps(const model_keys& keys, costs::model_shape& m) {
   m.gated = is_gated(keys);
   const std::optional<json_place> own = keys.find(expert_width_names);
@@ -84,7 +91,7 @@ inline void read_mlps(const model_keys& keys, costs::model_shape& m) {
   const auto width_of = [&](model_keys::names asked) { return model_keys::integer(keys.need(asked), 1, widest); };
   const auto mlp_width = [&]() -> std::int64_t {
     if (const std::optional<json_place> ratio = keys.find({"expansion_ratio"}); ratio && !keys.find(mlp_width_names))
-      return ratio->integer(1, 1024) * m.hidden;
+      return ratio->integer(1, 64) * m.hidden;
     if (!m.gated && !keys.find(mlp_width_names)) return 4 * m.hidden;  // plain families leave it unsaid
     const std::optional<json_place> parts = keys.find({"intermediate_parts"});
     return width_of(mlp_width_names) / (parts ? parts->integer(1, 16) : 1);

@@ -31,15 +31,17 @@ class text_config {
   [[nodiscard]] const json_place& place() const noexcept { return places_.back(); }
   [[nodiscard]] const std::string& way() const noexcept { return way_; }  ///< with a dot behind; empty at the root
 
-  /// "vision_config, audio_config": those of other parts of the model, as towers for images. Empty where there are none.
+  /// "vision_config, audio_config": those of other parts of the model, as towers for images. Empty where there are
+  /// none.
   [[nodiscard]] const std::string& others() const noexcept { return others_; }
 
  private:
-  static constexpr std::array names{"text_config", "llm_config", "language_config", "thinker_config", "language_model_config"};
+  static constexpr std::array names{"text_config", "llm_config", "language_config", "thinker_config",
+                                    "language_model_config"};
   /// Of these no layers are made, or the reader looks into them itself.
-  static constexpr std::array<std::string_view, 8> no_parts{"quantization_config", "compression_config", "attn_config", "ffn_config",
-                                                            "linear_attn_config",  "sparse_attention_config", "generation_config",
-                                                            "rope_config"};
+  static constexpr std::array<std::string_view, 8> no_parts{
+      "quantization_config", "compression_config",      "attn_config",       "ffn_config",
+      "linear_attn_config",  "sparse_attention_config", "generation_config", "rope_config"};
 
   std::optional<json_place> within(const json_place& outer) {
     for (const char* const name : names)
@@ -55,9 +57,13 @@ class text_config {
     for (const json_place& place : places_)
       for (const auto& member : place.raw().items()) {
         const std::string& name = member.key();
-        const auto is_among = [&](const auto& all) { return std::find(all.begin(), all.end(), std::string_view{name}) != all.end(); };
-        const bool is_config = name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
-        if (is_config && member.value().is_object() && !member.value().empty() && !is_among(no_parts) && !is_among(chosen_))
+        const auto is_among = [&](const auto& all) {
+          return std::find(all.begin(), all.end(), std::string_view{name}) != all.end();
+        };
+        const bool is_config =
+            name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+        if (is_config && member.value().is_object() && !member.value().empty() && !is_among(no_parts) &&
+            !is_among(chosen_))
           others_ += (others_.empty() ? "" : ", ") + name;
       }
   }

@@ -13,8 +13,8 @@ namespace slimpack::io::detail {
 struct unpriced_key {
   const char* key;
   const char* meaning;
-  int harmless{};           ///< a number that means the usual
-  const char* unless{};     ///< where this key has the same value, it means the usual, too
+  int harmless{};        ///< a number that means the usual
+  const char* unless{};  ///< where this key has the same value, it means the usual, too
 };
 
 /// Those of models of another kind, refused before anything else is read.
@@ -23,7 +23,8 @@ struct unpriced_key {
 inline constexpr unpriced_key always_unpriced[]{
     {"is_encoder_decoder", "an encoder runs before the decoder, with attention between both"},
     {"bidirectional", "tokens attend to later ones, too"},
-    {"hybrid_override_pattern", "by its letters layers are a state-space model (M), attention (*), an MLP (-) or experts (E) alone"},
+    {"hybrid_override_pattern",
+     "by its letters layers are a state-space model (M), attention (*), an MLP (-) or experts (E) alone"},
     {"block_configs", "layers have attention and MLPs of widths of their own, or none"},
     {"block_types", "layers are recurrent and attention in turn"},
     {"share_q_dim", "queries come from a projection of a low rank"},
@@ -47,7 +48,8 @@ inline constexpr unpriced_key unpriced_keys[]{
     {"laurel_rank", "layers have a low-rank branch beside"},
     {"attention_k_eq_v", "keys and values share a projection"},
     {"global_head_dim", "heads of layers with full attention have a width of their own", 0, "head_dim"},
-    {"num_global_key_value_heads", "layers with full attention have another number of key heads", 0, "num_key_value_heads"},
+    {"num_global_key_value_heads", "layers with full attention have another number of key heads", 0,
+     "num_key_value_heads"},
     {"swa_num_attention_heads", "layers with a window have another number of heads", 0, "num_attention_heads"},
     {"swa_num_key_value_heads", "layers with a window have another number of key heads", 0, "num_key_value_heads"},
     {"swa_head_dim", "heads of layers with a window have a width of their own", 0, "head_dim"},
@@ -71,16 +73,14 @@ inline constexpr unpriced_key unpriced_keys[]{
 
 /// Keys of layers that no other key tells apart: they are those of all layers.
 inline constexpr unpriced_key keys_of_states[]{
-    {"mamba_d_state", "layers are a state-space model"},
-    {"mamba_num_heads", "layers are a state-space model"},
-    {"ssm_state_size", "layers are a state-space model"},
-    {"state_size", "layers are a state-space model"},
-    {"ssm_cfg", "layers are a state-space model"},
-    {"linear_num_value_heads", "layers are linear attention"},
+    {"mamba_d_state", "layers are a state-space model"},  {"mamba_num_heads", "layers are a state-space model"},
+    {"ssm_state_size", "layers are a state-space model"}, {"state_size", "layers are a state-space model"},
+    {"ssm_cfg", "layers are a state-space model"},        {"linear_num_value_heads", "layers are linear attention"},
 };
 
 [[noreturn]] inline void refuse_layers(const std::string& key, const std::string& meaning) {
-  throw malformed(key + ": " + meaning + ", which is not priced, nor can it be counted as full attention; give times of its stages instead");
+  throw malformed(key + ": " + meaning +
+                  ", which is not priced, nor can it be counted as full attention; give times of its stages instead");
 }
 
 /// Errors    malformed: a key of `table` that matters
