@@ -54,6 +54,7 @@ inline constexpr unpriced_key unpriced_keys[]{
     {"swa_num_key_value_heads", "layers with a window have another number of key heads", 0, "num_key_value_heads"},
     {"swa_head_dim", "heads of layers with a window have a width of their own", 0, "head_dim"},
     {"swa_v_head_dim", "heads of layers with a window have a width of their own", 0, "v_head_dim"},
+    {"attention_other_setting", "layers with a window have other heads"},
     {"use_double_wide_mlp", "some MLPs are twice as wide"},
     {"enable_moe_block", "layers have experts beside their MLP"},
     {"parallel_attn_mlp_res", "each layer has an MLP beside its experts"},
