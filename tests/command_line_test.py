@@ -70,7 +70,7 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help-all")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("config completion lengths from trainer format field empty list-models force model batch token-budget batches seed max-context over-long pad-to quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
+        for option in ("config completion lengths from trainer format field empty list-models force model as-full-attention batch token-budget batches seed max-context over-long pad-to quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop call-overhead relay layers reduction cost planner compare baseline baseline-layout explain search-report effort weight-gradients backward-cuts zones rows divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
@@ -456,6 +456,48 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["v100", "--gpu takes a100, b200, h100, h100-96gb-500w, h200, h800, or a JSON file"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", "v100")
         self.fails(2, ["gpu.json"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", self.file("gpu.json", "{}"))
         self.fails(2, ["--model", "--gpu", "--cost quadratic:L,A,RL,RA,O and --hop SECONDS"], "--lengths", lengths)
+
+    def planned_model(self, config, *arguments):
+        """The report, of one stage of a short batch whose memory is not looked at."""
+        typed = ["--lengths", self.file("l.txt", "100\n200\n9000\n"), "--model", config, "--gpu", "h200", "--memory", "10000000tokens", "--effort", "fast"]
+        return self.plans(*typed, *arguments)
+
+    def test_models_are_told_with_what_their_layers_are(self):
+        models = pathlib.Path(__file__).parent / "io" / "models"
+        for name, facts in (("Qwen--Qwen3-30B-A3B", "30.5 B parameters, 3.0 B active, 48 layers full, experts in all of them"),
+                            ("ernie-4.5-21b-a3b", "21.8 B parameters, 3.4 B active, 28 layers full, experts in 27 of them"),
+                            ("smollm3-3b", "3.1 B parameters, 36 layers full")):
+            out = self.planned_model(models / f"{name}.json")
+            self.assertRegex(self.line(out, "model"), rf"^model     {re.escape(name)}, cost \S+ on \S+: {facts}$")
+            self.assertNotIn("note      ", out.split("\nmodel ")[0].split("prices")[0])
+        self.assertIn("note      of the model only the language model is planned, llm_config; left out: \"vision_config\"\n", self.planned_model(models / "internvl3-8b.json"))
+        out = self.planned_model(models / "internvl3-8b.json", "--batch", "2")
+        self.assertIn("7.6 B parameters", out)
+
+    def test_models_that_attend_to_less_are_named_or_counted_as_full(self):
+        models = pathlib.Path(__file__).parent / "io" / "models"
+        lengths = ["--lengths", DATA / "lengths" / "mooncake_conversation.txt", "--batch", "512", "--planner", "megatron", "--memory", "100000000tokens"]
+        for name, refused, facts, ratio in (
+                ("openai--gpt-oss-120b", "sliding_window is 128: 18 of 36 layers attend to a window of 128 tokens, which is not priced",
+                 "116.8 B parameters, 5.1 B active, 18 layers full + 18 window 128 (counted as full), experts in all of them", (1.99, 1.35)),
+                ("deepseek-ai--DeepSeek-V3.2", "index_topk is 2048: 61 of 61 layers attend to 2048 keys that an indexer chooses",
+                 "671.0 B parameters, 36.6 B active, 61 layers top 2048 (counted as full), experts in 58 of them", (3.31, 1.64)),
+                ("granite-4.0-h-small", "36 of 40 layers have a state instead of attention",
+                 "32.2 B parameters, 8.8 B active, 4 layers full + 36 state (counted as full), experts in all of them", (10.0, 1.58))):
+            path = models / f"{name}.json"
+            with self.subTest(name):
+                self.fails(2, [f"{name}.json: ", refused, "--as-full-attention"], *lengths, "--model", path, "--gpu", "h200")
+                out = self.plans(*lengths, "--model", path, "--gpu", "h200", "--as-full-attention", "--json", self.outputs / "p.json")
+                self.assertTrue(self.line(out, "model").endswith(": " + facts), self.line(out, "model"))
+                self.assertIn(f"note      all layers are counted as full attention, as --as-full-attention says: {ratio[0]:.2f} times the operations of attention that "
+                              f"{name} has, {ratio[1]:.2f} times those of a step\n", out)
+                again = self.plans("--from", self.outputs / "p.json")  # the option is in the plan
+                self.assertIn("the same plan", again)
+                (self.outputs / "p.json").unlink()
+        self.fails(2, ["hybrid_override_pattern is", "nor can it be counted as full attention"], *lengths, "--gpu", "h200", "--as-full-attention",
+                   "--model", models / "nvidia--Nemotron-H-56B-Base-8K.json")
+        self.fails(2, ["--as-full-attention: all layers of llama-3.1-8b have full attention; leave it out"], *lengths, *MODEL, "--as-full-attention")
+        self.fails(2, ["--as-full-attention is about the layers of a model: give --model"], *lengths[:4], *QUADRATIC, "--as-full-attention")
 
     def profiled(self, *arguments):
         """The arguments of a small plan with a profile."""

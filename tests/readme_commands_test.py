@@ -66,6 +66,8 @@ COMMANDS = {
         "slimpack-plan --lengths examples/data/lengths/linux_source.txt --model llama-3.1-8b --gpu h100 --tp 2 --pp 4 --batch 64 "
         "--planner slimpipe --slices 16 --lending level --explain": QUICK,
         "slimpack-plan compare out/plan.json out/large.json --timeline out/both.html": QUICK,
+        "slimpack-plan --lengths examples/data/lengths/mooncake_conversation.txt --batch 64 --model tests/io/models/openai--gpt-oss-120b.json "
+        "--gpu h200 --dp 4 --pp 4 --tp 2 --ep 8 --as-full-attention": QUICK,
         "slimpack-plan --lengths examples/data/lengths/linux_source.txt --model llama-3.1-8b --gpu h100 --auto --gpus 32 --batch 512 "
         "--cost transformer --effort fast --compare megatron": QUICK,
         "echo 131072 > out/long.txt": QUICK,

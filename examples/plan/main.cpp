@@ -6,6 +6,7 @@
 #include "compare.hpp"
 #include "contenders.hpp"
 #include "explain.hpp"
+#include "model_facts.hpp"
 #include "options.hpp"
 #include "origin.hpp"
 #include "output_names.hpp"
@@ -164,6 +165,8 @@ int run(const options& o) {
   for (const std::vector<tokens>& lengths : loaded.value().lengths)
     s.longest = std::max(s.longest, *std::max_element(lengths.begin(), lengths.end()));
   for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
+  for (const std::string& note : s.model_notes) out << "note      " << note << "\n";
+  if (const std::string note = overcount_note(s, loaded.value().lengths); !note.empty()) out << "note      " << note << "\n";
   const result<contenders> chosen = contenders::of(out, s, loaded.value());
   if (!chosen) return fail(chosen.error());
   const auto& [all_planners, left_out] = chosen.value();

@@ -357,6 +357,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.add_flag_callback("--list-models", [] { throw answer{list_of_models()}; }, "Print the models that are shipped and exit")
       ->configurable(false)
       ->group(machine);
+  app.add_flag("--as-full-attention", o.as_full_attention,
+               "Count all layers of the model as full attention, if some attend to less: windows, chunks, chosen keys or a state. The\n"
+               "report says how much too much that is")
+      ->group(machine);
   auto* gpu_option = add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, h800, or a GPU description in JSON");
   auto* auto_option =
       app.add_flag("--auto", automatic, "Choose the layout: those of dp, pp, tp, cp, ep, vpp and recompute that are not given, for all batches together")
@@ -523,6 +527,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*limit_option) o.time_limit_ms = time_limit;
     if (*hop_option) o.hop = slimpack::seconds{hop};
     if (*model_option) o.model = model;
+    if (o.as_full_attention && !o.model) throw bad_usage{"--as-full-attention is about the layers of a model: give --model, or leave it out"};
     if (*gpu_option) o.gpu = gpu;
     if (const CLI::Option* const config = app.get_config_ptr(); config->count() > 0) o.config = config->as<std::string>();
     if (*table_option) o.memory_table = memory_table;

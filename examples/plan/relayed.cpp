@@ -22,7 +22,7 @@ std::string relayed_text(const setting& s, const shapes::layout& on, const plan&
   if (!s.model || !s.device) return {};
   double keys = 0, widest = 0;  // bytes of a token, over all layers and tensor-parallel ranks; of one layer and rank
   for (int i = 0; i < s.model->layers; ++i) {
-    const double one = 2 * costs::layer::of(*s.model, s.model->is_moe(i), p.shape.tensor).kv_elements;
+    const double one = 2 * costs::layer::of(*s.model, s.model->kind(i), p.shape.tensor).kv_elements;
     keys += one * p.shape.tensor;
     widest = std::max(widest, one / p.shape.context);
   }

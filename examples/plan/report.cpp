@@ -2,6 +2,7 @@
 
 #include "explain.hpp"
 #include "memory_margin.hpp"
+#include "model_facts.hpp"
 #include "padding.hpp"
 #include "prices.hpp"
 #include "simulator.hpp"
@@ -116,6 +117,7 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
       << ")\n";
   out << "model     " << (p.model.empty() ? "none" : p.model) << ", cost " << p.cost;
   if (!p.gpu.empty()) out << " on " << p.gpu;
+  if (s.model) out << ": " << model_facts(s);
   out << "\nshape     dp " << p.shape.replicas << " x pp " << p.shape.stages << " x tp " << p.shape.tensor << " x cp "
       << p.shape.context;
   if (p.shape.expert > 1) out << ", ep " << p.shape.expert;

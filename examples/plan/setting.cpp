@@ -104,15 +104,20 @@ result<void> check_parts(const options& o, const costs::model_shape& model) {
   return success();
 }
 
-result<costs::model_shape> model_of(const options& o, std::vector<plan_origin::input>& inputs) {
+result<io::model_reading> model_of(const options& o, std::vector<plan_origin::input>& inputs) {
   const result<content> read = content_of(o, "model", file_named(shipped::models, *o.model));
   if (!read) return with_names(read.error(), shipped::models, "--model");
   std::istringstream in(read.value().text);
-  result<costs::model_shape> model = io::read_model(in, read.value().name);
+  result<io::model_reading> model = io::read_model_config(in, read.value().name);
   if (!model) return model;
-  model.value().name = read.value().title;
+  costs::model_shape& shape = model.value().shape;
+  shape.name = read.value().title;
+  if (const std::string& unpriced = model.value().unpriced; !unpriced.empty() && !o.as_full_attention)
+    return error{errc::invalid_input, read.value().name + ": " + unpriced + "; count all its layers as full attention with --as-full-attention"};
+  if (model.value().unpriced.empty() && o.has_typed("as-full-attention"))
+    return error{errc::invalid_input, "--as-full-attention: all layers of " + shape.name + " have full attention; leave it out"};
   inputs.push_back(kept("model", read.value().title, read.value().text));
-  if (result<void> sound = check_parts(o, model.value()); !sound) return std::move(sound).error();
+  if (result<void> sound = check_parts(o, shape); !sound) return std::move(sound).error();
   return model;
 }
 
@@ -156,7 +161,7 @@ result<std::vector<double>> imbalances_of(const options& o, const costs::model_s
       return refused(", line " + std::to_string(factors.size() + 1), "--expert-imbalance " + too_imbalanced(line, ranks));
     factors.push_back(cells.front());
   }
-  const int layers = model.experts > 0 ? model.layers - model.dense_layers : 0;
+  const int layers = model.moe_layers();
   if (factors.size() != static_cast<std::size_t>(layers))
     return refused("", std::to_string(factors.size()) + " factors, but " + model.name + " has " + std::to_string(layers) +
                            " layers with experts");
@@ -255,9 +260,11 @@ result<memory_limit> usual_limit(const costs::gpu& device) {
 result<setting> prepare(const options& o) {
   setting s{.options = o, .layout = o.layout};
   if (o.model) {
-    result<costs::model_shape> model = model_of(o, s.inputs);
+    result<io::model_reading> model = model_of(o, s.inputs);
     if (!model) return std::move(model).error();
-    s.model = std::move(model).value();
+    s.model = std::move(model.value().shape);
+    s.attention = std::move(model.value().attention);
+    s.model_notes = std::move(model.value().notes);
     if (result<void> sound = check_experts(o, *s.model); !sound) return std::move(sound).error();
   }
   s.routing = o.routing;

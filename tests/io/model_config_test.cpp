@@ -122,7 +122,7 @@ TEST(ModelConfig, OfGeluIsPlainUnlessTheFamilyIsGated) {
   const json llama = config("llama-3.1-8b");
   EXPECT_TRUE(changed(llama, {{"hidden_act", "silu"}}).gated);
   EXPECT_FALSE(changed(llama, {{"hidden_act", "gelu"}}).gated);
-  EXPECT_TRUE(changed(llama, {{"hidden_act", "gelu"}, {"model_type", "gemma2"}}).gated);
+  EXPECT_TRUE(changed(llama, {{"hidden_act", "gelu"}, {"model_type", "gemma"}}).gated);
   EXPECT_FALSE(changed(llama, {{"model_type", "gpt_neox"}}).gated);
   EXPECT_FALSE(read_model(data("models/gpt-3-175b.json")).value().gated);
 }
@@ -204,8 +204,10 @@ TEST(ModelConfig, IsRefusedForImpossibleExperts) {
             "num_experts_per_tok is 9, expected a whole number from 1 to 8");
   EXPECT_EQ(refusal(config("deepseek-v3"), {{"first_k_dense_replace", 62}}),
             "first_k_dense_replace is 62, expected a whole number from 0 to 61");
-  EXPECT_EQ(refusal(config("deepseek-v3"), {{"moe_layer_freq", 2}}),
-            "moe_layer_freq is 2, expected a whole number from 1 to 1");
+  EXPECT_EQ(refusal(config("deepseek-v3"), {{"moe_layer_freq", -1}}),
+            "moe_layer_freq is -1, expected a whole number from 1 to 65536");
+  EXPECT_EQ(refusal(config("deepseek-v3"), {{"moe_layer_freq", {1, 0}}}),
+            "moe_layer_freq has size 2, expected 61, a number for each layer");
 }
 
 TEST(ModelConfig, ThatIsNoJsonObjectIsRefused) {

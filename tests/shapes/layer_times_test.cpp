@@ -43,6 +43,15 @@ costs::model_shape mixed() {
   return model;
 }
 
+/// Experts in every second layer, and a state instead of attention in every third.
+costs::model_shape patterned() {
+  costs::model_shape model = tests::mixtral_8x7b();
+  model.layers = 12;
+  for (int i = 0; i < model.layers; ++i) model.expert_layers.push_back(i % 2 == 1), model.state_layers.push_back(i % 3 == 2);
+  model.state_in = 6 * model.hidden, model.state_out = 2 * model.hidden;
+  return model;
+}
+
 // Both passes together are each alone.
 TEST(LayerTimes, AreOfThePassesThatAreGiven) {
   const shapes::layout on{{.stages = 2, .tensor = 2}};
@@ -57,7 +66,7 @@ TEST(LayerTimes, AreOfThePassesThatAreGiven) {
 }
 
 TEST(LayerTimes, AddUpToTheTimesOfStages) {
-  for (const costs::model_shape& model : {tests::llama_3_1_8b(), tests::mixtral_8x7b(), mixed()})
+  for (const costs::model_shape& model : {tests::llama_3_1_8b(), tests::mixtral_8x7b(), mixed(), patterned()})
     for (const costs::recompute again : {costs::recompute::none, costs::recompute::selective}) {
       const shapes::layout on{{.stages = 2, .tensor = 2, .chunks = 2}, again, {3, 4, 1, model.layers - 8}};
       const shapes::layer_times times = shapes::layer_times_of(model, on, batches, transformer_on).value();

@@ -2,144 +2,129 @@
 #define SLIMPACK_IO_MODEL_CONFIG_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/model/model_keys.hpp>
+#include <slimpack/io/detail/model/python_numbers.hpp>
+#include <slimpack/io/detail/model/read_attention_kinds.hpp>
+#include <slimpack/io/detail/model/read_dimensions.hpp>
+#include <slimpack/io/detail/model/read_experts.hpp>
+#include <slimpack/io/detail/model/text_config.hpp>
+#include <slimpack/io/detail/model/unpriced_keys.hpp>
 #include <slimpack/io/detail/open.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <istream>
+#include <iterator>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace slimpack::io {
 
-namespace detail {
-
-// Far beyond any model, and small enough that parameters and their bytes stay within 64 bits.
-inline constexpr std::int64_t most_layers = 2048;
-inline constexpr std::int64_t widest = std::int64_t{1} << 20;
-inline constexpr std::int64_t most_experts = 1024;
-inline constexpr std::int64_t most_tokens = 2147483647;
-
-/// What a config.json leaves to the code of its model family.
-struct model_family {
-  bool gated{};  ///< the MLP has a gate matrix
-  bool tied{};   ///< input and output embeddings are one, where tie_word_embeddings is absent
+/// What a config.json says of a model (read_model_config).
+struct model_reading {
+  costs::model_shape shape{};
+  costs::attention_kinds attention{};
+  std::string unpriced{};  ///< the key, its value and its meaning, where cost models count a layer as full attention
+                           ///< that is not; empty where they price all
+  std::vector<std::string> notes{};  ///< what was left out or taken for granted, a sentence each
 };
 
-/// Rule      gpt2, gpt_neo, gpt_neox, gptj, gpt_bigcode, opt, bloom, falcon and phi are plain, whatever the
-///           activation; gemma and its successors are gated, with gelu (GeGLU); any other is gated when the activation
-///           is silu (SwiGLU) and plain when it is gelu, relu and the like. Plain families and gemma tie embeddings.
-[[nodiscard]] inline model_family family_of(const json_place& config) {
-  const std::optional<json_place> type = config.find({"model_type"});
-  const std::string_view name = type ? std::string_view{type->text()} : std::string_view{};
-  constexpr std::array<std::string_view, 9> plain{"gpt2", "gpt_neo", "gpt_neox", "gptj", "gpt_bigcode",
-                                                  "opt",  "bloom",   "falcon",   "phi"};
-  if (std::find(plain.begin(), plain.end(), name) != plain.end()) return {.gated = false, .tied = true};
-  if (name.substr(0, 5) == "gemma") return {.gated = true, .tied = true};
-  const std::string_view activation =
-      config.need({"hidden_act", "hidden_activation", "activation_function", "activation"}).text();
-  const bool gated = activation == "silu" || activation == "swish" || activation == "swiglu" || activation == "geglu";
-  return {.gated = gated, .tied = !gated};
-}
+namespace detail {
 
-[[nodiscard]] inline int kv_heads_of(const json_place& config, int heads) {
-  const std::optional<json_place> multi_query = config.find({"multi_query"});  // falcon 7b, gpt_bigcode
-  const std::optional<json_place> newer = config.find({"new_decoder_architecture"});
-  if (multi_query && multi_query->boolean() && !(newer && newer->boolean())) return 1;
-  const std::optional<json_place> given = config.find({"num_key_value_heads", "num_kv_heads"});
-  if (!given) return heads;
-  const int count = given->integer<int>(1, heads);
-  if (heads % count != 0) given->expected("a divisor of the " + std::to_string(heads) + " attention heads");
-  return count;
-}
+/// Keys of layers that predict tokens beyond the next one.
+inline constexpr model_keys::names further_tokens_names{"num_nextn_predict_layers", "mtp_num_hidden_layers",
+                                                        "num_mtp_layers", "num_mtp_modules", "mtp_num_layers"};
 
-inline void read_attention(const json_place& config, costs::model_shape& m) {
-  const json_place heads = config.need({"num_attention_heads", "n_head"});
-  m.heads = heads.integer<int>(1, widest);
-  const std::optional<json_place> latent = config.find({"kv_lora_rank"});
-  if (latent) {  // MLA: every head has keys and values of its own, whatever num_key_value_heads says
-    m.kv_rank = latent->integer(1, widest);
-    if (const std::optional<json_place> rank = config.find({"q_lora_rank"})) m.query_rank = rank->integer(1, widest);
-    m.kv_heads = m.heads;
-    m.rope_dim = config["qk_rope_head_dim"].integer(1, widest);
-    m.head_dim = config["qk_nope_head_dim"].integer(1, widest) + m.rope_dim;
-    m.value_dim = config["v_head_dim"].integer(1, widest);
-  } else {
-    m.kv_heads = kv_heads_of(config, m.heads);
-    const std::optional<json_place> width = config.find({"head_dim"});
-    if (!width && m.hidden % m.heads != 0)
-      heads.expected("a divisor of hidden_size (" + std::to_string(m.hidden) + "), or a head_dim");
-    m.head_dim = width ? width->integer(1, widest) : m.hidden / m.heads;
-    m.value_dim = m.head_dim;
+inline void take_notes(const text_config& text, const model_keys& keys, std::vector<std::string>& notes) {
+  if (!text.others().empty())
+    notes.push_back("of the model only the language model is planned, " +
+                    (text.way().empty() ? "the keys at the top" : text.way().substr(0, text.way().size() - 1)) +
+                    "; left out: " + model_keys::quoted(json(text.others())));
+  if (keys.family() == nullptr) {
+    const std::string unread = keys.unread_numbers();
+    notes.push_back((keys.type().empty() ? std::string("model_type is left out")
+                                         : "model_type " + model_keys::shown(json(keys.type())) + " is not known") +
+                    ": the model is read like a llama" +
+                    (unread.empty() ? "" : ", and these numbers are not read: " + unread));
   }
-  if (m.heads * std::max(m.head_dim, m.value_dim) > widest)
-    heads.expected("heads x head width of at most " + std::to_string(widest));
+  if (const std::string taken = keys.taken_dimensions(); !taken.empty())
+    notes.push_back("the config leaves out what is usual for " + model_keys::shown(json(keys.type())) + ": " + taken);
+  if (keys.telling(further_tokens_names))
+    notes.push_back(keys.described(further_tokens_names) +
+                    ": layers that predict further tokens are left out; a training with them takes longer");
 }
 
-/// Experts stand in every layer from dense_layers on; other patterns are refused, since they would be priced wrongly.
-inline void read_experts(const json_place& config, costs::model_shape& m) {
-  const std::optional<json_place> experts = config.find({"n_routed_experts", "num_local_experts", "num_experts"});
-  if (!experts) return;
-  m.experts = experts->integer<int>(1, most_experts);
-  m.experts_per_token = config["num_experts_per_tok"].integer<int>(1, m.experts);
-  const std::optional<json_place> width = config.find({"moe_intermediate_size"});
-  m.expert_intermediate = width ? width->integer(1, widest) : m.intermediate;
-  if (const std::optional<json_place> shared = config.find({"n_shared_experts"}))
-    m.shared_experts = shared->integer<int>(0, most_experts);
-  if (const std::optional<json_place> shared = config.find({"shared_expert_intermediate_size"})) {
-    const std::int64_t total = shared->integer(1, widest);
-    if (total % m.expert_intermediate != 0)
-      shared->expected("a multiple of the experts' width, " + std::to_string(m.expert_intermediate));
-    m.shared_experts = static_cast<int>(total / m.expert_intermediate);
-  }
-  if (const std::optional<json_place> dense = config.find({"first_k_dense_replace"}))
-    m.dense_layers = dense->integer<int>(0, m.layers);
-  if (const std::optional<json_place> every = config.find({"moe_layer_freq", "decoder_sparse_step"}))
-    static_cast<void>(every->integer(1, 1));
-  if (const std::optional<json_place> dense = config.find({"mlp_only_layers"}))
-    dense->must_have(0, "experts in every layer after the first dense ones");
-}
-
-[[nodiscard]] inline costs::model_shape model_of(const json_place& config) {
-  costs::model_shape m;
-  m.layers = config.need({"num_hidden_layers", "n_layer"}).integer<int>(1, most_layers);
-  m.hidden = config.need({"hidden_size", "n_embd"}).integer(1, widest);
-  m.vocabulary = config["vocab_size"].integer(1, most_tokens);
-  read_attention(config, m);
-  const model_family family = family_of(config);
-  m.gated = family.gated;
-  const auto width = {"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"};
-  const bool by_default = !m.gated && !config.find(width);  // plain families leave 4 x hidden unsaid
-  m.intermediate = by_default ? 4 * m.hidden : config.need(width).integer(1, widest);
-  const std::optional<json_place> tied = config.find({"tie_word_embeddings"});
-  m.tied = tied ? tied->boolean() : family.tied;
-  if (const std::optional<json_place> positions = config.find({"max_position_embeddings", "n_positions"}))
+[[nodiscard]] inline model_reading reading_of(const json_place& root) {
+  const text_config text(root);
+  const model_keys keys(text.place(), text.way());
+  model_reading made;
+  costs::model_shape& m = made.shape;
+  refuse_unpriced(keys, always_unpriced);
+  m.layers = model_keys::integer<int>(keys.need(layers_names), 1, most_layers);
+  const reaches by = reaches_of(keys, m.layers);
+  refuse_unpriced(keys, unpriced_keys);
+  if (by.key == nullptr) refuse_unpriced(keys, keys_of_states);
+  m.hidden = model_keys::integer(keys.need(hidden_names), 1, widest);
+  m.vocabulary = keys.need({"vocab_size", "padded_vocab_size"}).integer(1, most_tokens);
+  read_attention(keys, m);
+  if (std::find(by.layers.begin(), by.layers.end(), layer_reach::state) != by.layers.end()) read_states(keys, by, m);
+  read_mlps(keys, m);
+  m.tied = is_tied(keys, root);
+  if (const std::optional<json_place> positions = keys.find(positions_names))
     m.max_positions = positions->integer(1, most_tokens);
-  read_experts(config, m);
-  return m;
+  made.attention = read_attention_kinds(keys, by, m.max_positions);
+  made.unpriced = unpriced_of(keys, by, made.attention);
+  take_notes(text, keys, made.notes);
+  return made;
 }
 
 }  // namespace detail
 
-/// Reads the shape of a model from a Hugging Face config.json, under the key names of the llama, qwen, mixtral and
-/// deepseek families and of gpt2's. `name` is the model's, and opens every message.
-/// Rule      whether the MLP has a gate and embeddings are tied: detail::family_of. An absent num_key_value_heads means
-///           as many as heads; absent head_dim, hidden_size / heads. kv_lora_rank marks multi-head latent attention
-/// Errors    invalid_input: not JSON, or a key that is missing or out of range, named
+/// Reads a model from a Hugging Face config.json: its shape, what its layers attend to, and what is to be said of both.
+/// `name` is the model's, and opens every message.
+/// Rule      The language model is read: of a config with text_config, llm_config and the like what is in there. A key
+///           that is left out has the default of its family's class (detail::model_families), and a dimension only
+///           inside another config; where no class has a default, absent num_key_value_heads mean as many as heads, and
+///           absent head_dim, hidden_size / heads. kv_lora_rank marks multi-head latent attention. Layers with windows,
+///           chunks, chosen keys or a state are read with all their matrices, and `unpriced` names the key: cost models
+///           count full attention there
+/// Errors    invalid_input: not JSON (with Infinity and NaN, as Python writes it); a key that is missing or out of
+///           range; layers that are made of what no cost model knows (detail::unpriced_keys); each named
 /// Complexity O(file size)
-[[nodiscard]] inline result<costs::model_shape> read_model(std::istream& in, const std::string& name) {
-  return detail::read_json(in, name, [&](const detail::json_place& config) {
-    costs::model_shape m = detail::model_of(config);
-    m.name = name;
-    return m;
+[[nodiscard]] inline result<model_reading> read_model_config(std::istream& in, const std::string& name) {
+  const std::string text = detail::without_python_numbers({std::istreambuf_iterator<char>(in), {}});
+  return detail::read_json(text, name, [&](const detail::json_place& config) {
+    model_reading made = detail::reading_of(config);
+    made.shape.name = name;
+    return made;
   });
+}
+
+/// Its name is that of the file, without the suffix.
+/// Errors    also unreadable: the file
+[[nodiscard]] inline result<model_reading> read_model_config(const std::filesystem::path& file) {
+  result<std::ifstream> in = detail::open_to_read(file);
+  if (!in) return std::move(in).error();
+  result<model_reading> made = read_model_config(in.value(), file.string());
+  if (made) made.value().shape.name = file.stem().string();
+  return made;
+}
+
+/// The shape alone, of a model that cost models price as it is. Its notes are those of read_model_config.
+/// Errors    also invalid_input: layers that do not attend to all tokens before
+[[nodiscard]] inline result<costs::model_shape> read_model(std::istream& in, const std::string& name) {
+  result<model_reading> made = read_model_config(in, name);
+  if (!made) return std::move(made).error();
+  if (!made.value().unpriced.empty())
+    return error{errc::invalid_input,
+                 name + ": " + made.value().unpriced + "; read_model_config reads it, to be counted as full attention"};
+  return std::move(made.value().shape);
 }
 
 /// Its name is that of the file, without the suffix.

@@ -27,19 +27,21 @@ struct layer_times {
 /// Those of a model on a layout, for all sequences of some batches, forward and backward or in the passes given.
 /// cost_of   result<Cost>(const costs::model_shape&, const layout&), with Cost a cost model
 /// Formula   with T(n) the least times of the batches on one stage of a model of n layers of a kind, a layer takes
-///           T(2) - T(1), and the last part T(1) - (T(2) - T(1)) besides. Kinds are dense and mixture-of-experts layers
-/// Errors    those of cost_of            Complexity  four cost models, and O(sequences)
+///           T(2) - T(1), and the last part T(1) - (T(2) - T(1)) besides. Kinds are those of costs::layer_kind
+/// Errors    those of cost_of            Complexity  two cost models for each kind, and O(sequences)
 template <class CostOf>
 result<layer_times> layer_times_of(const costs::model_shape& model, const layout& on, std::span<const std::vector<tokens>> batches,
                                    const CostOf& cost_of, std::span<const pass> passes = both_passes) {
   layout alone = on;
   alone.shape.stages = alone.shape.chunks = 1;
   alone.layers.clear();
-  const auto time_of = [&](bool moe, int layers) -> result<seconds> {
+  const auto time_of = [&](costs::layer_kind kind, int layers) -> result<seconds> {
     costs::model_shape variant = model;
     variant.layers = layers;
     variant.dense_layers = 0;
-    if (!moe) variant.experts = 0;
+    variant.expert_layers.clear();
+    variant.state_layers.assign(kind.state ? static_cast<std::size_t>(layers) : 0, true);
+    if (!kind.moe) variant.experts = 0;
     const auto cost = cost_of(variant, alone);
     if (!cost) return cost.error();
     seconds sum{};
@@ -50,15 +52,18 @@ result<layer_times> layer_times_of(const costs::model_shape& model, const layout
   };
   layer_times times;
   times.layers.resize(static_cast<std::size_t>(model.layers));
-  for (const bool moe : {false, true}) {
-    if (moe ? !model.is_moe(model.layers - 1) : model.is_moe(0)) continue;  // there are none
-    const result<seconds> one = time_of(moe, 1);
+  for (const costs::layer_kind kind : {costs::layer_kind{}, {false, true}, {true, false}, {true, true}}) {
+    const auto has = [&](int layer) { return model.kind(layer) == kind; };
+    int first = 0;
+    while (first < model.layers && !has(first)) ++first;
+    if (first == model.layers) continue;  // there are none
+    const result<seconds> one = time_of(kind, 1);
     if (!one) return one.error();
-    const result<seconds> two = time_of(moe, 2);
+    const result<seconds> two = time_of(kind, 2);
     if (!two) return two.error();
     const seconds layer = two.value() - one.value();
     for (int i = 0; i < model.layers; ++i)
-      if (model.is_moe(i) == moe) times.layers[static_cast<std::size_t>(i)] = layer;
+      if (has(i)) times.layers[static_cast<std::size_t>(i)] = layer;
     times.last = one.value() - layer;
   }
   return times;

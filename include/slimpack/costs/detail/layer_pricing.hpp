@@ -63,13 +63,13 @@ namespace slimpack::detail {
 class layer_pricing {
  public:
   /// `imbalance`: of experts' rows, see costs::routing
-  layer_pricing(const costs::model_shape& model, bool moe, double imbalance, const shape& on, const rank_kernels& kernels,
+  layer_pricing(const costs::model_shape& model, costs::layer_kind kind, double imbalance, const shape& on, const rank_kernels& kernels,
               std::span<const costs::layer_sample> measured, const costs::traffic& wires,
               const costs::stage_options& with)
-      : layer_(costs::layer::of(model, moe, on.tensor, on.expert, imbalance)),
-        products_(products_of(model, moe, on.tensor, on.expert, imbalance)), imbalance_(imbalance),
+      : layer_(costs::layer::of(model, kind, on.tensor, on.expert, imbalance)),
+        products_(products_of(model, kind, on.tensor, on.expert, imbalance)), imbalance_(imbalance),
         model_(model), shape_(on), kernels_(kernels), wires_(wires), with_(with) {
-    if (moe) return;
+    if (kind != costs::layer_kind{}) return;  // no such layer was measured
     measured_ = measured_layer::of(measured, model, on.tensor);
     if (measured_) return;
     others_ = other_layers::of(measured, model, [&](const costs::model_shape& m, int tensor, tokens all) {
@@ -232,7 +232,7 @@ class layer_pricing {
 
   [[nodiscard]] costs::traffic::share tensor_traffic(tokens all, pass p) const {
     costs::traffic::share moved = wires_.tensor(all, model_.hidden, p, with_.sequence_parallel);
-    if (layer_.dispatched > 0 && model_.shared_experts == 0) moved = moved * 0.5;  // of attention alone
+    if (layer_.dispatched > 0 && model_.shared_width() == 0) moved = moved * 0.5;  // of attention alone
     if (with_.hides_tensor_traffic) return moved;
     return {moved.exposed + moved.hidden * with_.slowdown.exposed, {}};
   }

@@ -36,7 +36,7 @@ namespace slimpack::detail {
                      std::to_string(on.replicas) + " x cp " + std::to_string(on.context) + " x tp " +
                      std::to_string(on.tensor));
   }
-  const auto moe = static_cast<std::size_t>(model.experts > 0 ? std::max(0, model.layers - model.dense_layers) : 0);
+  const auto moe = static_cast<std::size_t>(model.moe_layers());
   if (!how.imbalances.empty() && how.imbalances.size() != moe)
     return refused(std::to_string(how.imbalances.size()) + " factors of imbalance, but " + model.name + " has " +
                    std::to_string(moe) + " layers with experts");
@@ -52,10 +52,11 @@ namespace slimpack::detail {
 [[nodiscard]] inline std::vector<costs::layer> layers_of(const costs::model_shape& model, const shape& on,
                                                          const costs::routing& how) {
   std::vector<costs::layer> all;
+  std::size_t moe = 0;
   for (int i = 0; i < model.layers; ++i) {
-    const bool moe = model.is_moe(i);
-    const double imbalance = moe ? how.of_layer(static_cast<std::size_t>(i - model.dense_layers)) : 1;
-    all.push_back(costs::layer::of(model, moe, on.tensor, on.expert, imbalance));
+    const costs::layer_kind kind = model.kind(i);
+    const double imbalance = kind.moe ? how.of_layer(moe++) : 1;
+    all.push_back(costs::layer::of(model, kind, on.tensor, on.expert, imbalance));
   }
   return all;
 }

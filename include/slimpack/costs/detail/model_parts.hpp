@@ -39,17 +39,14 @@ class model_parts {
               std::span<const costs::layer_sample> measured = {})
       : model_(model), shape_(on), with_(with), wires_(net, on, with.slowdown), kernels_(net.device(), kernels, with),
         layers_(layers_of(model, on, with.routing)) {
-    kinds_.emplace_back(model, false, 1, on, kernels_, measured, wires_, with);
-    std::map<double, std::size_t> kind_of;  // of layers with experts, by their imbalance
-    std::vector<std::size_t> kind_at;       // by layer
+    std::map<std::pair<costs::layer_kind, double>, std::size_t> kind_of;  // with the imbalance of its experts
+    std::vector<std::size_t> kind_at;                                     // by layer
+    std::size_t moe = 0;
     for (int i = 0; i < model.layers; ++i) {
-      if (!model.is_moe(i)) {
-        kind_at.push_back(0);
-        continue;
-      }
-      const double imbalance = with.routing.of_layer(static_cast<std::size_t>(i - model.dense_layers));
-      const auto [known, is_new] = kind_of.try_emplace(imbalance, kinds_.size());
-      if (is_new) kinds_.emplace_back(model, true, imbalance, on, kernels_, measured, wires_, with);
+      const costs::layer_kind kind = model.kind(i);
+      const double imbalance = kind.moe ? with.routing.of_layer(moe++) : 1;
+      const auto [known, is_new] = kind_of.try_emplace({kind, imbalance}, kinds_.size());
+      if (is_new) kinds_.emplace_back(model, kind, imbalance, on, kernels_, measured, wires_, with);
       kind_at.push_back(known->second);
     }
     const bool spread = on.vocabulary == vocabulary::spread;

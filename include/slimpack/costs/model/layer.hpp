@@ -12,7 +12,7 @@ namespace slimpack::costs {
 /// experts, whole ones, `imbalance` is the rows of the busiest of these ranks over the mean.
 /// Source    operation and parameter counts of the matrices; 2 flops per multiply-add. For plain attention (h query
 ///           width, k key/value width, f feed-forward width): forward linear 2 (2h^2 + 2hk + 3hf) flops a token; MLA by
-///           its own projections
+///           its own projections. A layer with a state has that one's projections, and attention as the model has it
 /// Shapes    key/value heads are replicated when there are more ranks than heads
 /// Units     weights and widths in elements of one rank, but for `hidden`; flops a token, of one rank
 struct layer {
@@ -32,15 +32,18 @@ struct layer {
   double feed_forward{};  ///< inner width of the MLP; of all active experts
   double gate{};          ///< of the MLP's gate: feed_forward, or 0 without one
 
-  static layer of(const model_shape& m, bool moe, int tensor, int expert = 1, double imbalance = 1) {
+  static layer of(const model_shape& m, layer_kind kind, int tensor, int expert = 1, double imbalance = 1) {
+    const bool moe = kind.moe;
     const auto t = static_cast<double>(tensor);
     const auto h = static_cast<double>(m.hidden);
     const double heads = m.heads / t;
     const double kv_heads = m.kv_rank > 0 ? heads : std::ceil(m.kv_heads / t);
     const auto qk = static_cast<double>(m.head_dim);
     const auto v = static_cast<double>(m.value_dim);
-    double attention = heads * v * h;  // output projection
-    if (m.kv_rank > 0) {
+    double attention = heads * v * h * (m.output_gate ? 2 : 1);  // output projection, and gate
+    if (kind.state) {
+      attention = h * static_cast<double>(m.state_in + m.state_out) / t;
+    } else if (m.kv_rank > 0) {
       const auto kv_rank = static_cast<double>(m.kv_rank);
       const auto query_rank = static_cast<double>(m.query_rank);
       const auto rope = static_cast<double>(m.rope_dim);
@@ -53,8 +56,9 @@ struct layer {
     const auto f = static_cast<double>(moe ? m.expert_intermediate : m.intermediate) / t;
     const bool divided = moe && expert > 1;
     const double routed = divided ? imbalance * m.experts_per_token : m.experts_per_token;
-    const double active = moe ? routed + m.shared_experts : 1;
-    const double stored = divided ? m.shared_experts : moe ? m.experts + m.shared_experts : 1;
+    const double shared = m.shared_in_experts();
+    const double active = moe ? routed + shared : 1;
+    const double stored = divided ? shared : moe ? m.experts + shared : 1;
     const double router = moe ? h * m.experts / t : 0;
 
     layer l;
@@ -81,7 +85,14 @@ struct layer {
 /// Parameters of the whole model: layers, embedding and head (once when tied), no norms or biases.
 [[nodiscard]] inline double parameters(const model_shape& m) {
   double sum = static_cast<double>(m.vocabulary * m.hidden) * (m.tied ? 1 : 2);
-  for (int i = 0; i < m.layers; ++i) sum += layer::of(m, m.is_moe(i), 1).weights;
+  for (int i = 0; i < m.layers; ++i) sum += layer::of(m, m.kind(i), 1).weights;
+  return sum;
+}
+
+/// Those that a token is multiplied with: of the routed experts those it goes to, and of the vocabulary the head alone.
+[[nodiscard]] inline double active_parameters(const model_shape& m) {
+  double sum = static_cast<double>(m.vocabulary * m.hidden);
+  for (int i = 0; i < m.layers; ++i) sum += layer::of(m, m.kind(i), 1).linear_flops / 2;
   return sum;
 }
 

@@ -1,10 +1,23 @@
 #ifndef SLIMPACK_COSTS_MODEL_MODEL_SHAPE_HPP
 #define SLIMPACK_COSTS_MODEL_MODEL_SHAPE_HPP
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace slimpack::costs {
+
+/// What a layer is made of: an MLP or experts, behind attention or behind a state that runs along the sequence (Mamba,
+/// linear attention). It is made of a bool, for models that know only whether a layer has experts.
+struct layer_kind {
+  bool moe{};    ///< has experts
+  bool state{};  ///< has the matrices of a state instead of those of attention
+
+  constexpr layer_kind(bool has_experts = false, bool has_state = false) noexcept : moe(has_experts), state(has_state) {}
+  friend constexpr auto operator<=>(const layer_kind&, const layer_kind&) = default;
+};
 
 /// The dimensions of a decoder-only transformer, as a Hugging Face config.json gives them (io/model_config.hpp).
 /// Units     counts and widths in elements
@@ -20,6 +33,7 @@ struct model_shape {
   std::int64_t vocabulary{};     ///< vocab_size
   bool gated{true};              ///< gate, up and down matrices; false: up and down
   bool tied{};                   ///< tie_word_embeddings
+  bool output_gate{};            ///< attention's output is multiplied with a gate of its width
   std::int64_t max_positions{};  ///< max_position_embeddings; 0 where absent
 
   int experts{};                         ///< routed experts of a mixture-of-experts layer; 0: dense model
@@ -27,13 +41,44 @@ struct model_shape {
   int shared_experts{};                  ///< experts that are active for every token
   std::int64_t expert_intermediate{};    ///< width of one expert
   int dense_layers{};                    ///< first layers that stay dense (first_k_dense_replace)
+  std::vector<bool> expert_layers{};     ///< of each layer, whether it has experts; empty: all do after dense_layers
+  std::int64_t shared_intermediate{};    ///< width of all shared experts together; 0: shared_experts times that of one expert
 
   std::int64_t query_rank{};     ///< MLA q_lora_rank; 0: full query projection
   std::int64_t kv_rank{};        ///< MLA kv_lora_rank; 0: no MLA
   std::int64_t rope_dim{};       ///< MLA qk_rope_head_dim: the part of a key shared by all heads
 
-  [[nodiscard]] constexpr bool is_moe(int layer) const noexcept { return experts > 0 && layer >= dense_layers; }
+  std::vector<bool> state_layers{};  ///< of each layer, whether it has a state instead of attention; empty: none has
+  std::int64_t state_in{};           ///< of such a layer: width of all projections of the hidden states
+  std::int64_t state_out{};          ///< and of what its output projection reads
+
+  [[nodiscard]] bool is_moe(int layer) const noexcept {
+    if (expert_layers.empty()) return experts > 0 && layer >= dense_layers;
+    return experts > 0 && of(expert_layers, layer);
+  }
+  [[nodiscard]] layer_kind kind(int layer) const noexcept { return {is_moe(layer), of(state_layers, layer)}; }
+  /// How many layers have experts. Those are counted in order: routing::of_layer.
+  [[nodiscard]] int moe_layers() const noexcept {
+    int count = 0;
+    for (int i = 0; i < layers; ++i) count += is_moe(i);
+    return count;
+  }
+  /// Width of all shared experts of a layer together.
+  [[nodiscard]] std::int64_t shared_width() const noexcept {
+    return shared_intermediate > 0 ? shared_intermediate : shared_experts * expert_intermediate;
+  }
+  /// The same in widths of one routed expert.
+  [[nodiscard]] double shared_in_experts() const noexcept {
+    if (shared_intermediate == 0) return shared_experts;
+    return static_cast<double>(shared_intermediate) / static_cast<double>(expert_intermediate);
+  }
   friend bool operator==(const model_shape&, const model_shape&) = default;
+
+ private:
+  [[nodiscard]] static bool of(const std::vector<bool>& each, int layer) noexcept {
+    const auto i = static_cast<std::size_t>(layer);
+    return i < each.size() && each[i];
+  }
 };
 
 }  // namespace slimpack::costs

@@ -20,7 +20,7 @@ namespace slimpack::costs {
 [[nodiscard]] inline double training_flops(const model_shape& m, std::span<const tokens> lengths) {
   double linear = 2 * static_cast<double>(m.hidden * m.vocabulary), pair = 0;
   for (int i = 0; i < m.layers; ++i) {
-    const layer l = layer::of(m, m.is_moe(i), 1);
+    const layer l = layer::of(m, m.kind(i), 1);
     linear += l.linear_flops, pair += l.pair_flops;
   }
   double all = 0;

@@ -35,7 +35,7 @@ class loan_rows {
     for (const int count : layers) {
       rows made{.layers = static_cast<double>(count)};
       for (const int end = next + count; next < end; ++next) {
-        const layer l = layer::of(model, model.is_moe(next), on.tensor);
+        const layer l = layer::of(model, model.kind(next), on.tensor);
         const double each = 2.0 / on.context / count;
         made.key += each * l.kv_elements, made.query += each * l.query, made.output += each * l.output;
         made.sum += 4.0 / on.context / count * static_cast<double>(model.heads) / on.tensor;

@@ -33,7 +33,7 @@ class moved_rows {
     for (const int count : layers) {
       double token = 0;
       for (const int end = next + count; next < end; ++next) {
-        const layer l = layer::of(model, model.is_moe(next), on.tensor);
+        const layer l = layer::of(model, model.kind(next), on.tensor);
         token += 2.0 / on.context * (l.query + l.kv_elements + l.output);
       }
       parts_.push_back({static_cast<double>(count), token});

@@ -59,7 +59,7 @@ class row_exchange {
     for (const int count : layers) {
       double keys = 0, queries = 0, outputs = 0;
       for (const int end = next + count; next < end; ++next) {
-        const layer l = layer::of(model, model.is_moe(next), on.tensor);
+        const layer l = layer::of(model, model.kind(next), on.tensor);
         keys += l.kv_elements, queries += l.query, outputs += l.output;
       }
       const double bytes_of_one = 2.0 / on.context / std::max(count, 1);  // of a layer, for one GPU

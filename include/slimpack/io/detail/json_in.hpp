@@ -61,6 +61,7 @@ class json_place {
   json_place at(std::size_t) const&& = delete;
 
   [[nodiscard]] bool is_null() const noexcept { return value_->is_null(); }
+  [[nodiscard]] const json& raw() const noexcept { return *value_; }
 
   /// Elements of an array.
   [[nodiscard]] std::size_t size() const {

@@ -41,7 +41,7 @@ class sheet_rates {
     dispatch forward_dispatch, backward_dispatch;
     for (const costs::layer& l : own) {
       linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights + l.expert_weights;
-      gathers += l.dispatched > 0 && model_.shared_experts == 0 ? 2 : 4;
+      gathers += l.dispatched > 0 && model_.shared_width() == 0 ? 2 : 4;
       forward_dispatch += dispatched(l, l.linear_flops / gemm);
       backward_dispatch += dispatched(l, 2 * l.linear_flops / gemm);
     }

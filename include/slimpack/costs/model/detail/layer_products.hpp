@@ -22,14 +22,16 @@ struct layer_product {
 /// The products of one layer; their flops are those of costs::layer. Where `expert` ranks divide the routed experts, a
 /// rank gets as many rows as it sends, times `imbalance`, for fewer experts, which tensor-parallel ranks do not divide.
 /// Limits    the router, n = experts, is counted on its share of the tokens; the rows of a rank's experts are even
-[[nodiscard]] inline std::vector<layer_product> products_of(const costs::model_shape& m, bool moe, int tensor,
+[[nodiscard]] inline std::vector<layer_product> products_of(const costs::model_shape& m, costs::layer_kind kind, int tensor,
                                                             int expert = 1, double imbalance = 1) {
   const std::int64_t t = tensor;
   const std::int64_t heads = m.heads / t;
   const auto part = [t](std::int64_t width) { return std::max<std::int64_t>(1, (width + t - 1) / t); };
   const std::int64_t h = m.hidden;
   std::vector<layer_product> all;
-  if (m.kv_rank > 0) {
+  if (kind.state) {
+    all.push_back({.n = part(m.state_in), .k = h});
+  } else if (m.kv_rank > 0) {
     if (m.query_rank > 0) {
       all.push_back({.n = part(m.query_rank), .k = h});
       all.push_back({.n = heads * m.head_dim, .k = m.query_rank});
@@ -41,14 +43,15 @@ struct layer_product {
   } else {
     all.push_back({.n = heads * m.head_dim + part(m.kv_heads) * (m.head_dim + m.value_dim), .k = h});
   }
-  all.push_back({.n = h, .k = heads * m.value_dim});
+  if (m.output_gate && !kind.state) all.push_back({.n = heads * m.value_dim, .k = h});
+  all.push_back({.n = h, .k = kind.state ? part(m.state_out) : heads * m.value_dim});
   const auto mlp = [&](double rows, std::int64_t f, int experts) {
     const std::int64_t into = (m.gated ? 2 : 1) * f;
     const double each = static_cast<double>(experts) * static_cast<double>(h);
     all.push_back({.rows = rows, .n = into, .k = h, .grouped = each * static_cast<double>(into), .up = true});
     all.push_back({.rows = rows, .n = h, .k = f, .grouped = each * static_cast<double>(f)});
   };
-  if (!moe) {
+  if (!kind.moe) {
     mlp(1, part(m.intermediate), 0);
     return all;
   }
@@ -57,7 +60,7 @@ struct layer_product {
     mlp(imbalance * m.experts_per_token / tensor, m.expert_intermediate, m.experts / expert);
   else
     mlp(m.experts_per_token, part(m.expert_intermediate), m.experts);
-  if (m.shared_experts > 0) mlp(1, part(m.shared_experts * m.expert_intermediate), 0);
+  if (m.shared_width() > 0) mlp(1, part(m.shared_width()), 0);
   return all;
 }
 

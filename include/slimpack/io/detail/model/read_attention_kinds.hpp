@@ -1,0 +1,187 @@
+#ifndef SLIMPACK_IO_DETAIL_MODEL_READ_ATTENTION_KINDS_HPP
+#define SLIMPACK_IO_DETAIL_MODEL_READ_ATTENTION_KINDS_HPP
+
+#include <slimpack/costs/model/attention_kinds.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/model/layer_rules.hpp>
+#include <slimpack/io/detail/model/model_keys.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace slimpack::io::detail {
+
+/// Kinds of layers before their reach is known: `near` is a window, or a chunk where a config has those.
+enum class layer_reach { full, near, state };
+
+/// Names that layers have in lists of names.
+struct layer_name {
+  std::string_view name;
+  layer_reach is;
+};
+inline constexpr layer_name layer_names[]{
+    {"full_attention", layer_reach::full},
+    {"attention", layer_reach::full},
+    {"global_attention", layer_reach::full},
+    {"global", layer_reach::full},
+    {"full", layer_reach::full},
+    {"sliding_attention", layer_reach::near},
+    {"chunked_attention", layer_reach::near},
+    {"local_attention", layer_reach::near},
+    {"local", layer_reach::near},
+    {"sliding_window", layer_reach::near},
+    {"linear_attention", layer_reach::state},
+    {"mamba", layer_reach::state},
+    {"mamba2", layer_reach::state},
+    {"deepseek_sparse_attention", layer_reach::full},
+};
+
+/// Keys that tell layers apart by what they attend to, the first one that is there.
+struct reach_rule {
+  layer_rule marks;
+  layer_reach marked;
+  layer_reach others;
+};
+inline constexpr const char* names_of_layers[]{"layer_types", "layers_block_type"};
+inline constexpr reach_rule reach_rules[]{
+    {{"hybrid_layer_pattern", marks::flags}, layer_reach::near, layer_reach::full},
+    {{"attn_type_list", marks::flags}, layer_reach::full, layer_reach::state},
+    {{"attn_layer_period", marks::offset, 0, "attn_layer_offset"}, layer_reach::full, layer_reach::state},
+    {{"attn_layer_indices", marks::indices}, layer_reach::full, layer_reach::state},
+    {{"full_attn_idxs", marks::indices}, layer_reach::full, layer_reach::state},
+    {{"full_attention_interval", marks::period, 1}, layer_reach::full, layer_reach::state},
+    {{"layer_group_size", marks::period, 1}, layer_reach::full, layer_reach::state},
+    {{"sliding_window_pattern", marks::period, 1}, layer_reach::full, layer_reach::near},
+    {{"_sliding_window_pattern", marks::period, 1}, layer_reach::full, layer_reach::near},
+    {{"global_attn_every_n_layers", marks::period, 1}, layer_reach::full, layer_reach::near},
+    {{"no_rope_layers", marks::flags}, layer_reach::near, layer_reach::full},
+    {{"no_rope_layer_interval", marks::period, 1}, layer_reach::full, layer_reach::near},
+    {{"max_window_layers", marks::from}, layer_reach::near, layer_reach::full},
+};
+
+/// What each layer attends to, and the key that says so.
+struct reaches {
+  std::vector<layer_reach> layers;
+  const char* key{};  ///< null: no key tells layers apart
+};
+
+[[nodiscard]] inline std::vector<layer_reach> named_layers(const json_place& at, int layers) {
+  if (at.size() < static_cast<std::size_t>(layers))
+    at.must_have(static_cast<std::size_t>(layers), "a name for each layer");
+  std::vector<layer_reach> all;
+  for (int i = 0; i < layers; ++i) {
+    const json_place one = at.at(static_cast<std::size_t>(i));
+    const std::string& name = one.text();
+    const auto* const known = std::find_if(std::begin(layer_names), std::end(layer_names),
+                                           [&](const layer_name& n) { return n.name == name; });
+    if (known == std::end(layer_names))
+      one.expected("a kind of layer that is known: of another one neither matrices nor attention are priced");
+    all.push_back(known->is);
+  }
+  return all;
+}
+
+[[nodiscard]] inline reaches reaches_of(const model_keys& keys, int layers) {
+  for (const char* const key : names_of_layers)
+    if (const std::optional<json_place> at = keys.telling({key})) return {named_layers(*at, layers), key};
+  const bool chunked = keys.telling({"attention_chunk_size"}).has_value();
+  for (const reach_rule& rule : reach_rules) {
+    const bool of_rope = std::string_view{rule.marks.key}.substr(0, 7) == "no_rope";
+    if (of_rope && !chunked) continue;  // it is about positions alone
+    layer_rule how = rule.marks;
+    if (const std::optional<json_place> at = keys.telling({how.key}); at && at->raw().is_string())
+      how.how = marks::letters;
+    if (const std::optional<std::vector<bool>> marked = marked_by(keys, how, layers)) {
+      std::vector<layer_reach> all;
+      for (const bool is : *marked) all.push_back(is ? rule.marked : rule.others);
+      return {std::move(all), rule.marks.key};
+    }
+  }
+  return {std::vector<layer_reach>(static_cast<std::size_t>(layers), layer_reach::near), nullptr};
+}
+
+/// What limits the keys of near layers: a key, where it says less than all positions.
+inline constexpr model_keys::names window_names{"sliding_window", "sliding_window_size", "interleaved_sliding_window",
+                                                "attention_window_size", "window_size"};
+inline constexpr model_keys::names chunk_names{"attention_chunk_size"};
+inline constexpr model_keys::names top_k_names{"index_topk"};
+
+[[nodiscard]] inline std::int64_t limit_of(const model_keys& keys, model_keys::names asked, std::int64_t positions) {
+  const std::optional<json_place> at = keys.telling(asked);
+  if (!at) return 0;
+  const auto reach = model_keys::integer(*at, -1, std::int64_t{1} << 40);
+  return reach > 0 && (positions == 0 || reach < positions) ? reach : 0;
+}
+
+/// Rule      layers by reaches_of; a near layer has a window, or chunks where there is no window, and is full without
+///           both. use_sliding_window false means no window. Where an indexer chooses keys, it does for all layers that
+///           are full
+[[nodiscard]] inline costs::attention_kinds read_attention_kinds(const model_keys& keys, const reaches& all,
+                                                                 std::int64_t positions) {
+  const std::optional<json_place> uses = keys.find({"use_sliding_window"});
+  const std::int64_t window = uses && !uses->boolean() ? 0 : limit_of(keys, window_names, positions);
+  const std::int64_t chunk = limit_of(keys, chunk_names, positions);
+  const std::optional<json_place> top = keys.telling(top_k_names);
+  using costs::attends;
+  const costs::attention_span near = window > 0  ? costs::attention_span{attends::window, window}
+                                     : chunk > 0 ? costs::attention_span{attends::chunk, chunk}
+                                                 : costs::attention_span{};
+  costs::attention_span full;
+  costs::attention_kinds made;
+  if (top) {
+    full = {attends::top_k, top->integer(1, std::int64_t{1} << 40)};
+    const auto heads = keys.need({"index_n_heads"}).integer(1, 65536),
+               width = keys.need({"index_head_dim"}).integer(1, 65536);
+    made.indexer = 2 * static_cast<double>(heads * width);
+  }
+  for (const layer_reach one : all.layers)
+    made.layers.push_back(one == layer_reach::state ? costs::attention_span{attends::state, 0}
+                          : one == layer_reach::near && near.to != attends::full ? near
+                                                                                 : full);
+  return made;
+}
+
+/// What a kind of attention that is not priced means. A kind that cost models learn to price loses its row.
+struct unpriced_kind {
+  costs::attends to;
+  std::string_view meaning;
+};
+inline constexpr unpriced_kind unpriced_kinds[]{
+    {costs::attends::window, "attend to a window of {} tokens"},
+    {costs::attends::chunk, "attend inside chunks of {} tokens"},
+    {costs::attends::top_k, "attend to {} keys that an indexer chooses"},
+    {costs::attends::state, "have a state instead of attention"},
+};
+
+/// "sliding_window is 128: 18 of 36 layers attend to a window of 128 tokens, which is not priced", of the first such
+/// kind; empty where all layers are priced.
+[[nodiscard]] inline std::string unpriced_of(const model_keys& keys, const reaches& by,
+                                             const costs::attention_kinds& all) {
+  for (const unpriced_kind& row : unpriced_kinds) {
+    const auto first =
+        std::find_if(all.layers.begin(), all.layers.end(), [&](const auto& span) { return span.to == row.to; });
+    if (first == all.layers.end()) continue;
+    const auto count = std::count(all.layers.begin(), all.layers.end(), *first);
+    std::string what(row.meaning);
+    if (const std::size_t hole = what.find("{}"); hole != std::string::npos)
+      what.replace(hole, 2, std::to_string(first->reach));
+    using costs::attends;
+    const std::string key = row.to == attends::window  ? keys.described(window_names)
+                            : row.to == attends::chunk ? keys.described(chunk_names)
+                            : row.to == attends::top_k ? keys.described(top_k_names)
+                                                       : keys.described({by.key});
+    return key + ": " + std::to_string(count) + " of " + std::to_string(all.layers.size()) + " layers " + what +
+           ", which is not priced";
+  }
+  return {};
+}
+
+}  // namespace slimpack::io::detail
+
+#endif

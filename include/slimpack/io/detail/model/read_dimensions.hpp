@@ -1,0 +1,124 @@
+#ifndef SLIMPACK_IO_DETAIL_MODEL_READ_DIMENSIONS_HPP
+#define SLIMPACK_IO_DETAIL_MODEL_READ_DIMENSIONS_HPP
+
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/model/model_keys.hpp>
+#include <slimpack/io/detail/model/read_attention_kinds.hpp>
+#include <slimpack/io/detail/model/unpriced_keys.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace slimpack::io::detail {
+
+// Far beyond any model, and small enough that parameters and their bytes stay within 64 bits.
+inline constexpr std::int64_t most_layers = 2048;
+inline constexpr std::int64_t widest = std::int64_t{1} << 20;
+inline constexpr std::int64_t most_experts = 1024;
+inline constexpr std::int64_t most_tokens = 2147483647;
+
+inline constexpr model_keys::names layers_names{"num_hidden_layers", "n_layer", "n_layers", "num_layers",
+                                                "num_transformer_layers"};
+inline constexpr model_keys::names hidden_names{"hidden_size", "n_embd", "d_model", "model_dim"};
+inline constexpr model_keys::names heads_names{"num_attention_heads", "n_head", "n_heads", "num_heads",
+                                               "num_query_heads"};
+inline constexpr model_keys::names kv_heads_names{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads",
+                                                  "multi_query_group_num"};
+inline constexpr model_keys::names head_width_names{"head_dim", "attention_head_dim", "kv_channels"};
+inline constexpr model_keys::names mlp_width_names{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"};
+inline constexpr model_keys::names positions_names{"max_position_embeddings", "n_positions", "max_seq_len",
+                                                   "seq_length"};
+
+/// Whether the MLP has a gate matrix: as the family says, and where it says nothing, or is not known, when the
+/// activation is silu (SwiGLU); it has none when that is gelu, relu and the like.
+[[nodiscard]] inline bool is_gated(const model_keys& keys) {
+  if (const model_family* const family = keys.family(); family != nullptr && family->mlp != mlp::by_activation)
+    return family->mlp == mlp::gated;
+  const std::string_view activation =
+      keys.need({"hidden_act", "hidden_activation", "activation_function", "activation"}).text();
+  return activation == "silu" || activation == "swish" || activation == "swiglu" || activation == "geglu";
+}
+
+/// What the language model says, then what the whole one does, then the family; otherwise embeddings are two.
+[[nodiscard]] inline bool is_tied(const model_keys& keys, const json_place& root) {
+  const model_keys::names asked{"tie_word_embeddings", "tie_embedding", "tie_embeddings"};
+  if (const std::optional<json_place> own = keys.config().find(asked)) return own->boolean();
+  if (const std::optional<json_place> outer = root.find(asked)) return outer->boolean();
+  const std::optional<json_place> usual = keys.find(asked);
+  return usual && usual->boolean();
+}
+
+[[nodiscard]] inline int kv_heads_of(const model_keys& keys, int heads) {
+  if (keys.flag("multi_query") && !keys.flag("new_decoder_architecture")) return 1;  // falcon 7b, gpt_bigcode
+  const std::optional<json_place> given = keys.find(kv_heads_names);
+  if (!given) return heads;
+  const int count = model_keys::integer<int>(*given, 1, heads);
+  if (heads % count != 0) given->expected("a divisor of the " + std::to_string(heads) + " attention heads");
+  return count;
+}
+
+inline void read_attention(const model_keys& keys, costs::model_shape& m) {
+  const json_place heads = keys.need(heads_names);
+  m.heads = model_keys::integer<int>(heads, 1, widest);
+  const std::optional<json_place> uses_latent = keys.find({"use_mla"});
+  const std::optional<json_place> latent = keys.telling({"kv_lora_rank"});
+  if (latent && !(uses_latent && !uses_latent->boolean())) {
+    // MLA: every head has keys and values of its own, whatever num_key_value_heads says
+    m.kv_rank = latent->integer(1, widest);
+    if (const std::optional<json_place> rank = keys.find({"q_lora_rank"})) m.query_rank = rank->integer(1, widest);
+    m.kv_heads = m.heads;
+    m.rope_dim = keys.need({"qk_rope_head_dim"}).integer(1, widest);
+    m.head_dim = keys.need({"qk_nope_head_dim"}).integer(1, widest) + m.rope_dim;
+    m.value_dim = keys.need({"v_head_dim"}).integer(1, widest);
+  } else {
+    m.kv_heads = kv_heads_of(keys, m.heads);
+    const std::optional<json_place> width = keys.find(head_width_names);
+    if (!width && m.hidden % m.heads != 0)
+      heads.expected("a divisor of hidden_size (" + std::to_string(m.hidden) + "), or a head_dim");
+    m.head_dim = width ? model_keys::integer(*width, 1, widest) : m.hidden / m.heads;
+    const std::optional<json_place> value = keys.telling({"v_head_dim"});
+    m.value_dim = value ? model_keys::integer(*value, 1, widest) : m.head_dim;
+    m.output_gate = keys.flag("attn_output_gate");
+  }
+  if (m.heads * std::max(m.head_dim, m.value_dim) > widest)
+    heads.expected("heads x head width of at most " + std::to_string(widest));
+}
+
+/// The matrices of layers with a state instead of attention.
+/// Source    modeling files of transformers. Mamba-2: in 2 d + 2 groups states + heads, out d, d = expand hidden.
+///           Mamba: in 2 d, out d, and d (2 rank + 2 states) inside, rank = hidden / 16. Gated delta rule: in 2 keys +
+///           2 values + 2 heads, out values. Lightning attention: queries, keys, values and a gate in, out as many as
+///           heads are wide
+inline void read_states(const model_keys& keys, const reaches& by, costs::model_shape& m) {
+  const auto at = [&](model_keys::names asked) { return keys.need(asked).integer(1, widest); };
+  for (const layer_reach one : by.layers) m.state_layers.push_back(one == layer_reach::state);
+  const std::int64_t heads = m.heads * m.head_dim;
+  if (std::string_view{by.key} == "attn_type_list" || keys.type().substr(0, 7) == "minimax") {
+    m.state_in = 4 * heads, m.state_out = heads;
+  } else if (keys.telling({"linear_num_value_heads"})) {
+    const std::int64_t values = at({"linear_num_value_heads"}) * at({"linear_value_head_dim"});
+    m.state_in = 2 * at({"linear_num_key_heads"}) * at({"linear_key_head_dim"}) + 2 * values +
+                 2 * at({"linear_num_value_heads"});
+    m.state_out = values;
+  } else if (keys.telling({"mamba_n_heads"})) {
+    const std::int64_t inner = at({"mamba_expand"}) * m.hidden;
+    m.state_in = 2 * inner + 2 * at({"mamba_n_groups"}) * at({"mamba_d_state"}) + at({"mamba_n_heads"});
+    m.state_out = inner;
+  } else if (keys.telling({"mamba_d_state"})) {
+    const std::int64_t inner = at({"mamba_expand"}) * m.hidden, rank = (m.hidden + 15) / 16;
+    m.state_in = 2 * inner + inner * (2 * rank + 2 * at({"mamba_d_state"})) / m.hidden;
+    m.state_out = inner;
+  } else {
+    refuse_layers(keys.described({by.key}), "layers have a state instead of attention, of matrices that are not known");
+  }
+  if (std::max(m.state_in, m.state_out) > 16 * widest)
+    refuse_layers(keys.described({by.key}), "layers have a state that is wider than " + std::to_string(16 * widest));
+}
+
+}  // namespace slimpack::io::detail
+
+#endif

@@ -1,0 +1,102 @@
+#ifndef SLIMPACK_IO_DETAIL_MODEL_UNPRICED_KEYS_HPP
+#define SLIMPACK_IO_DETAIL_MODEL_UNPRICED_KEYS_HPP
+
+#include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/model/model_keys.hpp>
+
+#include <optional>
+#include <string>
+
+namespace slimpack::io::detail {
+
+/// A key that changes what layers are made of, in a way that no cost model knows.
+struct unpriced_key {
+  const char* key;
+  const char* meaning;
+  int harmless{};        ///< a number that means the usual
+  const char* unless{};  ///< where this key has the same value, it means the usual, too
+};
+
+/// Those of models of another kind, refused before anything else is read.
+/// Source    the configuration and modeling files of huggingface/transformers, and those published with weights
+/// Rule      a key is refused that says something (says_something) other than the usual
+inline constexpr unpriced_key always_unpriced[]{
+    {"is_encoder_decoder", "an encoder runs before the decoder, with attention between both"},
+    {"bidirectional", "tokens attend to later ones, too"},
+    {"hybrid_override_pattern",
+     "by its letters layers are a state-space model (M), attention (*), an MLP (-) or experts (E) alone"},
+    {"block_configs", "layers have attention and MLPs of widths of their own, or none"},
+    {"block_types", "layers are recurrent and attention in turn"},
+    {"share_q_dim", "queries come from a projection of a low rank"},
+    {"linear_attn_config", "layers are linear attention and attention in turn"},
+    {"conv_L_cache", "layers are short convolutions and attention in turn"},
+    {"lru_width", "layers are recurrent"},
+    {"altup_num_inputs", "layers run on several streams of hidden states"},
+    {"zero_expert_num", "some experts compute nothing, and a layer has two attentions"},
+};
+
+/// Those that are refused once the layers are told apart. Rule as above.
+inline constexpr unpriced_key unpriced_keys[]{
+    {"add_cross_attention", "layers attend to the output of an encoder, too"},
+    {"cross_attention_layers", "these layers attend to images instead of the text"},
+    {"parallel_mamba", "each layer has a state-space model beside its attention"},
+    {"mamba_d_ssm", "each layer has a state-space model beside its attention"},
+    {"num_kv_shared_layers", "the last layers use keys and values of layers before them"},
+    {"use_cla", "layers use keys and values of layers before them"},
+    {"hc_mult", "layers run on several streams of hidden states", 1},
+    {"hidden_size_per_layer_input", "each layer has an embedding of its own"},
+    {"laurel_rank", "layers have a low-rank branch beside"},
+    {"attention_k_eq_v", "keys and values share a projection"},
+    {"global_head_dim", "heads of layers with full attention have a width of their own", 0, "head_dim"},
+    {"num_global_key_value_heads", "layers with full attention have another number of key heads", 0,
+     "num_key_value_heads"},
+    {"swa_num_attention_heads", "layers with a window have another number of heads", 0, "num_attention_heads"},
+    {"swa_num_key_value_heads", "layers with a window have another number of key heads", 0, "num_key_value_heads"},
+    {"swa_head_dim", "heads of layers with a window have a width of their own", 0, "head_dim"},
+    {"swa_v_head_dim", "heads of layers with a window have a width of their own", 0, "v_head_dim"},
+    {"attention_other_setting", "layers with a window have other heads"},
+    {"use_double_wide_mlp", "some MLPs are twice as wide"},
+    {"enable_moe_block", "layers have experts beside their MLP"},
+    {"parallel_attn_mlp_res", "each layer has an MLP beside its experts"},
+    {"residual_moe", "each layer has an MLP beside its experts"},
+    {"attention_of_experts", "attention has experts, too"},
+    {"attention_types", "layers attend as this list says"},
+    {"blocksparse_block_size", "attention leaves out blocks"},
+    {"sparse_config", "attention leaves out blocks"},
+    {"sparse_attention_config", "attention leaves out blocks"},
+    {"moba_topk", "attention leaves out blocks"},
+    {"compress_ratios", "attention is to compressed keys"},
+    {"o_lora_rank", "the output projection has a low rank"},
+    {"total_ut_steps", "the layers run several times", 1},
+    {"word_embed_proj_dim", "embeddings have a width of their own", 0, "hidden_size"},
+    {"embedding_size", "embeddings have a width of their own", 0, "hidden_size"},
+};
+
+/// Keys of layers that no other key tells apart: they are those of all layers.
+inline constexpr unpriced_key keys_of_states[]{
+    {"mamba_d_state", "layers are a state-space model"},  {"mamba_num_heads", "layers are a state-space model"},
+    {"ssm_state_size", "layers are a state-space model"}, {"state_size", "layers are a state-space model"},
+    {"ssm_cfg", "layers are a state-space model"},        {"linear_num_value_heads", "layers are linear attention"},
+};
+
+[[noreturn]] inline void refuse_layers(const std::string& key, const std::string& meaning) {
+  throw malformed(key + ": " + meaning +
+                  ", which is not priced, nor can it be counted as full attention; give times of its stages instead");
+}
+
+/// Errors    malformed: a key of `table` that matters
+template <class Table>
+void refuse_unpriced(const model_keys& keys, const Table& table) {
+  for (const unpriced_key& row : table) {
+    const std::optional<json_place> at = keys.telling({row.key});
+    if (!at) continue;
+    if (row.harmless != 0 && at->raw() == row.harmless) continue;
+    if (row.unless != nullptr)
+      if (const std::optional<json_place> same = keys.find({row.unless}); same && same->raw() == at->raw()) continue;
+    refuse_layers(keys.described({row.key}), row.meaning);
+  }
+}
+
+}  // namespace slimpack::io::detail
+
+#endif

@@ -1,0 +1,365 @@
+// Configurations of 2023 to 2026: what is read right, what is named, and what is refused.
+#include <slimpack/io/model_config.hpp>
+
+#include <slimpack/costs/model/attention_kinds.hpp>
+#include <slimpack/costs/model/layer.hpp>
+#include <slimpack/io/text_lengths.hpp>
+
+#include "scratch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace model_kinds_test {
+namespace {
+
+using namespace slimpack;
+using costs::attends;
+using costs::attention_span;
+using io::model_reading;
+using nlohmann::json;
+
+std::filesystem::path file_of(const std::string& name) {
+  return data("../../tests/io/models/" + name + ".json");
+}
+json config(const std::string& name) {
+  return json::parse(content_of(file_of(name)));
+}
+
+model_reading reading(const std::string& name) {
+  return io::read_model_config(file_of(name)).value();
+}
+
+model_reading read(const json& config) {
+  const scratch s;
+  return io::read_model_config(s.file("config.json", config.dump())).value();
+}
+std::string refusal(const json& config) {
+  const scratch s;
+  const auto file = s.file("config.json", config.dump());
+  return complaint(io::read_model_config(file), file, errc::invalid_input);
+}
+json changed(json config, const json& changes) {
+  config.update(changes);
+  return config;
+}
+json without(json config, const char* key) {
+  config.erase(key);
+  return config;
+}
+json llama() {
+  return json::parse(content_of(data("models/llama-3.1-8b.json")));
+}
+json mixtral() {
+  return json::parse(content_of(data("models/mixtral-8x7b.json")));
+}
+
+std::int64_t count(const model_reading& r, attention_span span) {
+  return std::count(r.attention.layers.begin(), r.attention.layers.end(), span);
+}
+std::string said(const model_reading& r) {
+  std::string all;
+  for (const std::string& note : r.notes) all += note + "\n";
+  return all;
+}
+
+TEST(ModelKinds, HaveTheParametersOfTheLanguageModel) {
+  const json exact = json::parse(content_of(file_of("exact_parameters")));
+  EXPECT_EQ(exact.size(), 18u);
+  for (const auto& [name, parameters] : exact.items()) {
+    const double counted = costs::parameters(reading(name).shape);
+    EXPECT_NEAR(counted / parameters.get<double>(), 1, 0.002) << name;  // norms, biases, indexers
+    EXPECT_LE(counted, parameters.get<double>()) << name;
+  }
+}
+
+TEST(ModelKinds, HaveTheActiveParametersThatArePublished) {
+  const auto active = [](const char* name) { return costs::active_parameters(reading(name).shape) / 1e9; };
+  EXPECT_NEAR(active("openai--gpt-oss-120b"), 5.1, 0.05);
+  EXPECT_NEAR(active("ernie-4.5-21b-a3b"), 3, 0.4);  // with the head, 0.26
+  EXPECT_NEAR(active("granite-4.0-h-small"), 9, 0.25);
+  EXPECT_NEAR(active("minimax-m1"), 45.9 + 1.23, 0.1);  // with the head
+  EXPECT_NEAR(active("jamba-v0.1"), 12, 0.2);
+  EXPECT_NEAR(active("meta-llama--Llama-4-Scout-17B-16E-Instruct"), 17 - 1.03, 0.2);  // without the embedding
+  EXPECT_NEAR(active("Qwen--Qwen3.5-35B-A3B"), 3, 0.1);
+}
+
+TEST(ModelKinds, NameWhatIsNotPriced) {
+  EXPECT_EQ(reading("openai--gpt-oss-120b").unpriced,
+            "sliding_window is 128: 18 of 36 layers attend to a window of 128 tokens, which is not priced");
+  EXPECT_EQ(
+      reading("gemma-3-27b-nested").unpriced,
+      "text_config.sliding_window is 1024: 52 of 62 layers attend to a window of 1024 tokens, which is not priced");
+  EXPECT_EQ(reading("deepseek-ai--DeepSeek-V3.2").unpriced,
+            "index_topk is 2048: 61 of 61 layers attend to 2048 keys that an indexer chooses, which is not priced");
+  EXPECT_EQ(reading("meta-llama--Llama-4-Scout-17B-16E-Instruct").unpriced,
+            "text_config.attention_chunk_size is 8192: 36 of 48 layers attend inside chunks of 8192 tokens, which is "
+            "not priced");
+  EXPECT_EQ(reading("jamba-v0.1").unpriced,
+            "attn_layer_period is 8: 28 of 32 layers have a state instead of attention, which is not priced");
+  EXPECT_EQ(reading("granite-4.0-h-small").unpriced.substr(0, 16), "layer_types is [");
+  EXPECT_EQ(reading("minimax-m1").unpriced.substr(0, 19), "attn_type_list is [");
+  for (const char* name :
+       {"Qwen--Qwen3-30B-A3B", "Qwen--Qwen3-8B", "Qwen--Qwen3-Coder-480B-A35B-Instruct", "Qwen--Qwen3-VL-8B-Instruct",
+        "ernie-4.5-21b-a3b", "internvl3-8b", "moonshotai--Kimi-K2.5", "smollm3-3b"}) {
+    EXPECT_EQ(reading(name).unpriced, "") << name;
+    EXPECT_TRUE(reading(name).attention.all_full()) << name;
+    EXPECT_EQ(io::read_model(file_of(name)).value(), reading(name).shape) << name;
+  }
+}
+
+TEST(ModelKinds, ThatAreNotPricedAreNoShapeAlone) {
+  const std::string why =
+      complaint(io::read_model(file_of("mistral-7b-v0.1")), file_of("mistral-7b-v0.1"), errc::invalid_input);
+  EXPECT_EQ(why,
+            "sliding_window is 4096: 32 of 32 layers attend to a window of 4096 tokens, which is not priced; "
+            "read_model_config reads it, to be counted as full attention");
+}
+
+TEST(ModelKinds, OfOtherLayersAreRefusedByTheKey) {
+  EXPECT_EQ(refusal(config("nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16")).substr(0, 34),
+            "hybrid_override_pattern is \"MEMEM*");
+  EXPECT_EQ(refusal(config("XiaomiMiMo--MiMo-V2-Flash")),
+            "swa_num_key_value_heads is 8: layers with a window have another number of key heads, which is not priced, "
+            "nor can it be "
+            "counted as full attention; give times of its stages instead");
+  EXPECT_EQ(refusal({{"model_type", "bert"}, {"hidden_size", 768}}).substr(0, 50),
+            "model_type is \"bert\", whose bidirectional is true:");
+  EXPECT_EQ(refusal({{"model_type", "t5"}, {"d_model", 512}, {"is_encoder_decoder", true}}).substr(0, 28),
+            "is_encoder_decoder is true: ");
+  EXPECT_EQ(refusal(changed(llama(), {{"block_configs", {{{"ffn", 1}}}}})).substr(0, 17), "block_configs is ");
+  EXPECT_EQ(refusal(changed(llama(), {{"cross_attention_layers", {3, 8}}})).substr(0, 32),
+            "cross_attention_layers is [3,8]:");
+  EXPECT_EQ(refusal(changed(llama(), {{"mamba_d_state", 16}})).substr(0, 20), "mamba_d_state is 16:");
+  EXPECT_EQ(refusal(changed(llama(), {{"layer_types", std::vector<std::string>(32, "conv")}})),
+            "layer_types[0] is \"conv\", expected a kind of layer that is known: of another one neither matrices nor "
+            "attention are priced");
+}
+
+TEST(ModelKinds, AreReadWithWhatPythonWritesForNumbersThatJsonLacks) {
+  const std::string text = content_of(file_of("nvidia--Nemotron-H-56B-Base-8K"));
+  EXPECT_NE(text.find("Infinity"), std::string::npos);
+  const scratch s;
+  const auto file = s.file("config.json", text);
+  EXPECT_EQ(complaint(io::read_model_config(file), file, errc::invalid_input).substr(0, 26),
+            "hybrid_override_pattern is");
+  std::string plain = llama().dump();
+  plain.insert(1, R"("limits": [0.0, Infinity, -Infinity, NaN], "text \"NaN": "Infinity", )");
+  EXPECT_EQ(io::read_model_config(s.file("infinite.json", plain)).value().shape.layers, 32);
+  plain.replace(plain.find("\"num_hidden_layers\":32"), 22, "\"num_hidden_layers\":NaN");
+  const auto bad = s.file("bad.json", plain);
+  EXPECT_EQ(complaint(io::read_model_config(bad), bad, errc::invalid_input),
+            "num_hidden_layers is \"?\", expected a whole number from 1 to 2048");
+  const auto cut = s.file("cut.json", R"({"a": Infinity, "b": })");
+  EXPECT_EQ(complaint(io::read_model_config(cut), cut, errc::invalid_input),
+            "not JSON, or cut short: syntax error at byte 22");
+}
+
+TEST(ModelKinds, InsideOthersAreFoundAndTheRestIsNoted) {
+  EXPECT_EQ(said(reading("gemma-3-27b-nested")),
+            "of the model only the language model is planned, text_config; left out: \"vision_config\"\n");
+  json omni{{"thinker_config",
+             {{"text_config", without(config("Qwen--Qwen3-30B-A3B"), "num_hidden_layers")},
+              {"audio_config", {{"d_model", 1}}}}},
+            {"talker_config", {{"a", 1}}}};
+  const model_reading inner = read(omni);
+  EXPECT_EQ(inner.shape.layers, 24);  // the default of qwen3_moe, which the writer leaves out in there
+  EXPECT_EQ(said(inner),
+            "of the model only the language model is planned, thinker_config.text_config; left out: \"talker_config, "
+            "audio_config\"\n"
+            "the config leaves out what is usual for \"qwen3_moe\": num_hidden_layers 24\n");
+  EXPECT_EQ(refusal(without(config("Qwen--Qwen3-30B-A3B"), "num_hidden_layers")),
+            "lacks the key \"num_hidden_layers\"");
+  omni["thinker_config"]["text_config"]["hidden_size"] = -1;
+  EXPECT_EQ(refusal(omni), "thinker_config.text_config.hidden_size is -1, expected a whole number from 1 to 1048576");
+}
+
+TEST(ModelKinds, ThatAreNotKnownAreReadLikeLlamaAndNoted) {
+  const model_reading r = read(
+      changed(llama(), {{"model_type", "novel\n"}, {"foo_rank", 16}, {"rope_theta", 500000}, {"pad_token_id", 7}}));
+  EXPECT_EQ(said(r),
+            "model_type \"novel\\n\" is not known: the model is read like a llama, and these numbers are not read: "
+            "\"foo_rank\"\n");
+  EXPECT_EQ(costs::parameters(r.shape), costs::parameters(read(llama()).shape));
+  EXPECT_EQ(said(read(llama())), "");
+  EXPECT_EQ(said(read(without(llama(), "model_type"))), "model_type is left out: the model is read like a llama\n");
+  EXPECT_EQ(said(reading("zai-org--GLM-5.1")),
+            "num_nextn_predict_layers is 1: layers that predict further tokens are left out; a training with them "
+            "takes longer\n");
+}
+
+TEST(ModelKinds, HaveDefaultsOfTheirFamily) {
+  const auto of = [](const char* type, const json& changes = json::object()) {
+    json c = without(llama(), "tie_word_embeddings");
+    c.erase("hidden_act");
+    return read(changed(changed(std::move(c), {{"model_type", type}}), changes)).shape;
+  };
+  for (const char* type : {"smollm3", "cohere", "gemma", "ernie4_5", "starcoder2", "gpt2", "opt", "bloom"})
+    EXPECT_TRUE(of(type).tied) << type;
+  for (const char* type : {"llama", "qwen2", "glm4", "phi3", "olmo2", "gpt_neox", "nemotron", "granite"})
+    EXPECT_FALSE(of(type).tied) << type;
+  for (const char* type : {"nemotron", "apertus", "starcoder2", "phi", "arcee"})
+    EXPECT_FALSE(of(type, {{"hidden_act", "silu"}}).gated) << type;
+  for (const char* type : {"glm", "phi3", "cohere", "bitnet"})
+    EXPECT_TRUE(of(type, {{"hidden_act", "relu2"}}).gated) << type;
+  json bare = without(llama(), "num_key_value_heads");
+  bare.erase("head_dim");
+  EXPECT_EQ(read(changed(bare, {{"model_type", "glm4"}})).shape.kv_heads, 2);
+  EXPECT_EQ(read(changed(bare, {{"model_type", "qwen3"}, {"hidden_size", 2048}})).shape.head_dim, 128);
+  EXPECT_EQ(read(changed(bare, {{"model_type", "qwen3"}, {"hidden_size", 2048}, {"head_dim", nullptr}})).shape.head_dim,
+            64);
+  EXPECT_EQ(read(changed(llama(), {{"model_type", "qwen"}, {"intermediate_size", 22016}})).shape.intermediate, 11008);
+}
+
+TEST(ModelKinds, HaveWindowsWhereTheConfigSaysSo) {
+  const attention_span window{attends::window, 1000};
+  const auto windows = [&](const json& changes) { return count(read(changed(llama(), changes)), window); };
+  EXPECT_EQ(windows({{"sliding_window", 1000}}), 32);
+  EXPECT_EQ(windows({{"sliding_window", 1000}, {"use_sliding_window", false}}), 0);
+  EXPECT_EQ(windows({{"sliding_window", 1000}, {"use_sliding_window", true}, {"max_window_layers", 24}}), 8);
+  EXPECT_EQ(windows({{"sliding_window", 1000}, {"max_position_embeddings", 1000}}), 0);
+  EXPECT_EQ(windows({{"sliding_window", nullptr}}), 0);
+  EXPECT_EQ(windows({{"attention_window_size", 1000}}), 32);
+  EXPECT_EQ(windows({{"interleaved_sliding_window", 1000}, {"sliding_window_pattern", 4}}), 24);
+  EXPECT_EQ(windows({{"sliding_window", 1000}, {"_sliding_window_pattern", 2}}), 16);
+  EXPECT_EQ(windows({{"sliding_window", 1000}, {"sliding_window_pattern", "LLLG"}}), 24);
+  EXPECT_EQ(windows({{"sliding_window", 1000}, {"global_attn_every_n_layers", 8}}), 28);
+  EXPECT_EQ(windows({{"sliding_window", 1000}, {"layer_types", std::vector<std::string>(32, "full_attention")}}), 0);
+  std::vector<std::string> types(32, "full_attention");
+  types[3] = "sliding_attention";
+  EXPECT_EQ(read(changed(llama(), {{"sliding_window", 1000}, {"layer_types", types}})).attention.layers[3], window);
+  std::vector<int> flags(32);
+  flags[5] = flags[6] = 1;
+  EXPECT_EQ(windows({{"sliding_window_size", 1000}, {"hybrid_layer_pattern", flags}}), 2);
+  EXPECT_EQ(windows({{"model_type", "gemma2"}, {"sliding_window", 1000}}), 16);   // every second layer, by its class
+  EXPECT_EQ(windows({{"model_type", "cohere2"}, {"sliding_window", 1000}}), 24);  // three of four
+  EXPECT_EQ(windows({{"model_type", "qwen2"}, {"sliding_window", 1000}}), 0);     // none by its class
+  EXPECT_EQ(count(read(changed(llama(), {{"model_type", "mistral"}})), {attends::window, 4096}), 32);
+  EXPECT_EQ(count(read(changed(llama(), {{"model_type", "mistral"}, {"sliding_window", nullptr}})), {}), 32);
+}
+
+TEST(ModelKinds, HaveChunksInLayersThatTurnPositions) {
+  const attention_span chunk{attends::chunk, 8192};
+  EXPECT_EQ(count(read(changed(llama(), {{"attention_chunk_size", 8192}, {"no_rope_layer_interval", 4}})), chunk), 24);
+  std::vector<int> flags(32, 1);
+  flags[0] = 0;
+  EXPECT_EQ(count(read(changed(llama(), {{"attention_chunk_size", 8192}, {"no_rope_layers", flags}})), chunk), 31);
+  EXPECT_EQ(count(read(changed(llama(), {{"no_rope_layers", flags}})), {}), 32);
+  EXPECT_EQ(count(read(changed(llama(), {{"attention_chunk_size", nullptr}, {"no_rope_layers", flags}})), {}), 32);
+}
+
+/// Layers with experts, as letters.
+std::string experts_of(const json& changes) {
+  const costs::model_shape m = read(changed(mixtral(), changes)).shape;
+  std::string all;
+  for (int i = 0; i < 8; ++i) all += m.is_moe(i) ? 'E' : 'd';
+  return all;
+}
+
+TEST(ModelKinds, HaveExpertsInTheLayersThatTheConfigSays) {
+  EXPECT_EQ(experts_of(json::object()), "EEEEEEEE");
+  EXPECT_EQ(experts_of({{"first_k_dense_replace", 3}}), "dddEEEEE");
+  EXPECT_EQ(experts_of({{"num_dense_layers", 2}}), "ddEEEEEE");
+  EXPECT_EQ(experts_of({{"moe_layer_freq", 2}}), "EdEdEdEd");
+  EXPECT_EQ(experts_of({{"moe_layer_freq", 2}, {"first_k_dense_replace", 1}}), "ddEdEdEd");
+  std::vector<int> flags(32, 1);
+  flags[0] = flags[4] = 0;
+  EXPECT_EQ(experts_of({{"moe_layer_freq", flags}}), "dEEEdEEE");
+  EXPECT_EQ(experts_of({{"decoder_sparse_step", 2}}), "dEdEdEdE");
+  EXPECT_EQ(experts_of({{"decoder_sparse_step", 1}, {"mlp_only_layers", {1, 2}}}), "EddEEEEE");
+  EXPECT_EQ(experts_of({{"interleave_moe_layer_step", 2}}), "dEdEdEdE");
+  EXPECT_EQ(experts_of({{"interleave_moe_layer_step", 2}, {"moe_layers", {0, 3}}}), "EddEdddd");
+  EXPECT_EQ(experts_of({{"moe_layers_enum", "4,5, 7"}}), "ddddEEdE");
+  EXPECT_EQ(experts_of({{"expert_layer_period", 2}, {"expert_layer_offset", 1}}), "dEdEdEdE");
+  EXPECT_EQ(experts_of({{"expert_layer_period", 4}, {"expert_layer_offset", 0}}), "EdddEddd");
+  EXPECT_EQ(experts_of({{"moe_layer_start_index", 2}, {"moe_layer_end_index", 5}, {"moe_layer_interval", 1}}),
+            "ddEEEEdd");
+  EXPECT_EQ(experts_of({{"moe_layer_start_index", 1}, {"moe_layer_end_index", -1}, {"moe_layer_interval", 2}}),
+            "dEdEdEdE");
+  std::vector<std::string> kinds(32, "sparse");
+  kinds[0] = "dense";
+  EXPECT_EQ(experts_of({{"mlp_layer_types", kinds}}), "dEEEEEEE");
+}
+
+TEST(ModelKinds, HaveExpertsByAnyOfTheirNames) {
+  json bare = mixtral();
+  bare.erase("num_local_experts"), bare.erase("num_experts_per_tok");
+  bare["model_type"] = "novel";
+  for (const char* experts : {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"})
+    for (const char* chosen :
+         {"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_k", "moe_topk", "moe_top_k"}) {
+      const costs::model_shape m =
+          read(changed(bare, {{experts, 16}, {chosen, 4}, {"moe_intermediate_size", 1000}})).shape;
+      EXPECT_EQ(std::make_tuple(m.experts, m.experts_per_token, m.expert_intermediate), std::make_tuple(16, 4, 1000))
+          << experts << chosen;
+    }
+  const auto shared = [&](const json& changes) {
+    return read(changed(changed(bare, {{"num_experts", 16}, {"moe_k", 4}, {"moe_intermediate_size", 1000}}), changes))
+        .shape;
+  };
+  for (const char* key : {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert"})
+    EXPECT_EQ(shared({{key, 2}}).shared_experts, 2) << key;
+  for (const char* key : {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+                          "shared_intermediate_size", "share_expert_dim"}) {
+    EXPECT_EQ(shared({{key, 3000}}).shared_experts, 3) << key;
+    EXPECT_EQ(shared({{key, 1500}}).shared_width(), 1500) << key;
+    EXPECT_EQ(shared({{key, 0}}).shared_width(), 0) << key;
+  }
+  EXPECT_EQ(shared({{"n_shared_experts", 2}, {"moe_shared_expert_intermediate_size", 1500}}).shared_width(), 3000);
+  EXPECT_EQ(shared({{"num_experts", 0}, {"shared_intermediate_size", 512}}).intermediate,
+            512);  // granite without experts
+  EXPECT_EQ(shared({{"num_experts", 0}}).experts, 0);
+}
+
+TEST(ModelKinds, OfLlama4HaveASharedExpertAndWiderDenseLayers) {
+  json config = model_kinds_test::config("meta-llama--Llama-4-Scout-17B-16E-Instruct");
+  config["text_config"].update({{"interleave_moe_layer_step", 2}, {"num_local_experts", 128}});  // Maverick
+  const costs::model_shape m = read(config).shape;
+  EXPECT_FALSE(m.is_moe(0));
+  EXPECT_TRUE(m.is_moe(1));
+  EXPECT_EQ(m.intermediate, 16384);
+  EXPECT_EQ(m.expert_intermediate, 8192);
+  EXPECT_EQ(m.shared_experts, 1);
+  EXPECT_NEAR(costs::parameters(m) / 1e9, 400.7, 0.05);  // published: 400, with towers 401.6
+}
+
+TEST(ModelKinds, WithWidthsByLayerAreReadWhereTheseAreAlike) {
+  EXPECT_EQ(read(changed(llama(), {{"intermediate_size", std::vector<int>(32, 14336)}})).shape.intermediate, 14336);
+  std::vector<int> widths(32, 14336);
+  widths[7] = 7168;
+  EXPECT_EQ(
+      refusal(changed(llama(), {{"intermediate_size", widths}})),
+      "intermediate_size[7] is 7168, expected the number before it, 14336: layers that differ in it are not priced");
+  EXPECT_EQ(read(changed(mixtral(), {{"moe_topk", std::vector<int>(32, 4)}, {"num_experts_per_tok", nullptr}}))
+                .shape.experts_per_token,
+            4);
+}
+
+TEST(ModelKinds, SayHowMuchTooMuchIsCountedAsFullAttention) {
+  std::vector<tokens> lengths = io::read_text_lengths(data("lengths/mooncake_conversation.txt")).value();
+  lengths.resize(512);
+  // Pairs and operations by hand in Python, with the formulas of attention_span::pairs.
+  for (const auto& [name, attention, total] : {std::tuple{"openai--gpt-oss-120b", 1.99, 1.35},
+                                               {"gemma-3-27b-nested", 4.86, 1.26},
+                                               {"deepseek-ai--DeepSeek-V3.2", 3.31, 1.64},
+                                               {"zai-org--GLM-5.1", 4.40, 1.72},
+                                               {"mistral-7b-v0.1", 5.22, 1.49},
+                                               {"meta-llama--Llama-4-Scout-17B-16E-Instruct", 2.50, 1.28},
+                                               {"granite-4.0-h-small", 10.0, 1.58},
+                                               {"minimax-m1", 8.0, 1.42},
+                                               {"smollm3-3b", 1.0, 1.0}}) {
+    const model_reading r = reading(name);
+    const costs::overcount over = costs::overcount_of(r.shape, r.attention, lengths);
+    EXPECT_NEAR(over.attention, attention, 0.005) << name;
+    EXPECT_NEAR(over.total, total, 0.005) << name;
+  }
+}
+
+}  // namespace
+}  // namespace model_kinds_test
