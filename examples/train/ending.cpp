@@ -1,5 +1,6 @@
 #include "ending.hpp"
 
+#include "../plan/terminal.hpp"
 #include "launch.hpp"
 
 #include <iostream>
@@ -7,11 +8,9 @@
 
 namespace train {
 
-int complain(ending e) {
+int complain(const ending& e) {
   if (rank_in_job() > 0) return e.status;
-  for (char& c : e.line)
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  std::cerr << "slimpack-train: " + e.line + "\n" << std::flush;  // in one write: what mpirun says may come between
+  std::cerr << "slimpack-train: " + cli::error_line(e.line) + "\n" << std::flush;  // in one write: what mpirun says may come between
   return e.status;
 }
 

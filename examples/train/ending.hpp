@@ -26,7 +26,7 @@ struct ending {
 
 /// Says the line on stderr, whatever characters it has, if this is rank 0 of its job or in none. Returns the exit
 /// status.
-int complain(ending e);
+int complain(const ending& e);
 
 /// The same before any rank has started. Other ranks then leave with 0: a launcher ends the job at the first other
 /// status, maybe before rank 0 has said why.

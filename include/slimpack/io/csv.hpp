@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_CSV_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 #include <slimpack/io/detail/open.hpp>
 
@@ -67,8 +68,8 @@ class csv_table {
   /// The error of a column that should be there.
   [[nodiscard]] error lacks(std::string_view column) const {
     std::string there;
-    for (const std::string& name : columns_) there += (there.empty() ? "" : ", ") + name;
-    return {errc::invalid_input, where() + ": lacks the column " + std::string(column) + ", it has " + there};
+    for (const std::string& name : columns_) there += (there.empty() ? "" : ", ") + shown(name);
+    return {errc::invalid_input, where() + ": lacks the column " + shown(column) + ", it has " + slimpack::detail::masked(there, most_of_list)};
   }
 
   /// Whether a row says nothing here: an empty cell, or no such column.
@@ -93,14 +94,17 @@ class csv_table {
     double value{};
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failed != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-      return error{errc::invalid_input, where(row) + ": column " + columns_[at] + ": " +
-                                            (text.empty() ? "is empty" : detail::in_quotes(text) + " is not a number") +
+      return error{errc::invalid_input, where(row) + ": column " + shown(columns_[at]) + ": " +
+                                            (text.empty() ? "is empty" : slimpack::detail::in_quotes(text) + " is not a number") +
                                             ", expected a decimal number without a unit"};
     return value;
   }
 
  private:
   csv_table() = default;
+
+  static constexpr std::size_t most_of_list = 400;  ///< of the names of columns in a message
+  [[nodiscard]] static std::string shown(std::string_view name) { return slimpack::detail::masked(name, slimpack::detail::shown_of_value); }
 
   [[nodiscard]] std::string place(std::size_t line) const { return file_ + ":" + std::to_string(line); }
 
@@ -122,7 +126,7 @@ class csv_table {
     if (columns_.empty()) {
       for (auto name = cells.begin(); name != cells.end(); ++name) {
         if (name->empty()) return wrong("a column has no name, expected a line of column names");
-        if (std::find(cells.begin(), name, *name) != name) return wrong("has two columns " + *name);
+        if (std::find(cells.begin(), name, *name) != name) return wrong("has two columns " + shown(*name));
       }
       columns_ = std::move(cells);
       header_line_ = number;

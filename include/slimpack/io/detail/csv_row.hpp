@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_unit.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
@@ -50,7 +51,7 @@ class csv_row {
     const double value = number(column);
     if (value >= 1 && value <= static_cast<double>(most) && value == std::floor(value))
       return static_cast<Integer>(value);
-    fail(column, text(column) + " is not a whole number from 1 to " + std::to_string(most));
+    fail(column, shown(column) + " is not a whole number from 1 to " + std::to_string(most));
     return Integer{1};
   }
 
@@ -73,7 +74,7 @@ class csv_row {
     int sum = 0;
     for (const std::string& width : widths) sum += width.size() < 7 ? std::stoi(width) : 0;
     if (widths.size() > 2 || sum / 2 < 1)
-      left_out_ = "column " + std::string(column) + ": " + in_quotes(cell) + " is no width of heads that is known";
+      left_out_ = "column " + std::string(column) + ": " + slimpack::detail::in_quotes(cell) + " is no width of heads that is known";
     return std::max(1, sum / 2);
   }
 
@@ -81,7 +82,7 @@ class csv_row {
   [[nodiscard]] bool flag(std::string_view column, bool otherwise) {
     if (table_.empty(row_, column)) return otherwise;
     const double value = number(column);
-    if (value != 0 && value != 1) fail(column, text(column) + " is neither 0 nor 1");
+    if (value != 0 && value != 1) fail(column, shown(column) + " is neither 0 nor 1");
     return value == 1;
   }
 
@@ -90,7 +91,7 @@ class csv_row {
   [[nodiscard]] seconds time(const csv_quantity& q) {
     const seconds t{positive(q)};
     if (t >= seconds{1e-12} && t <= seconds{86400}) return t;
-    fail(q.column, text(q.column) + " is less than a picosecond or more than a day: is the unit right?");
+    fail(q.column, shown(q.column) + " is less than a picosecond or more than a day: is the unit right?");
     return {1};
   }
   [[nodiscard]] bytes size(const csv_quantity& q) { return {positive(q)}; }
@@ -108,12 +109,14 @@ class csv_row {
     if (!wrong_) wrong_ = std::move(answer).error();
     return T{};
   }
+  /// A cell, for a message.
+  [[nodiscard]] std::string shown(std::string_view column) { return slimpack::detail::masked(text(column), slimpack::detail::shown_of_value); }
   [[nodiscard]] double number(std::string_view column) { return taken(table_.number(row_, column)); }
 
   [[nodiscard]] double positive(const csv_quantity& q) {
     const double value = number(q.column) * q.unit.times / q.unit.per;
     if (value > 0 && std::isfinite(value)) return value;
-    fail(q.column, text(q.column) + " is not more than 0");
+    fail(q.column, shown(q.column) + " is not more than 0");
     return 1;
   }
 

@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_DETAIL_CSV_UNIT_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/csv.hpp>
 
 #include <cstddef>
@@ -62,7 +63,7 @@ struct csv_quantity {
   if (found || stem.empty()) return found;
   const std::string start = std::string(stem) + "_";
   for (const std::string& name : table.columns())
-    if (name.starts_with(start)) return wrong("column " + name + " has an unknown unit");
+    if (name.starts_with(start)) return wrong("column " + slimpack::detail::masked(name, slimpack::detail::shown_of_value) + " has an unknown unit");
   return found;
 }
 

@@ -40,14 +40,6 @@ class numbered_lines {
   std::size_t number_{};
 };
 
-/// The offending text, for a message of one line.
-[[nodiscard]] inline std::string in_quotes(std::string_view text) {
-  std::string shown{text.substr(0, 40)};
-  for (char& c : shown)
-    if (c < ' ' || c > '~') c = '?';
-  return '"' + shown + (text.size() > shown.size() ? "...\"" : "\"");
-}
-
 }  // namespace slimpack::io::detail
 
 #endif

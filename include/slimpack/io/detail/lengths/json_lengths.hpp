@@ -29,9 +29,10 @@ namespace slimpack::io::detail {
   const std::optional<json_place> found = field.empty() ? sample.find(usual_fields) : sample.find({field.c_str()});
   if (found) return length_at(*found);
   std::string keys;
-  for (const std::string& name : sample.names()) keys += (keys.empty() ? "" : ", ") + name;
-  throw malformed("lacks the key \"" + (field.empty() ? std::string(*usual_fields.begin()) : field) + "\", it has " +
-                  (keys.empty() ? "none" : keys) + "; " + std::string(name_the_field));
+  for (const std::string& name : sample.names()) keys += (keys.empty() ? "" : ", ") + shown_key(name);
+  constexpr std::size_t most_of_list = 400;
+  throw malformed("lacks the key \"" + (field.empty() ? std::string(*usual_fields.begin()) : shown_key(field)) + "\", it has " +
+                  (keys.empty() ? "none" : slimpack::detail::masked(keys, most_of_list)) + "; " + std::string(name_the_field));
 }
 
 [[nodiscard]] inline result<tokens> json_length(std::string_view line, const std::string& field,

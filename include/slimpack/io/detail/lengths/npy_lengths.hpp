@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
 
 #include <charconv>
@@ -72,7 +73,7 @@ class npy_lengths {
         kind && kind->size() == 3 && std::string_view("<>|=").find((*kind)[0]) != std::string_view::npos &&
         ((*kind)[1] == 'i' || (*kind)[1] == 'u') && std::string_view("1248").find((*kind)[2]) != std::string_view::npos;
     if (!integers)
-      return wrong("its elements are of the type " + std::string(kind.value_or("unknown")) + ", not integers");
+      return wrong("its elements are of the type " + slimpack::detail::masked(kind.value_or("unknown"), slimpack::detail::shown_of_value) + ", not integers");
     big_endian_ = (*kind)[0] == '>';
     width_ = static_cast<std::size_t>((*kind)[2] - '0');
     is_signed_ = (*kind)[1] == 'i';
@@ -80,7 +81,7 @@ class npy_lengths {
     const auto [end, failed] = std::from_chars(shape.data(), shape.data() + shape.size(), count_);
     const std::string_view rest = shape.substr(static_cast<std::size_t>(end - shape.data()));
     if (failed != std::errc{} || rest != ",")
-      return wrong("its shape is (" + std::string(shape) + "), not one dimension");
+      return wrong("its shape is (" + slimpack::detail::masked(shape, slimpack::detail::shown_of_value) + "), not one dimension");
     return success();
   }
 

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <charconv>
@@ -19,7 +20,7 @@ namespace slimpack::io::detail {
 /// `place` opens every message.
 [[nodiscard]] inline result<tokens> text_length(std::string_view line, const std::string& place) {
   const auto wrong = [&](const std::string& what) {
-    return error{errc::invalid_input, place + ": " + in_quotes(line) + what};
+    return error{errc::invalid_input, place + ": " + slimpack::detail::in_quotes(line) + what};
   };
   std::int64_t length{};
   const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), length);
