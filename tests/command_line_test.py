@@ -966,6 +966,96 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(1, len({name.read_text() == "old" for name in names}))
         self.assertIn(-signal.SIGTERM, ended)
 
+    def test_a_signal_never_ends_what_is_done(self):
+        """Once standard output is closed all is written: a status that says "interrupted" would be wrong."""
+        given = ("--lengths", self.file("l.txt", "100\n300\n"), *QUADRATIC, "--json", self.outputs / "p.json")
+        for i in range(200 if FULL else 40):
+            run = subprocess.Popen([os.environ["SLIMPACK_PLAN"], *map(str, given)], stdout=subprocess.PIPE, text=True)
+            for line in run.stdout:
+                if line.startswith("wrote "):
+                    run.send_signal(signal.SIGINT)
+            status = run.wait()
+            self.assertTrue(json.loads((self.outputs / "p.json").read_text()))
+            if status == 0:
+                continue
+            self.assertEqual(-signal.SIGINT, status)  # it came while the report was still on its way
+
+    def test_outputs_follow_links_to_where_no_file_is_yet(self):
+        given = ("--lengths", self.file("l.txt", "100\n300\n"), *QUADRATIC)
+        (self.outputs / "inner").mkdir()
+        link = self.outputs / "link.json"
+        link.symlink_to("inner/made.json")
+        for _ in range(2):  # then it is there
+            self.plans(*given, "--json", link)
+            self.assertTrue(link.is_symlink())
+            self.assertEqual("slimpack-plan/2", json.loads((self.outputs / "inner" / "made.json").read_text())["format"])
+            self.assertEqual(["made.json"], [p.name for p in (self.outputs / "inner").iterdir()])
+        run = self.run_plan(*given, "--json", link, "--trace", self.outputs / "inner" / "made.json")
+        self.assertIn("it is an input, or another output", run.stderr)
+        link.unlink()
+        link.symlink_to("nowhere/made.json")
+        run = self.run_plan(*given, "--json", link)
+        self.assertEqual((2, True), (run.returncode, link.is_symlink()))
+        self.assertIn("its folder does not exist", run.stderr)
+
+    def test_names_cannot_move_the_cursor(self):
+        name = "l\x1b[31m\x9b2J\u202e.txt"
+        path = self.file(name, "100\n300\n")
+        shown = "l\\x1b[31m\\x9b2J\\u202e.txt"
+        out = self.plans("--lengths", path, *QUADRATIC, "--json", self.outputs / "p\x1b[2J.json", "--trace", self.outputs / "t.json")
+        self.assertIn(shown, self.line(out, "batch"))
+        self.assertIn("p\\x1b[2J.json", out)
+        self.plans("--lengths", path, *QUADRATIC, "--json", self.outputs / "q.json")
+        compared = self.run_plan("compare", self.outputs / "p\x1b[2J.json", self.outputs / "q.json")
+        gpu = json.loads((DATA / "gpus" / "h100.json").read_text())
+        gpu["name"] = "H\x1b]0;owned\x07100"
+        model = self.inputs / "m\x1b[1m.json"
+        shutil.copy(MODEL[1], model)
+        told = [out, compared.stdout, self.plans("--lengths", path, "--model", model, "--gpu", self.file("g\x1b[.json", json.dumps(gpu)), "--pp", "2", "--tp", "2", "--explain", "--cost", "transformer")]
+        for arguments in (["--lengths", path + "\x1b[1m"], ["--lengths", path, "--planner", "\x1b[1m"], ["--lengths", path, "--\x1b[1m", "3"], ["compare", path, "\x1b[1m"],
+                          ["--lengths", path, *QUADRATIC, "--json", "\x1b[1m/a.json"], ["--lengths", path, "--memory", "\x1b[1m"], ["--lengths", path, "--field", "\x1b[1m", "--format", "csv"],
+                          ["--lengths", self.file("c.csv", "a\x1b[1m,b\n1,2\n"), *QUADRATIC, "--format", "csv"], ["--lengths", self.file("j.jsonl", '{"\\u001b[1m": 2}\n'), *QUADRATIC],
+                          ["--config", self.file("c.toml", "a\x1b[1m = 3\n")]):
+            run = self.run_plan(*arguments)
+            self.assertNotEqual(0, run.returncode)
+            self.assertEqual(1, run.stderr.count("\n"), run.stderr)
+            told += [run.stdout, run.stderr]
+        for text in told:
+            self.assertEqual([], [c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")], text)
+
+    def test_errors_are_short_whatever_was_typed(self):
+        path = self.file("l.txt", "100\n300\n")
+        long = "x" * 100000
+        for arguments in (["--planner", long], ["--memory", long], ["--cost", long], ["--layers", long], ["--seed", long], ["--compare", long], ["--" + long], [long], ["--relay", long],
+                          ["--trainer", long], ["--pp", long], ["--effort", long]):
+            run = self.run_plan("--lengths", path, *QUADRATIC, *arguments)
+            self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), arguments[0][:20])
+            self.assertLess(len(run.stderr), 1100, arguments[0][:20])
+        for name, content in (("a.jsonl", '{"%s": 1}\n' % long), ("a.csv", f"{long},b\n1,2\n"), ("a.txt", long + "\n"), ("a.json", '["%s"]' % long)):
+            run = self.run_plan("--lengths", self.file(name, content), *QUADRATIC)
+            self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), run.stderr[:200])
+            self.assertLess(len(run.stderr), 600, name)
+
+    def test_keys_that_come_twice_are_refused(self):
+        gpu = (DATA / "gpus" / "h100.json").read_text().replace('"memory_bytes"', '"memory_bytes": 1, "memory_bytes"', 1)
+        self.fails(2, ['twice.json: has two keys "memory_bytes"'], "--lengths", self.file("l.txt", "100\n"), *MODEL[:2], "--gpu", self.file("twice.json", gpu), "--pp", "8")
+
+    def test_values_that_nest_deep_are_refused(self):
+        deep = '{"num_hidden_layers": ' + "[" * 100000
+        self.fails(2, ["is nested more than 100 deep"], "--lengths", self.file("l.txt", "100\n"), "--model", self.file("m.json", deep), "--gpu", "h100")
+
+    def test_a_plan_above_the_gpu_says_by_how_much(self):
+        out = self.plans("--lengths", self.file("l.txt", "100000\n"), *MODEL, "--pp", "2", "--memory", "200GiB", "--force", "--explain")
+        self.assertRegex(out, r"The plan is too large for it: it has 74\.51 GiB, [\d.]+ [GM]iB too little\.")
+        self.assertNotRegex(out, r"-\d+ bytes")
+
+    def test_thousands_of_stages(self):
+        """A plan has as many instructions as packs times stages: packs are fewer where stages are thousands."""
+        lengths = self.file("l.txt", "".join(f"{50 + 37 * i % 9000}\n" for i in range(512)))
+        stages = 4096 if FULL else 2048
+        out = self.plans("--lengths", lengths, "--cost", "quadratic:1e-6,4.069e-11,2,2,6.4e-5", "--hop", "2.4e-5", "--pp", stages, "--effort", "fast")
+        self.assertIn(f"pp {stages}", self.line(out, "shape"))
+
     def test_an_ignored_signal_stays_ignored(self):
         command = [os.environ["SLIMPACK_PLAN"], "--lengths", self.file("l.txt", "100\n300\n" * 4096), *QUADRATIC, "--planner", "megatron", "--batch", "2", "--batches", "4096", "--json", self.outputs / "p.json"]
         run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))

@@ -1,5 +1,6 @@
 #include "baseline_options.hpp"
 
+#include "terminal.hpp"
 #include "texts.hpp"
 
 #include <slimpack/core/shape.hpp>
@@ -30,7 +31,7 @@ void check_rival(const std::string& name, const std::vector<std::string>& asked)
   if (std::find(baselines::names.begin(), baselines::names.end(), name) == baselines::names.end()) {
     std::string known;
     for (const std::string_view one : baselines::names) known += (known.empty() ? "" : ", ") + std::string(one);
-    throw bad_usage{"--baseline names '" + name + "', which is no baseline; baselines are " + known};
+    throw bad_usage{"--baseline names " + shown_value(name) + ", which is no baseline; baselines are " + known};
   }
   if (std::find(asked.begin(), asked.end(), name) == asked.end())
     throw bad_usage{"--baseline sets " + name +
@@ -44,18 +45,18 @@ fixed_settings setting_of(const std::string& item) {
   if (name == "context") {
     const std::optional<std::int64_t> length = count_of<std::int64_t>(value);
     if (!length || *length > 2147483647)
-      throw bad_usage{"--baseline context='" + value +
-                      "' is no number of tokens from 1 to 2147483647, as context=8192"};
+      throw bad_usage{"--baseline context=" + shown_value(value) +
+                      " is no number of tokens from 1 to 2147483647, as context=8192"};
     fixed.context = tokens{*length};
   } else if (name == "recompute") {
     using costs::recompute;
     for (const recompute what : {recompute::none, recompute::attention, recompute::selective, recompute::full})
       if (value == name_of(what)) fixed.recompute = what;
     if (!fixed.recompute)
-      throw bad_usage{"--baseline recompute='" + value + "' is not none, attention, selective or full"};
+      throw bad_usage{"--baseline recompute=" + shown_value(value) + " is not none, attention, selective or full"};
   } else {
     throw bad_usage{
-        "--baseline has no setting '" + item + "'; settings are context=TOKENS and recompute=WHAT" +
+        "--baseline has no setting " + shown_value(item) + "; settings are context=TOKENS and recompute=WHAT" +
         (name == "slices" || name == "lending" ? ", and --" + name + " is an option of its own" : std::string{})};
   }
   return fixed;
@@ -100,10 +101,10 @@ shapes::layout baseline_layout_of(const std::string& text) {
         std::find_if(std::begin(degrees), std::end(degrees), [&](const auto& one) { return name == one.first; });
     if (known == std::end(degrees) || !degree || *degree > 65536)
       throw bad_usage{
-          "--baseline-layout '" + text + "': '" + item +
-          "' is no degree; write dp, pp, tp, cp, ep or vpp and a number from 1 to 65536, as in tp8,pp4,dp8"};
+          "--baseline-layout " + shown_value(text) + ": " + shown_value(item) +
+          " is no degree; write dp, pp, tp, cp, ep or vpp and a number from 1 to 65536, as in tp8,pp4,dp8"};
     if (std::find(seen.begin(), seen.end(), name) != seen.end())
-      throw bad_usage{"--baseline-layout '" + text + "' gives " + name + " twice: leave out one of them"};
+      throw bad_usage{"--baseline-layout " + shown_value(text) + " gives " + name + " twice: leave out one of them"};
     seen.push_back(name);
     on.shape.*(known->second) = *degree;
   }

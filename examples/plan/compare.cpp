@@ -4,6 +4,7 @@
 #include "outputs.hpp"
 #include "report.hpp"
 #include "stop_signals.hpp"
+#include "terminal.hpp"
 #include "texts.hpp"
 
 #include <slimpack/detail/amount.hpp>
@@ -104,13 +105,14 @@ int side_by_side(const std::vector<std::filesystem::path>& files, const std::opt
     if (!read) return complain(read.error().detail, 2);
     plans.push_back(std::move(read).value());
   }
-  std::ostream& out = page == "-" ? std::cerr : std::cout;
+  report_stream out(page == "-" ? std::cerr : std::cout);
   print_table(out, table_of(files, plans));
   if (std::any_of(plans.begin(), plans.end(), [](const plan& p) { return p.truncated; }))
     out << "~ planned under a time limit.\n";
+  out.flush();
   if (!page) return 0;
   if (result<void> made = write_page(written, *page, files, plans); !made) return complain(made.error().detail, 2);
-  if (page != "-") out << "wrote " << page->string() << "  (open it in a browser)\n";
+  if (page != "-") out << "wrote " << page->string() << "  (open it in a browser)\n" << std::flush;
   return 0;
 }
 

@@ -22,6 +22,7 @@
 #include "simulator.hpp"
 #include "stop_signals.hpp"
 #include "summary.hpp"
+#include "terminal.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
@@ -153,7 +154,7 @@ void print_limits(std::ostream& out, const setting& s, std::span<const std::vect
 int run(const options& o) {
   outputs written;
   const stop_signals signals(written);
-  std::ostream out((writes_to_standard_output(o) ? std::cerr : std::cout).rdbuf());
+  report_stream out(writes_to_standard_output(o) ? std::cerr : std::cout);
   if (result<void> writable = check_outputs(o); !writable) return fail(writable.error());
   result<setting> prepared = prepare(o);
   if (!prepared) return fail(prepared.error());
@@ -215,6 +216,7 @@ int run(const options& o) {
   }
   if (result<void> done = written.commit(); !done) return fail(done.error());
   print_written(out, o);
+  out.flush();  // while a signal can still end it
   return same ? 0 : 4;
 }
 

@@ -115,8 +115,12 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
   line("other data that pieces keep", most.held - told, "-");
   out << "\n";
   print_table(out, table);
-  out << "It is a GPU of replica " << most.replica << ", stage " << most.stage << ". " << amount(s.device->memory.value - most.held) << " of its "
-      << amount(s.device->memory.value) << " are left. Its weights are those of one of " << p.shape.tensor
+  out << "It is a GPU of replica " << most.replica << ", stage " << most.stage << ". ";
+  if (const double left = s.device->memory.value - most.held; left >= 0)
+    out << amount(left) << " of its " << amount(s.device->memory.value) << " are left.";
+  else
+    out << "The plan is too large for it: it has " << amount(s.device->memory.value) << ", " << amount(-left) << " too little.";
+  out << " Its weights are those of one of " << p.shape.tensor
       << " tensor-parallel ranks. There are\nreplicas x context-parallel ranks copies of the weights, and fewer of experts.\n";
 }
 

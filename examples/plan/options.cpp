@@ -9,6 +9,7 @@
 #include "planners.hpp"
 #include "repeat.hpp"
 #include "shipped.hpp"
+#include "terminal.hpp"
 #include "texts.hpp"
 #include "trainer.hpp"
 #include "usage_error.hpp"
@@ -67,7 +68,7 @@ void check_planner(const std::string& option, const std::string& name) {
     throw bad_usage{option + " milp was not built: install coinor-libcbc-dev, and configure and build slimpack-plan again"};
   std::string list;
   for (const std::string& k : known) list += (list.empty() ? "" : ", ") + k;
-  throw bad_usage{option + " '" + name + "' is unknown; planners are " + list};
+  throw bad_usage{option + " " + shown_value(name) + " is unknown; planners are " + list};
 }
 
 /// The planner milp has list schedules only: backwards in one part, on pipelines without chunks.
@@ -116,8 +117,8 @@ void resolve_cost(options& o) {
   else if (cost == "transformer:sheet")
     o.prices = prices::sheet;
   else if (!cost.empty())
-    throw bad_usage{"--cost '" + cost +
-                    "' is unknown; costs are measured, transformer, transformer:sheet, profiled:DIR and quadratic:L,A,RL,RA,O"};
+    throw bad_usage{"--cost " + shown_value(cost) +
+                    " is unknown; costs are measured, transformer, transformer:sheet, profiled:DIR and quadratic:L,A,RL,RA,O"};
   if (!o.model || !o.gpu)
     throw bad_usage{(cost.empty() ? "planning" : "--cost " + kind) + " needs --model and --gpu, each a name or a JSON file" +
                     (cost.empty() ? ", or --cost quadratic:L,A,RL,RA,O and --hop SECONDS" : "")};
@@ -137,8 +138,8 @@ void resolve_experts(options& o, const std::optional<std::string>& imbalance) {
     return;
   }
   if (factor.size() != 1 || factor.front() < 1)
-    throw bad_usage{"--expert-imbalance '" + *imbalance +
-                    "' is not a factor of at least 1, the busiest rank over the mean, nor a file with one for each layer"};
+    throw bad_usage{"--expert-imbalance " + shown_value(*imbalance) +
+                    " is not a factor of at least 1, the busiest rank over the mean, nor a file with one for each layer"};
   if (factor.front() > ranks && !is_open) throw bad_usage{"--expert-imbalance " + too_imbalanced(*imbalance, ranks)};
   o.routing.imbalance = factor.front();
 }
@@ -155,7 +156,7 @@ void resolve_layers(options& o, const std::optional<std::string>& text) {
     int count{};
     const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
     if (status != std::errc{} || end != cell.data() + cell.size() || count < 0)
-      throw bad_usage{"--layers '" + *text + "' is not even, auto, or a count for each part, as 9,9,9,5"};
+      throw bad_usage{"--layers " + shown_value(*text) + " is not even, auto, or a count for each part, as 9,9,9,5"};
     o.layout.layers.push_back(count);
   }
   if (o.automatic && !(o.automatic->stages && o.automatic->chunks))
@@ -266,10 +267,8 @@ void resolve(options& o, const std::optional<std::string>& memory, const std::op
 
 }  // namespace
 
-int complain(std::string line, int status) {
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  std::cerr << "slimpack-plan: " + line + "\n";
+int complain(std::string_view line, int status) {
+  std::cerr << "slimpack-plan: " + error_line(line) + "\n";
   return status;
 }
 

@@ -125,7 +125,7 @@ struct options {
 };
 
 /// Says one line on stderr, whatever characters it has, and returns the exit status.
-int complain(std::string line, int status);
+int complain(std::string_view line, int status);
 
 /// The options, or the exit status when there is nothing to plan (--help, or an error already said on stderr).
 std::variant<options, int> parse(int argc, char** argv);

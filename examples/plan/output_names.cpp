@@ -1,5 +1,7 @@
 #include "output_names.hpp"
 
+#include <slimpack/io/file.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,8 +30,10 @@ std::size_t files_of(const options& o, std::optional<std::filesystem::path> opti
 
 /// Writing itself is checked again.
 result<void> check_writable(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code failed;
+  const std::filesystem::path target = io::detail::target_of(path, failed);
+  if (failed) return error{errc::unwritable, path.string() + ": cannot be written: " + failed.message()};
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
   const char* why = path.empty()                                     ? "its name is empty"
                     : std::filesystem::is_directory(path, failed)    ? "it is a folder"
                     : !std::filesystem::is_directory(folder, failed) ? "its folder does not exist"
@@ -88,7 +92,7 @@ result<void> check_outputs(const options& o) {
     for (std::size_t b = 0; o.*output && o.*output != "-" && b < files_of(o, output); ++b) {
       const std::filesystem::path name = numbered(*(o.*output), b, files_of(o, output));
       if (result<void> writable = check_writable(name); !writable) return writable;
-      const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(name), failed);
+      const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(io::detail::target_of(name, failed)), failed);
       if (std::filesystem::exists(whole, failed) && !std::filesystem::is_regular_file(whole, failed))
         continue;  // a pipe or device
       if (!taken.insert(whole).second)

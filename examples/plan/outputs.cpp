@@ -23,16 +23,15 @@ result<void> write_stream(const fs::path& name, const std::string& content) {
 
 result<void> outputs::add(const fs::path& name, const writer& write) {
   std::error_code failed;
-  const bool exists = fs::exists(name, failed);
-  if (name == "-" || (exists && !fs::is_regular_file(name, failed))) {
+  if (name == "-" || (fs::exists(name, failed) && !fs::is_regular_file(name, failed))) {
     std::ostringstream content;
     if (result<void> written = write(content); !written) return written;
     streams_.push_back({name, std::move(content).str()});
     return slimpack::success();
   }
   const std::lock_guard lock(mutex_);  // a signal waits until a file can be removed
-  file f{name, exists ? fs::canonical(name, failed) : name, nullptr, nullptr};
-  if (exists && failed) return slimpack::io::detail::unwritable(name, ": " + failed.message());
+  file f{name, slimpack::io::detail::target_of(name, failed), nullptr, nullptr};
+  if (failed) return slimpack::io::detail::unwritable(name, ": " + failed.message());
   f.made = std::make_unique<temporary_file>(f.target);
   if (result<void> written = slimpack::io::detail::write_through(f.made->path(), name, write); !written) return written;
   files_.push_back(std::move(f));

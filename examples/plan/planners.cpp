@@ -2,6 +2,7 @@
 
 #include "milp.hpp"
 #include "rivals.hpp"
+#include "terminal.hpp"
 
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
@@ -147,7 +148,7 @@ result<std::uint32_t> segments_named(const std::string& text) {
     const auto [at, status] = std::from_chars(text.data() + proxies.size() + 1, end, segments);
     if (status == std::errc{} && at == end && segments >= 1 && segments <= most_segments) return segments;
   }
-  return error{errc::invalid_input, "--relay '" + text + "' is not none, proxies, or proxies:N with N segments from 1 to " + std::to_string(most_segments)};
+  return error{errc::invalid_input, "--relay " + shown_value(text) + " is not none, proxies, or proxies:N with N segments from 1 to " + std::to_string(most_segments)};
 }
 
 result<void> check_relays(std::span<const std::string> planners) {

@@ -14,7 +14,7 @@ stop_signals::stop_signals(outputs& abandoned) {
     sigaddset(&caught_, number);
     one_ = number;
   }
-  pthread_sigmask(SIG_BLOCK, &caught_, &before_);
+  pthread_sigmask(SIG_BLOCK, &caught_, nullptr);
   if (one_ == 0) return;
   // A thread that waits for signals may do what no handler may: lock, and remove files.
   thread_ = std::thread([this, &abandoned] {
@@ -33,7 +33,6 @@ stop_signals::~stop_signals() {
     pthread_kill(thread_.native_handle(), one_);
     thread_.join();
   }
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 }  // namespace cli

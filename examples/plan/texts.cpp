@@ -1,5 +1,7 @@
 #include "texts.hpp"
 
+#include "terminal.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -68,7 +70,7 @@ std::string number_range::operator()(const std::string& typed) const {
   const double value = std::strtod(typed.c_str(), &end);
   const bool is_whole = !typed.empty() && end == typed.c_str() + typed.size();
   const bool is_in = value <= high && (above ? value > low : value >= low);  // NaN is in none
-  return is_whole && is_in ? std::string{} : "'" + typed + "' is no number " + text();
+  return is_whole && is_in ? std::string{} : shown_value(typed) + " is no number " + text();
 }
 
 std::string too_imbalanced(const std::string& factor, int ranks) {
@@ -114,8 +116,8 @@ slimpack::memory_limit memory_of(const std::string& text) {
     if (const auto known = units.find(unit); known != units.end())
       return {slimpack::memory_unit::byte, *amount * known->second};
   }
-  throw bad_usage{"--memory '" + text +
-                  "' is not an amount: write bytes, such as 64MiB or 80GiB (KiB MiB GiB KB MB GB), or 8192tokens"};
+  throw bad_usage{"--memory " + shown_value(text) +
+                  " is not an amount: write bytes, such as 64MiB or 80GiB (KiB MiB GiB KB MB GB), or 8192tokens"};
 }
 
 std::string fixed(double value, int digits) {

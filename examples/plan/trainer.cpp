@@ -1,5 +1,6 @@
 #include "trainer.hpp"
 
+#include "terminal.hpp"
 #include "texts.hpp"
 
 #include <algorithm>
@@ -49,7 +50,7 @@ trainer trainer_named(const std::string& text) {
              kind != all.recompute.end())
       can.recompute.push_back(*kind);
     else
-      throw bad_usage{"--trainer '" + text + "' is not packflow, plain, megatron, or a list of shares-rows, queries, ring, chunks, weights-apart, "
+      throw bad_usage{"--trainer " + shown_value(text) + " is not packflow, plain, megatron, or a list of shares-rows, queries, ring, chunks, weights-apart, "
                       "spread-vocabulary, lends-attention, attention, selective and full"};
   }
   return can;

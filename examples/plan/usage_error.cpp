@@ -1,6 +1,7 @@
 #include "usage_error.hpp"
 
 #include "nearest.hpp"
+#include "terminal.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -21,7 +22,7 @@ std::string no_option(const CLI::App& app, const std::string& name) {
 /// What is wrong with an argument that is neither an option nor the value of one.
 std::string unexpected(const CLI::App& app, const std::string& typed) {
   if (typed.empty() || typed.front() != '-')
-    return "'" + typed + "' belongs to no option; every value follows the name of its option";
+    return shown_value(typed) + " belongs to no option; every value follows the name of its option";
   return no_option(app, typed.substr(0, typed.find('=')));
 }
 

@@ -26,13 +26,13 @@ struct ending {
 
 /// Says the line on stderr, whatever characters it has, if this is rank 0 of its job or in none: all ranks of a job have
 /// the same to say. Returns the exit status.
-int complain(ending e);
+int complain(const ending& e);
 
 /// Says it on whatever rank, for what the other ranks do not know.
-int complain_here(ending e);
+int complain_here(const ending& e);
 
 /// Says help on stdout, and complains of anything else. Returns the exit status.
-int finish(ending e);
+int finish(const ending& e);
 
 }  // namespace train
 

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_EXAMPLES_TRAIN_JOURNAL_HPP
 #define SLIMPACK_EXAMPLES_TRAIN_JOURNAL_HPP
 
+#include "../plan/terminal.hpp"
 #include "corpus.hpp"
 #include "options.hpp"
 
@@ -61,7 +62,7 @@ class journal {
 
   const options& options_;
   const corpus& texts_;
-  std::ostream& out_;
+  cli::report_stream out_;
   std::vector<std::vector<step_figures>> steps_;
   std::vector<double> planning_;
 };

@@ -3,6 +3,7 @@
 #include "../plan/daily_help.hpp"
 #include "../plan/empty_names.hpp"
 #include "../plan/planners.hpp"
+#include "../plan/terminal.hpp"
 #include "../plan/texts.hpp"
 #include "ending.hpp"
 #include "launch.hpp"
@@ -65,8 +66,8 @@ slimpack::costs::quadratic quadratic_named(const std::string& text, int chunks) 
   const std::vector<double> values = cli::numbers_of(text.substr(text.find(':') + 1));
   if (text.rfind("quadratic:", 0) != 0 || values.size() != 6)
     throw bad_usage{
-        "--cost '" + text +
-        "' is unknown; write measured, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD,HOP "
+        "--cost " + cli::shown_value(text) +
+        " is unknown; write measured, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD,HOP "
         "with six numbers that are not negative"};
   return cli::quadratic_of(std::span(values).first<5>(), {}, {values[5]}, chunks);
 }
@@ -87,7 +88,7 @@ void read_layers(const std::string& text, config& model) {
     int count{};
     const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
     if (status != std::errc{} || end != cell.data() + cell.size() || count < 0 || count > 1 << 20)
-      throw bad_usage{"--layers '" + text + "' is neither a count of layers nor one for each part, as 2,1,1"};
+      throw bad_usage{"--layers " + cli::shown_value(text) + " is neither a count of layers nor one for each part, as 2,1,1"};
     counts.push_back(count);
   }
   model.layers = std::accumulate(counts.begin(), counts.end(), 0);

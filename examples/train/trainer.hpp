@@ -15,6 +15,7 @@
 #include "rate_schedule.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/io/plan_json.hpp>
@@ -322,7 +323,7 @@ class trainer {
     const auto write = [&](const auto& path, const auto& content) -> slimpack::result<void> {
       if (!path) return slimpack::success();
       slimpack::result<void> written = slimpack::io::write_file(*path, content);
-      if (written) std::cout << "wrote      " << path->string() << "\n";
+      if (written) std::cout << "wrote      " << slimpack::detail::masked(path->string()) << "\n";
       return written;
     };
     for (const slimpack::result<void>& written :

@@ -16,6 +16,7 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/assembly/detail/any_simulator.hpp>
 #include <slimpack/solvers/assembly/detail/batch_check.hpp>
+#include <slimpack/solvers/assembly/detail/checked_slicer.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/hooks.hpp>
@@ -57,8 +58,10 @@ struct no_simulator {};  // who leaves the simulator out of basic_planner is tol
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
 ///           model for another shape, or one that answers any question with what is no time, no amount of memory or no
 ///           part: planning ends, and the detail names slice, pass and part (of several such answers one of the first met,
-///           which may vary with the number of threads); a solution that does not run each sequence once
-///           (solvers/assembly/detail/solution_check.hpp); what solver, schedule and simulator refuse
+///           which may vary with the number of threads); a slicer that breaks laws 1 to 4, with the question and its answer;
+///           a solution that does not run each sequence once (solvers/assembly/detail/solution_check.hpp); starts that break
+///           law 1 of simulators; a plan that takes less than its lower bound or its useful work, with the law of cost
+///           models that is broken; what solver, schedule and simulator refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
           schedule_for<workload> Schedule = schedules::list, class Simulator = detail::no_simulator>
@@ -100,7 +103,7 @@ class basic_planner {
       return error{errc::invalid_input, "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
     detail::time_faults faults(stop);
     const problem asked{lengths, shape_, faults.token()};
-    result<solution> solved = Search::solve(asked, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_),
+    result<solution> solved = Search::solve(asked, checked_cuts(slicer_, lengths, faults), searched_cost(cost_, faults, shape_), threads_of(solver_),
                                             Search::options_of(solver_));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
@@ -114,8 +117,9 @@ class basic_planner {
         !run)
       return std::move(run).error();
     Search::bound_replicas(p, accepted.cost);
-    accepted.assembly.prove(p, Search::bounds(accepted.cost, shape_, solvers::sequences_of(lengths)));
+    result<void> proved = accepted.assembly.prove(p, Search::bounds(accepted.cost, shape_, solvers::sequences_of(lengths)));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (!proved) return std::move(proved).error();
     detail::plan_assembly::sign(p, stop, begin);
     return p;
   }
@@ -141,12 +145,31 @@ class basic_planner {
   using searched_cost = detail::searched_times<Cost>;
   static_assert(cost_model<searched_cost>, "what a solver is given in place of the cost model is one");
 
-  /// A solver that is written for one cost model alone is given that: what its plan is made of is checked all the same.
-  result<solution> solution_of(const problem& batch, const searched_cost& cost) const {
-    if constexpr (solver_for<Solver, Slicer, searched_cost, Schedule>)
-      return solver_.solve(batch, slicer_, cost, schedule_);
+  using checked_cuts = detail::checked_slicer<Slicer>;
+  static_assert(slicer<checked_cuts>, "what a solver is given in place of the slicer is one");
+
+  /// Calls ask(slicer, cost model) with both as they are checked. A solver that is written for one slicer or one cost model alone
+  /// is given that: what its plan is made of is checked all the same.
+  template <template <class, class> class Takes, class Ask>
+  auto asked(const problem& batch, const searched_cost& cost, detail::time_faults& faults, const Ask& ask) const {
+    const checked_cuts cuts(slicer_, batch.lengths, faults);
+    if constexpr (Takes<checked_cuts, searched_cost>::value)
+      return ask(cuts, cost);
+    else if constexpr (Takes<Slicer, searched_cost>::value)
+      return ask(slicer_, cost);
+    else if constexpr (Takes<checked_cuts, Cost>::value)
+      return ask(cuts, cost_);
     else
-      return solver_.solve(batch, slicer_, cost_, schedule_);
+      return ask(slicer_, cost_);
+  }
+  template <class Cuts, class Prices>
+  struct solves : std::bool_constant<solver_for<Solver, Cuts, Prices, Schedule>> {};
+  template <class Cuts, class Prices>
+  struct solves_groups : std::bool_constant<group_solver_for<Solver, Cuts, Prices, Schedule>> {};
+
+  result<solution> solution_of(const problem& batch, const searched_cost& cost, detail::time_faults& faults) const {
+    return asked<solves>(batch, cost, faults,
+                         [&](const auto& cuts, const auto& prices) { return solver_.solve(batch, cuts, prices, schedule_); });
   }
 
   /// What makes a plan of a solution, with the planner's cost model and simulator as it is given them.
@@ -165,11 +188,10 @@ class basic_planner {
 
   /// A template, so that a planner whose solver plans no group alone can be instantiated explicitly.
   template <class Searched>
-  result<group_solution> group_of(const problem& batch, const Searched& cost, std::uint32_t replica) const {
-    if constexpr (group_solver_for<Solver, Slicer, Searched, Schedule>)
-      return solver_.solve_group(batch, slicer_, cost, schedule_, replica);
-    else
-      return solver_.solve_group(batch, slicer_, cost_, schedule_, replica);
+  result<group_solution> group_of(const problem& batch, const Searched& cost, detail::time_faults& faults, std::uint32_t replica) const {
+    return asked<solves_groups>(batch, cost, faults, [&](const auto& cuts, const auto& prices) {
+      return solver_.solve_group(batch, cuts, prices, schedule_, replica);
+    });
   }
 
   shape shape_;
@@ -189,7 +211,7 @@ result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator(
   if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
   detail::time_faults faults(stop);
   const searched_cost cost(cost_, faults, shape_);
-  return acceptance(*this, faults).assembly.searched(lengths, stop, faults, [&](const problem& batch) { return solution_of(batch, cost); });
+  return acceptance(*this, faults).assembly.searched(lengths, stop, faults, [&](const problem& batch) { return solution_of(batch, cost, faults); });
 }
 
 template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
@@ -204,7 +226,7 @@ result<rank_plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_r
     if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
     detail::time_faults faults(stop);
     const searched_cost cost(cost_, faults, shape_);
-    return acceptance(*this, faults).assembly.searched_group(lengths, stop, faults, [&](const problem& batch) { return group_of(batch, cost, replica); });
+    return acceptance(*this, faults).assembly.searched_group(lengths, stop, faults, [&](const problem& batch) { return group_of(batch, cost, faults, replica); });
   } else {
     return error{errc::invalid_input, ""};
   }

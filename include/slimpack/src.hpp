@@ -49,7 +49,9 @@
 #endif
 #include <slimpack/simulators/impl/memory.ipp>
 #include <slimpack/solvers/assembly/impl/batch_check.ipp>
+#include <slimpack/solvers/assembly/impl/checked_slicer.ipp>
 #include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
+#include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
 #include <slimpack/solvers/assembly/impl/solution_check.ipp>
 #include <slimpack/solvers/impl/two_phase.ipp>

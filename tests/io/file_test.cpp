@@ -92,6 +92,28 @@ TEST(WriteFile, FollowsASymbolicLink) {
   EXPECT_EQ(content_of(file), "hello");
 }
 
+// Renaming over a link that leads nowhere replaced the link.
+TEST(WriteFile, FollowsLinksToWhereNoFileIsYet) {
+  const scratch s;
+  fs::create_directory(s.folder() / "inner");
+  fs::create_symlink("inner/made.txt", s.folder() / "near");
+  fs::create_symlink("near", s.folder() / "far");
+  ASSERT_TRUE(write_file(s.folder() / "far", greeting));
+  EXPECT_TRUE(fs::is_symlink(s.folder() / "far"));
+  EXPECT_TRUE(fs::is_symlink(s.folder() / "near"));
+  EXPECT_TRUE(fs::is_regular_file(s.folder() / "inner" / "made.txt"));
+}
+
+TEST(WriteFile, RefusesLinksThatLeadInACircle) {
+  const scratch s;
+  fs::create_symlink("b", s.folder() / "a");
+  fs::create_symlink("a", s.folder() / "b");
+  const result<void> done = write_file(s.folder() / "a", greeting);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, errc::unwritable);
+  EXPECT_TRUE(fs::is_symlink(s.folder() / "a"));
+}
+
 TEST(WriteFile, ReportsAFullDiskAndKeepsDevicesInPlace) {
   const fs::path full = "/dev/full";  // a device on which every write fails
   if (!fs::exists(full)) GTEST_SKIP() << "no " << full;

@@ -47,6 +47,24 @@ class temporary_file {
   std::filesystem::path path_;
 };
 
+/// The file that a name leads to over symbolic links, whether it is there yet or not.
+/// Errors    `failed`: a link cannot be read, or links lead in a circle
+[[nodiscard]] inline std::filesystem::path target_of(const std::filesystem::path& file, std::error_code& failed) {
+  constexpr int most = 40;  // as Linux does
+  std::filesystem::path at = file;
+  for (int links = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(at, failed)); ++links) {
+    if (links == most) {
+      failed = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+      return at;
+    }
+    const std::filesystem::path next = std::filesystem::read_symlink(at, failed);
+    if (failed) return at;
+    at = next.is_absolute() ? next : at.parent_path() / next;
+  }
+  failed.clear();  // there may be nothing yet
+  return at;
+}
+
 [[nodiscard]] inline error unwritable(const std::filesystem::path& file, const std::string& reason) {
   return {errc::unwritable, file.string() + ": cannot be written" + reason};
 }
@@ -72,7 +90,7 @@ result<void> write_through(const std::filesystem::path& file, const std::filesys
 
 /// Writes a file whole or not at all: `write` fills a temporary file in the same folder, which is renamed when every
 /// byte is written. On any failure, an exception of `write` included, the temporary is removed and `file` is as it was.
-/// Devices and pipes, such as /dev/stdout, are written directly; symbolic links to files are followed.
+/// Devices and pipes, such as /dev/stdout, are written directly; symbolic links are followed, also where no file is there yet.
 /// write     called once with a std::ostream&; returns nothing, or a result<void> whose error is passed on
 /// Errors    unwritable: the folder or file may not be written, or the disk is full
 /// Complexity that of write
@@ -81,11 +99,10 @@ result<void> write_file(const std::filesystem::path& file, Write&& write) {
   std::error_code failed;
   const std::filesystem::file_status there = std::filesystem::status(file, failed);
   if (std::filesystem::is_directory(there)) return detail::unwritable(file, ": is a folder");
-  const bool exists = std::filesystem::exists(there);
-  if (exists && !std::filesystem::is_regular_file(there))
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
     return detail::write_through(file, file, std::forward<Write>(write));
-  const std::filesystem::path target = exists ? std::filesystem::canonical(file, failed) : file;
-  if (exists && failed) return detail::unwritable(file, ": " + failed.message());
+  const std::filesystem::path target = detail::target_of(file, failed);
+  if (failed) return detail::unwritable(file, ": " + failed.message());
   detail::temporary_file temporary(target);
   if (result<void> done = detail::write_through(temporary.path(), file, std::forward<Write>(write)); !done) return done;
   if (failed = temporary.rename_to(target); failed) return detail::unwritable(file, ": " + failed.message());

@@ -6,10 +6,12 @@
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/network/collective_sample.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/profile_note.hpp>
 #include <slimpack/io/profile_table.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -89,10 +91,12 @@ struct profile {
     any = keep(own.collectives) || any;
     std::erase_if(own.notes, [&](const profile_note& n) { return !n.gpu.empty() && gpu_family(n.gpu) != family; });
     if (any) return own;
+    using slimpack::detail::shown;
+    constexpr std::size_t most_of_list = 400;
     std::string list;
-    for (const std::string& f : families()) list += (list.empty() ? "" : ", ") + f;
+    for (const std::string& f : families()) list += (list.empty() ? "" : ", ") + shown(f);
     return error{errc::invalid_input,
-                 "nothing was measured on " + std::string(gpu) + " (" + family + "), only on " + list};
+                 "nothing was measured on " + shown(gpu) + " (" + shown(family) + "), only on " + slimpack::detail::masked(list, most_of_list)};
   }
 };
 

@@ -23,6 +23,9 @@ namespace detail {
   return busy;
 }
 
+/// A time that is not negative but for sums of the same numbers in different orders, up to `of`: below 0 by no more than that it is 0.
+[[nodiscard]] constexpr seconds without_rounding(seconds t, seconds of) noexcept { return t < seconds{} && t > of * -1e-12 ? seconds{} : t; }
+
 }  // namespace detail
 
 /// What the batch of a plan takes on the stages, summed over them, however it is cut and packed.
@@ -76,7 +79,7 @@ template <class Cost>
     seconds most{};
     for (std::size_t stage = 0; stage < all.size(); ++stage) most = std::max(most, worked(stage));
     for (std::size_t stage = 0; stage < all.size(); ++stage) {
-      const seconds idle = p.step_time - p.reduce_time - all[stage];
+      const seconds idle = detail::without_rounding(p.step_time - p.reduce_time - all[stage], p.step_time);
       const seconds imbalance = std::min(most - worked(stage), idle);
       spent.imbalance += imbalance, spent.waiting += idle - imbalance;
       busy += all[stage];
@@ -84,7 +87,7 @@ template <class Cost>
     inside += r.communication;
   }
   spent.communication = inside + p.reduce_time * (static_cast<double>(p.shape.stages) * p.shape.replicas);
-  spent.packs = busy - done.work - done.recomputation - inside;
+  spent.packs = detail::without_rounding(busy - done.work - done.recomputation - inside, busy);
   return spent;
 }
 /// The same of a plan with its step time, of this cost model.            Complexity  O(sequences * parts + instructions)

@@ -29,6 +29,7 @@ namespace slimpack::schedules {
 /// Errors    out_of_memory: the packs themselves do not fit; the detail has the shortfall
 /// Complexity O(passes * packs * stages); with virtual stages O(passes * packs * parts (stages + chunks))
 struct list {
+  using with_tested_laws = list;  ///< searches need not look at its answers again (timed.hpp)
   static constexpr bool orders_may_change = true;  ///< solvers may improve what it found
 
   int passes{2};  ///< runs of the rule; 1: the plain rule, once

@@ -54,6 +54,7 @@ enum class zero_bubble_order : unsigned char {
 /// Errors    out_of_memory: the order does not fit even with each W right after its B; the detail has the shortfall
 /// Complexity a few times that of list, plus O(instructions * stages); where it may pay to split all, that of one_f_one_b
 struct zero_bubble {
+  using with_tested_laws = zero_bubble;  ///< searches need not look at its answers again (timed.hpp)
   static constexpr bool splits_weight_gradients = true;
 
   zero_bubble_order order{zero_bubble_order::automatic};

@@ -5,6 +5,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/simulators/graph/checked_times.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/simulators/sweep.hpp>
@@ -34,7 +35,7 @@ class plan_graphs {
   [[nodiscard]] std::span<const std::vector<std::uint32_t>> groups() const noexcept { return groups_; }
 
   /// Makes the graph of a replica's group the one that is there, and simulates it.
-  /// Errors    those of joint_graph and of the simulator
+  /// Errors    those of joint_graph, of the simulator and of checked_starts
   /// Complexity that of joint_graph, and one run of the simulator; O(1) when it is there already
   result<void> select(std::size_t replica) {
     if (group_of_[replica] == selected_) return success();
@@ -47,7 +48,7 @@ class plan_graphs {
         [&](std::uint32_t r) -> std::span<const program> { return plan_->replicas[r].programs; }, plan_->merges);
     if (!made) return std::move(made).error();
     graph_ = std::move(made).value();
-    result<std::vector<seconds>> start = simulator_.starts(graph_);
+    result<std::vector<seconds>> start = checked_starts(graph_, simulator_.starts(graph_));
     if (!start) return std::move(start).error();
     start_ = std::move(start).value();
     selected_ = group_of_[replica];

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_unit.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
@@ -108,6 +109,7 @@ class csv_row {
     if (!wrong_) wrong_ = std::move(answer).error();
     return T{};
   }
+  /// A cell, for a message.
   [[nodiscard]] double number(std::string_view column) { return taken(table_.number(row_, column)); }
 
   [[nodiscard]] double positive(const csv_quantity& q) {

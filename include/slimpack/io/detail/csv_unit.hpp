@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_DETAIL_CSV_UNIT_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 

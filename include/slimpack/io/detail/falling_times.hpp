@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_DETAIL_FALLING_TIMES_HPP
 
 #include <slimpack/core/units.hpp>
+#include <slimpack/detail/masked.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/profile_note.hpp>
 
@@ -36,7 +37,7 @@ class falling_times {
       if (worst.rows == 0) continue;
       std::string place;
       for (const char* column : sizes)
-        place += std::string(column) + " " + table.text(worst.lower->row, column).value() + ", ";
+        place += std::string(column) + " " + slimpack::detail::shown(table.text(worst.lower->row, column).value()) + ", ";
       const long percent = std::lround(100 * (1 - worst.lower->time / worst.above->time));
       notes.push_back({gpu, table.where(worst.lower->row) + ": column " + worst.lower->column + ": " + place +
                                 std::to_string(percent) + " % faster than the smaller size in line " +

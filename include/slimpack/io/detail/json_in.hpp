@@ -2,31 +2,22 @@
 #define SLIMPACK_IO_DETAIL_JSON_IN_HPP
 
 #include <slimpack/core/error.hpp>
-
-#include <nlohmann/json.hpp>
+#include <slimpack/detail/masked.hpp>
+#include <slimpack/io/detail/json_document.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
-#include <istream>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace slimpack::io::detail {
-
-using json = nlohmann::ordered_json;  ///< members in file order: a plan's bounds are listed, and hashed, in it
-
-/// What is wrong with a document. Thrown by json_place, turned into an error by read_json; users never meet it.
-struct malformed : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// A place in a JSON document: a value and the way to it, spelled out only when something is wrong there.
 /// Every question throws malformed, with that way, when the value is not what was asked for.
@@ -134,11 +125,12 @@ class json_place {
     if (parent_ == nullptr) return {};
     const std::string way = parent_->path();
     if (name_ == nullptr) return way + "[" + std::to_string(index_) + "]";
-    return way.empty() ? name_ : way + "." + name_;
+    return (way.empty() ? way : way + ".") + shown_key(name_);
   }
   [[nodiscard]] std::string shown() const {
     if (value_->is_structured()) return std::string("an ") + value_->type_name();
-    std::string text = value_->dump(-1, ' ', true, json::error_handler_t::replace);
+    const json shown = value_->is_string() ? json(text().substr(0, slimpack::detail::shown_of_value)) : *value_;  // a text may be large
+    std::string text = shown.dump(-1, ' ', true, json::error_handler_t::replace);
     if (text.size() > 40) text = text.substr(0, 37) + "...";
     return text;
   }
@@ -160,15 +152,10 @@ template <class Input, class Read>
 auto read_json(Input&& in, const std::string& name, Read&& read)
     -> result<decltype(read(std::declval<const json_place&>()))> {
   try {
-    const json document = json::parse(std::forward<Input>(in));
+    const json document = document_of(std::forward<Input>(in));
     return read(json_place(document));
   } catch (const malformed& m) {
     return error{errc::invalid_input, name + ": " + m.what()};
-  } catch (const json::parse_error& e) {
-    return error{errc::invalid_input,
-                 name + ": not JSON, or cut short: syntax error at byte " + std::to_string(e.byte)};
-  } catch (const json::out_of_range&) {
-    return error{errc::invalid_input, name + ": holds a number too large for a double"};
   }
 }
 

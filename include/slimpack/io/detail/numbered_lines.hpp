@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_IO_DETAIL_NUMBERED_LINES_HPP
 #define SLIMPACK_IO_DETAIL_NUMBERED_LINES_HPP
 
+#include <slimpack/detail/masked.hpp>
+
 #include <cstddef>
 #include <istream>
 #include <string>
@@ -40,19 +42,8 @@ class numbered_lines {
   std::size_t number_{};
 };
 
-/// A text of a file for a message of one line: its beginning, in characters that a terminal prints.
-[[nodiscard]] inline std::string shown(std::string_view text) {
-  constexpr std::size_t most = 40;
-  std::string printed{text.substr(0, most)};
-  for (char& c : printed)
-    if (c < ' ' || c > '~') c = '?';
-  return text.size() > most ? printed + "..." : printed;
-}
-
-/// The offending text, for a message of one line.
-[[nodiscard]] inline std::string in_quotes(std::string_view text) {
-  return '"' + shown(text) + '"';
-}
+using slimpack::detail::in_quotes;
+using slimpack::detail::shown;
 
 }  // namespace slimpack::io::detail
 

@@ -86,11 +86,11 @@ class time_faults {
   }
 
   [[gnu::cold, gnu::noinline]] void add(const time_fault& fault) {
-    const std::lock_guard lock(mutex_);
-    if (first_) return;
-    first_ = fault;
-    found_ = true;
-    stop_.request_stop();
+    keep([&] { first_ = fault; });
+  }
+  /// The same of a fault of another policy, in a sentence.
+  [[gnu::cold, gnu::noinline]] void add(error told) {
+    keep([&] { told_ = std::move(told); });
   }
 
   /// The first fault in a sentence. Solvers number the sequences of a replica anew: named is one of the batch that can be
@@ -118,6 +118,15 @@ class time_faults {
     return part;
   }
 
+  template <class Note>
+  void keep(const Note& note) {
+    const std::lock_guard lock(mutex_);
+    if (found_) return;
+    note();
+    found_ = true;
+    stop_.request_stop();
+  }
+
   [[nodiscard]] static bool is_about_slice(question asked) noexcept;
 
   [[nodiscard]] static std::optional<std::size_t> owner_of(const slice& s, std::span<const tokens> lengths,
@@ -125,8 +134,9 @@ class time_faults {
 
   std::stop_source stop_;
   std::stop_callback<request> outer_;
-  mutable std::mutex mutex_;  // guards the next
+  mutable std::mutex mutex_;  // guards the next two, of which one is set
   std::optional<time_fault> first_;
+  std::optional<error> told_;
   std::atomic<bool> found_{false};
 };
 

@@ -48,6 +48,7 @@ SLIMPACK_DECL std::string told_like(int given, int part) {
 
 SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens quantum) const {
   const std::lock_guard lock(mutex_);
+  if (told_) return *told_;
   const time_fault& f = *first_;
   if (f.asked == question::like) return {errc::invalid_input, told_like(static_cast<int>(f.given), f.part)};
   const bool memory = f.asked == question::memory || f.asked == question::kept;

@@ -208,6 +208,7 @@ class partitioner {
                              .overhead = all.overhead,
                              .depth = shape_.parts() - 1.0,
                              .least = flowing ? all.total / most : 0,
+                             .smallest = flowing ? all.total / most_of_pass() : 0,
                              .overhead_packs = options_.overhead_packs});
     double before = 0;
     for (const sequence& s : order) {
@@ -224,6 +225,11 @@ class partitioner {
     if (!done) return std::move(done).error();
     return packs;
   }
+
+  /// Packs of a pass so that both have about 16 million instructions on all parts. Ramps have as many packs as the pipeline is deep,
+  /// times some: without an end, the instructions of a plan would grow as the square of its stages. Not a search option: plans of a few
+  /// hundred stages do not come near it, and it only keeps those of thousands within a minute and some GB.
+  [[nodiscard]] double most_of_pass() const { return 0x1p24 / (2.0 * shape_.parts()); }
 
   /// What a pass of about equal packs takes.
   [[nodiscard]] double even_time(const micropacks& packs, pass p) const {

@@ -23,6 +23,7 @@ class size_curve {
     double overhead{};  ///< o
     double depth{};     ///< p - 1; a single stage waits for no other, and all its packs are steady
     double least{};     ///< only ramps have smaller packs, or planning would take too long
+    double smallest{};  ///< no pack is smaller, or thousands of stages would run more packs than memory can hold
     double overhead_packs{solvers::default_search_options.overhead_packs};
   };
 
@@ -53,12 +54,12 @@ class size_curve {
   [[nodiscard]] seconds operator()(seconds done) {
     const double x = done.value;
     double size = steady_;
-    if (terms_.depth <= 0) return {std::max(size, terms_.least)};
+    if (terms_.depth <= 0) return {std::max({size, terms_.least, terms_.smallest})};
     while (next_ < turns_.size() && turns_[next_].at < x) ++next_;
     if (next_ < turns_.size()) size = std::min(size, turns_[next_].size + before_ * (turns_[next_].at - x));
     if (next_ > 0) size = std::min(size, turns_[next_ - 1].size + after_ * (x - turns_[next_ - 1].at));
     const double ramp = ramp_least_ + std::min(fill_ * x, drain_ * std::max(0.0, terms_.total - x));
-    return {std::min(std::max(size, terms_.least), ramp)};
+    return {std::max(std::min(std::max(size, terms_.least), ramp), terms_.smallest)};
   }
 
  private:

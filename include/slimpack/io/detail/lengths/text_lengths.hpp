@@ -19,7 +19,7 @@ namespace slimpack::io::detail {
 [[nodiscard]] inline result<std::int64_t> text_value(std::string_view line, std::int64_t most,
                                                      const std::string& place) {
   const auto wrong = [&](const std::string& what) {
-    return error{errc::invalid_input, place + ": " + in_quotes(line) + what};
+    return error{errc::invalid_input, place + ": " + slimpack::detail::in_quotes(line) + what};
   };
   std::int64_t value{};
   const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), value);

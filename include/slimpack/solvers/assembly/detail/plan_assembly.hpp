@@ -60,8 +60,9 @@ class plan_assembly {
   [[nodiscard]] result<plan> of(std::span<const tokens> lengths, group_solution&& group) const;
 
   /// What only a whole plan has: step time, bounds, efficiency, bubble and rank time.
+  /// Errors    those of laws_check
   result<void> prove(plan& p) const;
-  void prove(plan& p, std::vector<bound> bounds) const;
+  result<void> prove(plan& p, std::vector<bound> bounds) const;
 
   /// Notes how a plan was made, as the last thing: whether `stop` could have ended its search, since when, and its hash.
   static void sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin);

@@ -13,11 +13,13 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/rank_time_of.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/simulators/graph/checked_times.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
+#include <slimpack/solvers/assembly/detail/laws_check.hpp>
 #include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
@@ -117,8 +119,9 @@ SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan
     p.truncated = p.truncated || r.part.truncated;
     p.planning_time = std::max(p.planning_time, r.part.planning_time);
   }
-  if (result<void> proved = prove(p); !proved) return std::move(proved).error();
+  result<void> proved = prove(p);
   if (faults.any()) return faults.told(p.lengths, shape_.quantum);
+  if (!proved) return std::move(proved).error();
   p.hash = hash_of(p);
   return p;
 }
@@ -160,16 +163,14 @@ SLIMPACK_DECL result<void> plan_assembly::prove(plan& p) const {
   if (!rates) return std::move(rates).error();
   const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
   if (std::none_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {
-    prove(p, simulators::step_bounds(cost_, shape_, batch, rates.value()));
-    return success();
+    return prove(p, simulators::step_bounds(cost_, shape_, batch, rates.value()));
   }
   bound mean = simulators::mean_stage_bound(cost_, shape_, batch);
   mean.time += simulators::least_reduction(cost_, shape_);
-  prove(p, {mean});
-  return success();
+  return prove(p, {mean});
 }
 
-SLIMPACK_DECL void plan_assembly::prove(plan& p, std::vector<bound> bounds) const {
+SLIMPACK_DECL result<void> plan_assembly::prove(plan& p, std::vector<bound> bounds) const {
   for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
   if (p.reduction) p.reduce_time = simulators::exposed_reduction(p);
   p.step_time += p.reduce_time;
@@ -183,7 +184,8 @@ SLIMPACK_DECL void plan_assembly::prove(plan& p, std::vector<bound> bounds) cons
   p.rank_time = rank_time_of(p, done);
   const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
   p.efficiency = timed ? p.lower_bound / p.step_time : 1;
-  p.bubble = timed ? 1 - done.work / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
+  p.bubble = timed ? without_rounding({1 - done.work / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages))}, {1}).value : 0;
+  return laws_check(p, cost_);
 }
 
 SLIMPACK_DECL void plan_assembly::sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin) {
@@ -218,7 +220,7 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std:
   }
   const result<simulators::task_graph> graph = std::move(run.value().graphs).joined();
   if (!graph) return graph.error();
-  const result<std::vector<seconds>> start = simulator_.starts(graph.value());
+  const result<std::vector<seconds>> start = simulators::checked_starts(graph.value(), simulator_.starts(graph.value()));
   if (!start) return start.error();
   const std::vector<seconds> ends = simulators::ends_of(graph.value(), start.value(), group.size());
   std::vector<std::vector<gradient_span>> gradients;

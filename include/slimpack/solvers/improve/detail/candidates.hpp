@@ -119,11 +119,19 @@ class candidates {
   [[nodiscard]] const solvers::search_report& report() const noexcept { return report_; }
 
  private:
+  /// Of the largest plan that is made at all: its graphs take about 200 bytes for each. Not a search option, since it is no matter of
+  /// taste.
+  static constexpr std::uint64_t most_instructions = std::uint64_t{1} << 26;
+
+  [[nodiscard]] std::uint64_t instructions_of(const partition& packs) const {
+    return (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
+  }
+
   /// alignment: where both passes are cut alike
   result<seconds> score(partition packs, double alignment, bool longer) {
     if (batch_.common_cuts) packs = aligned(packs, alignment);
     last_ = tasks_of(packs);
-    if (last_ > budget_.largest && fastest_.programs.empty()) return too_large(packs);
+    if ((last_ > budget_.largest || instructions_of(packs) > most_instructions) && fastest_.programs.empty()) return too_large(packs);
     tasks_ += last_;
     const workload priced = price(packs, cost_, batch_.shape, rates_, schedule_.weights());
     keeps_beside_tokens_ = !priced.forward.kept.empty();
@@ -147,10 +155,14 @@ class candidates {
   }
 
   [[nodiscard]] error too_large(const partition& packs) const {
-    return {errc::over_budget, "memory leaves room for " + std::to_string(packs.forward.size()) + " forward and " +
-                                   std::to_string(packs.backward.size()) + " backward packs on " +
-                                   std::to_string(batch_.shape.parts()) + " parts only, " + std::to_string(last_) +
-                                   " tasks; the search may simulate " + std::to_string(budget_.largest)};
+    const bool limited = batch_.shape.memory.has_value();
+    const bool by_effort = last_ > budget_.largest;
+    const std::string are = by_effort ? std::to_string(last_) + " tasks; the search may simulate " + std::to_string(budget_.largest)
+                                      : std::to_string(instructions_of(packs)) + " instructions; a plan may have " + std::to_string(most_instructions);
+    return {errc::over_budget, (limited ? "under the memory limit the batch makes " : "the batch makes ") + std::to_string(packs.forward.size()) +
+                                   " forward and " + std::to_string(packs.backward.size()) + " backward packs on " +
+                                   std::to_string(batch_.shape.parts()) + " parts, " + are + ": use fewer stages" + (limited ? ", more memory" : "") +
+                                   (by_effort ? ", more effort" : "") + " or a smaller batch"};
   }
 
   /// What a candidate did; the first gains nothing, since there was nothing to be faster than.

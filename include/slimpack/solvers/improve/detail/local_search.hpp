@@ -65,7 +65,7 @@ class local_search {
       tried_->call("sizes");
       walk_sizes();
       if (!again && budget.candidates > 1) tried_->call("whole"), consider_whole(*tried_);
-      move_packs();
+      if (result<void> moved = move_packs(); !moved) return std::move(moved).error();
       if (ordering > 0) improve_order(ordering);
     }
   }
@@ -112,7 +112,7 @@ class local_search {
   /// Changes single packs of the best so far. Where packs are few that finds what no ratios describe; it is not counted
   /// in plans, which cost next to nothing there.
   /// Source    (1+1) evolutionary algorithm: random moves, one plan after the other, the faster kept
-  void move_packs() {
+  result<void> move_packs() {
     tried_->call({});
     tried_->end_at({tried_->used().tasks + tried_->budget().tasks / options_.moving_part,
                     std::numeric_limits<std::uint64_t>::max()});
@@ -122,12 +122,14 @@ class local_search {
     while (!tried_->spent()) {
       const seconds before = tried_->fastest().makespan;
       std::optional<partition> next = moves.neighbour(tried_->fastest().packs, moved_);
+      if (moves.wrong()) return *moves.wrong();
       if (next && *next != tried_->fastest().packs)
         static_cast<void>(tried_->score(*std::move(next)));
       else
         tried_->spend(tried_->last());
       count(moves.made(), before - tried_->fastest().makespan);
     }
+    return success();
   }
 
   /// Several moves that were tried together share what they gained.

@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_NEIGHBOURHOOD_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace slimpack::detail {
@@ -34,27 +36,53 @@ class neighbourhood {
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), options_(options) {}
 
   /// The packs after a random move, or a few: half of all end there, a quarter after the next. None where a slice does
-  /// not fit.
+  /// not fit, or a move is wrong().
   std::optional<partition> neighbour(const partition& of, splitmix& random) {
     std::optional<partition> next = of;
     made_.clear();
     do {
       const bool of_sequences = sequences_.size() > 1 && random.uniform() < options_.reorder_chance;
-      if (of_sequences)
-        reorder(*next, random);
-      else if (!resize(*next, random))
-        return std::nullopt;
+      if (!(of_sequences ? reorder(*next, random) : resize(*next, random))) return std::nullopt;
     } while (random.uniform() < options_.move_again);
     return next;
   }
+
+  /// What is wrong with a move that left packs of other sequences, if there was one.
+  [[nodiscard]] const std::optional<error>& wrong() const noexcept { return wrong_; }
 
   /// The moves that made the last neighbour, by index, or were made before one did not fit.
   [[nodiscard]] const std::vector<std::size_t>& made() const noexcept { return made_; }
 
  private:
-  void reorder(partition& packs, splitmix& random) {
+  /// Lets sequences run in another order. False where the packs that a move left are none of these sequences.
+  bool reorder(partition& packs, splitmix& random) {
     solvers::improve::sequence_site at{packs, sequences_, base_.size, random, options_};
     made_.push_back(Moves::try_one(at).move);
+    if (made_.back() == Moves::size || runs_all(packs)) return true;
+    wrong_ = error{errc::invalid_input, "the move " + std::string(Moves::names[made_.back()]) +
+                                            " is wrong: it leaves packs that do not run each token of each sequence once, in order of the pass"};
+    return false;
+  }
+
+  /// Whether slices tile the sequences, in order of each pass.            Complexity  O(slices)
+  [[nodiscard]] bool runs_all(const partition& packs) {
+    for (const pass p : both_passes) {
+      at_.clear();
+      for (const sequence& s : sequences_) at_.push_back(p == pass::forward ? tokens{0} : s.length);
+      for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
+        if (packs.of(p)[i].empty()) return false;
+        for (const slice& s : packs.of(p)[i]) {
+          if (s.sequence.value >= at_.size()) return false;
+          tokens& at = at_[s.sequence.value];
+          const tokens left = p == pass::forward ? sequences_[s.sequence.value].length - at : at;
+          if (s.length <= tokens{0} || s.length > left || s.begin != (p == pass::forward ? at : at - s.length)) return false;
+          at = s.exit(p);
+        }
+      }
+      for (const sequence& s : sequences_)
+        if (at_[s.id.value] != (p == pass::forward ? s.length : tokens{0})) return false;
+    }
+    return true;
   }
 
   /// Changes the times of a pass's packs, and fills those. False where a slice does not fit.
@@ -89,6 +117,8 @@ class neighbourhood {
   cut_budget base_;
   const solvers::search_options& options_;
   std::vector<std::size_t> made_;
+  std::vector<tokens> at_;  // per sequence, where the next slice begins
+  std::optional<error> wrong_;
 };
 
 }  // namespace slimpack::detail
