@@ -85,7 +85,7 @@ TEST(CsvLengths, AreRefusedWithTheirLine) {
 
 TEST(CsvLengths, AreNotSeenInNumbersOrBinaryData) {
   EXPECT_EQ(refusal("12,13\n"), "line 1: \"12,13\" is not a whole number, expected one decimal length a line");
-  EXPECT_EQ(refusal("\x01,a\n"), "line 1: \"?,a\" is not a whole number, expected one decimal length a line");
+  EXPECT_EQ(refusal("\x01,a\n"), "line 1: \"\\x01,a\" is not a whole number, expected one decimal length a line");
 }
 
 TEST(CsvLengths, MayHaveNamesOfDigitsWhereOneIsAskedFor) {

@@ -85,7 +85,7 @@ TEST(TextLengths, AreRefusedWithTheirLineNumber) {
 TEST(TextLengths, OfBinaryDataAreRefusedInPrintableText) {
   const scratch s;
   EXPECT_EQ(refusal(s, std::string(3, '\x01')),
-            "line 1: \"???\" is not a whole number, expected one decimal length a line");
+            "line 1: \"\\x01\\x01\\x01\" is not a whole number, expected one decimal length a line");
 }
 
 TEST(TextLengths, OfAnEmptyFileAreRefused) {

@@ -89,6 +89,13 @@ class [[nodiscard]] result : public detail::outcome<T> {
   constexpr T value() const&& { return static_cast<const base&>(*this).value(); }
 };
 
+/// That all went well, or why it did not.
+template <>
+class [[nodiscard]] result<void> : public detail::outcome<void> {
+ public:
+  using detail::outcome<void>::basic_result;
+};
+
 /// What a function of result<void> returns when all went well: `return success();`
 using boost::outcome_v2::success;
 
