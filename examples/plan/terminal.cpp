@@ -8,6 +8,7 @@
 namespace cli {
 
 using slimpack::detail::masked;
+using slimpack::detail::shown;
 
 std::string shown_value(std::string_view typed) {
   return "'" + shown(typed) + "'";
@@ -30,9 +31,9 @@ std::streamsize report_stream::line_buffer::xsputn(const char* text, std::stream
   for (std::string_view rest(text, static_cast<std::size_t>(size)); !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(line.size());
-    std::string shown = masked(line);
-    if (!rest.empty()) shown += '\n', rest.remove_prefix(1);
-    if (to_->sputn(shown.data(), static_cast<std::streamsize>(shown.size())) != static_cast<std::streamsize>(shown.size())) return 0;
+    std::string visible = masked(line);
+    if (!rest.empty()) visible += '\n', rest.remove_prefix(1);
+    if (to_->sputn(visible.data(), static_cast<std::streamsize>(visible.size())) != static_cast<std::streamsize>(visible.size())) return 0;
   }
   return size;
 }

@@ -62,7 +62,7 @@ class journal {
 
   const options& options_;
   const corpus& texts_;
-  cli::report_stream out_;
+  mutable cli::report_stream out_;
   std::vector<std::vector<step_figures>> steps_;
   std::vector<double> planning_;
 };

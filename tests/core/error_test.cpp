@@ -42,6 +42,7 @@ TEST(Result, ThrowsPlanErrorWhenItsValueIsMissing) {
 TEST(Result, OfNothingThrowsToo) {
   const result<void> r = error{errc::out_of_memory, "full"};
   EXPECT_THROW(r.value(), plan_error);
+  EXPECT_THROW(result<void>(r).value(), plan_error);
   EXPECT_NO_THROW(result<void>(slimpack::success()).value());
 }
 

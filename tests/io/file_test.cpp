@@ -108,7 +108,7 @@ TEST(WriteFile, RefusesLinksThatLeadInACircle) {
   const scratch s;
   fs::create_symlink("b", s.folder() / "a");
   fs::create_symlink("a", s.folder() / "b");
-  const result<void> done = write_file(s.folder() / "a", greeting);
+  const slimpack::result<void> done = write_file(s.folder() / "a", greeting);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, errc::unwritable);
   EXPECT_TRUE(fs::is_symlink(s.folder() / "a"));

@@ -48,7 +48,7 @@ TEST(GpuFile, SaysWhereEachFigureComesFromOrAllOfThem) {
 
 TEST(GpuFile, MustGiveTheSourceOfEveryFigure) {
   EXPECT_EQ(refusal("\"gpus_per_node\": \"DGX", "\"gpus_a_node\": \"DGX"), "source.gpus_a_node is not a known key");
-  EXPECT_EQ(refusal("\"gpus_per_node\": \"DGX", "\"memory_bytes\": \"DGX"), "source lacks the key \"gpus_per_node\"");
+  EXPECT_EQ(refusal("\"gpus_per_node\": \"DGX", "\"adapters_per_node\": \"DGX"), "source lacks the key \"gpus_per_node\"");
   EXPECT_EQ(refusal("\"gpus_per_node\": \"DGX H100 and HGX H100 8-GPU boards\"", "\"gpus_per_node\": 8"),
             "source.gpus_per_node is 8, expected a string");
 }

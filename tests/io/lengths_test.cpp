@@ -85,7 +85,7 @@ TEST(TextLengths, AreRefusedWithTheirLineNumber) {
 TEST(TextLengths, OfBinaryDataAreRefusedInPrintableText) {
   const scratch s;
   EXPECT_EQ(refusal(s, std::string(3, '\x01'), lengths_format::text),
-            "line 1: \"???\" is not a whole number, expected one decimal length a line");
+            "line 1: \"\\x01\\x01\\x01\" is not a whole number, expected one decimal length a line");
   EXPECT_EQ(refusal(s, std::string("7\n\0", 3)),
             "is binary, and of no format that is known here; write its lengths as text, one a line");
 }

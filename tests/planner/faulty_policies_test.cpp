@@ -95,6 +95,46 @@ TEST(FaultySchedules, AreRefused) {
     }
 }
 
+/// Deals sequences to replicas in turn, but for what `spoil` changes.
+struct faulty_divider {
+  std::function<void(divide::division&, const std::vector<sequence>&)> spoil;
+  template <class Cost>
+  [[nodiscard]] result<divide::division> divide(const divide::division_problem& asked, const Cost&) const {
+    divide::division units(asked.replicas());
+    for (std::uint32_t r = 0; r < units.size(); ++r) units[r].replicas = {r};
+    for (std::size_t i = 0; i < asked.batch.size(); ++i) units[i % units.size()].own.push_back(asked.batch[i]);
+    spoil(units, asked.batch);
+    return units;
+  }
+};
+
+TEST(FaultyDividers, AreRefused) {
+  using solver = solvers::two_phase_with<solvers::improve::shipped, faulty_divider>;
+  using units = divide::division;
+  using batch = std::vector<sequence>;
+  const std::vector<std::pair<const char*, std::function<void(units&, const batch&)>>> faults{
+      {"replica 0 is in no unit", [](units& u, const batch&) { u.clear(); }},
+      {"it has replica 7, the shape has 2", [](units& u, const batch&) { u[0].replicas = {7}; }},
+      {"it has sequence 0 of -4 tokens", [](units& u, const batch&) { u[0].own[0].length = {-4}; }},
+      {"it has sequence 99 of 700 tokens", [](units& u, const batch&) { u[0].own[0].id = {99}; }},
+      {"sequence 0 is divided twice", [](units& u, const batch&) { u[0].own.push_back(u[0].own[0]); }},
+      {"2 replicas share sequence 1 of 3 tokens, which at most 1 can",
+       [](units& u, const batch& all) {
+         u.resize(1);
+         u[0] = {{0, 1}, {all[1]}, {all[0], all[2], all[3], all[4], all[5]}, {}};
+       }},
+      {"a unit allows no exchange", [](units& u, const batch& all) {
+         u.resize(1);
+         u[0] = {{0, 1}, {all[3]}, {all[0], all[1], all[2], all[4], all[5]}, exchange_set::none()};
+       }}};
+  for (const auto& [says, spoil] : faults) {
+    const basic_planner plan_batch{{.stages = 2, .replicas = 2, .quantum = {64}}, slicers::equal_cost{}, cost, solver{fast, {spoil}}, schedules::list{}, simulators::sweep{}};
+    const std::string why = refusal(plan_batch(lengths));
+    EXPECT_EQ(why.rfind("the divider's answer is wrong: ", 0), 0U) << says << ": " << why;
+    EXPECT_NE(why.find(says), std::string::npos) << why;
+  }
+}
+
 /// Runs sequences in packs that are none of theirs.
 struct faulty_move {
   static inline std::function<void(partition&)> spoil;

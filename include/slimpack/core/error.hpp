@@ -72,21 +72,28 @@ struct throw_plan_error : boost::outcome_v2::policy::base {
 
 namespace detail {
 template <class T>
-using outcome = boost::outcome_v2::basic_result<T, error, throw_plan_error>;
+using basic_outcome = boost::outcome_v2::basic_result<T, error, throw_plan_error>;
 }
 
 /// A value, or the error that says why there is none. `.value()` throws plan_error when there is none. Of a result that is a
 /// temporary or moved from it gives the value itself, no reference: `for (auto& x : read(file).value())` walks over what is there
 /// until the loop ends.
 template <class T>
-class [[nodiscard]] result : public detail::outcome<T> {
-  using base = detail::outcome<T>;
+class [[nodiscard]] result : public detail::basic_outcome<T> {
+  using base = detail::basic_outcome<T>;
 
  public:
   using base::base;
   using base::value;
   constexpr T value() && { return static_cast<base&&>(*this).value(); }
   constexpr T value() const&& { return static_cast<const base&>(*this).value(); }
+};
+
+/// That all went well, or why it did not.
+template <>
+class [[nodiscard]] result<void> : public detail::basic_outcome<void> {
+ public:
+  using detail::basic_outcome<void>::basic_result;
 };
 
 /// What a function of result<void> returns when all went well: `return success();`

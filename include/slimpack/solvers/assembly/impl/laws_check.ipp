@@ -10,9 +10,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -23,14 +23,28 @@ class law_search {
   law_search(const plan& p, const checked_answers& cost) : plan_(p), cost_(cost) {}
 
   [[nodiscard]] std::string found() {
-    for (const pass p : both_passes)
-      for (int part = 0; part < plan_.shape.parts() && told_.empty(); ++part) look(p, part);
+    using question = void (law_search::*)(pass, int);
+    for (const question ask : {static_cast<question>(&law_search::look), &law_search::look_at_quanta})
+      for (const pass p : std::span(both_passes).first(is_forward_only(plan_) ? 1 : 2))
+        for (int part = 0; part < plan_.shape.parts() && told_.empty(); ++part) (this->*ask)(p, part);
     return told_;
   }
 
  private:
   // Sums of the same numbers in another order differ by less; testing/cost_model_laws.hpp has the same limit.
   static constexpr double rounding = 1e-9;
+
+  /// The finest cuts, which bounds count with and plans seldom have.
+  void look_at_quanta(pass p, int part) {
+    for (std::uint32_t i = 0; i < plan_.lengths.size() && told_.empty(); ++i) {
+      const tokens length = plan_.lengths[i];
+      seconds cut{};
+      for (tokens at{}; at < length; at += plan_.shape.quantum) cut += least_time(cost_, {{i}, at, std::min(plan_.shape.quantum, length - at)}, p, part);
+      const slice whole{{i}, {0}, length};
+      compare(4, "the times of a sequence's slices add up to its own (hook least)", cut, "cut into single quanta, sequence " + std::to_string(i),
+              least_time(cost_, whole, p, part), said(whole), p, part);
+    }
+  }
 
   void look(pass p, int part) {
     std::vector<seconds> cut(plan_.lengths.size());  // least times of a sequence's slices, one after the other

@@ -19,8 +19,10 @@
 namespace slimpack::detail {
 
 /// Whether a divider's answer gives each replica and each sequence to one unit, as divider laws 1 and 2 say.
+/// Shapes    sharers: of each sequence; none: any number of replicas may share one
 /// Errors    invalid_input: it does not, and the detail names which            Complexity  O(sequences + replicas)
-[[nodiscard]] inline result<void> division_check(const division& units, std::span<const tokens> lengths, const shape& on) {
+[[nodiscard]] inline result<void> division_check(const division& units, std::span<const tokens> lengths, const shape& on,
+                                                 std::span<const sharers_range> sharers = {}) {
   const auto wrong = [](const std::string& what) {
     return error{errc::invalid_input, "the divider's answer is wrong: " + what};
   };
@@ -46,6 +48,11 @@ namespace slimpack::detail {
         if (divided[s.id.value]) return wrong("sequence " + std::to_string(s.id.value) + " is divided twice");
         divided[s.id.value] = true;
       }
+    for (const sequence& s : u.shared)
+      if (!sharers.empty() && u.replicas.size() > sharers[s.id.value].most)
+        return wrong(std::to_string(u.replicas.size()) + " replicas share sequence " + std::to_string(s.id.value) + " of " +
+                     std::to_string(s.length.value) + " tokens, which at most " + std::to_string(sharers[s.id.value].most) + " can");
+    if (u.exchanges && u.exchanges->empty()) return wrong("a unit allows no exchange: leave it out, so that all are, or allow one");
   }
   for (std::size_t r = 0; r < planned.size(); ++r)
     if (!planned[r]) return wrong("replica " + std::to_string(r) + " is in no unit");

@@ -94,7 +94,7 @@ class two_phase_search {
   [[nodiscard]] result<divide::division> division_by(const Divider& divider, const divide::division_problem& asked) const {
     result<divide::division> units = divider.divide(asked, cost());
     if (!units) return units;
-    if (result<void> fine = division_check(units.value(), batch_.lengths, batch_.shape); !fine)
+    if (result<void> fine = division_check(units.value(), batch_.lengths, batch_.shape, asked.sharers); !fine)
       return std::move(fine).error();
     put_in_order(units.value());
     return units;
