@@ -147,15 +147,17 @@ inline constexpr model_keys::names top_k_names{"index_topk"};
   return made;
 }
 
-/// What a kind of attention that is not priced means. A kind that cost models learn to price loses its row.
+/// What a kind of attention that is not priced means, and the keys that say how far it reaches; for a state it is the key
+/// that tells layers apart. A kind that cost models learn to price loses its row.
 struct unpriced_kind {
   costs::attends to;
   std::string_view meaning;
+  const model_keys::names* keys{};
 };
 inline constexpr unpriced_kind unpriced_kinds[]{
-    {costs::attends::window, "attend to a window of {} tokens"},
-    {costs::attends::chunk, "attend inside chunks of {} tokens"},
-    {costs::attends::top_k, "attend to {} keys that an indexer chooses"},
+    {costs::attends::window, "attend to a window of {} tokens", &window_names},
+    {costs::attends::chunk, "attend inside chunks of {} tokens", &chunk_names},
+    {costs::attends::top_k, "attend to {} keys that an indexer chooses", &top_k_names},
     {costs::attends::state, "have a state instead of attention"},
 };
 
@@ -171,11 +173,7 @@ inline constexpr unpriced_kind unpriced_kinds[]{
     std::string what(row.meaning);
     if (const std::size_t hole = what.find("{}"); hole != std::string::npos)
       what.replace(hole, 2, std::to_string(first->reach));
-    using costs::attends;
-    const std::string key = row.to == attends::window  ? keys.described(window_names)
-                            : row.to == attends::chunk ? keys.described(chunk_names)
-                            : row.to == attends::top_k ? keys.described(top_k_names)
-                                                       : keys.described({by.key});
+    const std::string key = row.keys != nullptr ? keys.described(*row.keys) : keys.described({by.key});
     return key + ": " + std::to_string(count) + " of " + std::to_string(all.layers.size()) + " layers " + what +
            ", which is not priced";
   }
