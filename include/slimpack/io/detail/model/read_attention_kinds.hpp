@@ -68,7 +68,8 @@ inline constexpr reach_rule reach_rules[]{
 /// What each layer attends to, and the key that says so.
 struct reaches {
   std::vector<layer_reach> layers;
-  const char* key{};  ///< null: no key tells layers apart
+  const char* key{};    ///< null: no key tells layers apart
+  bool tells_states{};  ///< whether the key would say so if layers had a state
 };
 
 [[nodiscard]] inline std::vector<layer_reach> named_layers(const json_place& at, int layers) {
@@ -89,7 +90,7 @@ struct reaches {
 
 [[nodiscard]] inline reaches reaches_of(const model_keys& keys, int layers) {
   for (const char* const key : names_of_layers)
-    if (const std::optional<json_place> at = keys.telling({key})) return {named_layers(*at, layers), key};
+    if (const std::optional<json_place> at = keys.telling({key})) return {named_layers(*at, layers), key, true};
   const bool chunked = keys.telling({"attention_chunk_size"}).has_value();
   for (const reach_rule& rule : reach_rules) {
     const bool of_rope = std::string_view{rule.marks.key}.substr(0, 7) == "no_rope";
@@ -100,7 +101,7 @@ struct reaches {
     if (const std::optional<std::vector<bool>> marked = marked_by(keys, how, layers)) {
       std::vector<layer_reach> all;
       for (const bool is : *marked) all.push_back(is ? rule.marked : rule.others);
-      return {std::move(all), rule.marks.key};
+      return {std::move(all), rule.marks.key, rule.others == layer_reach::state};
     }
   }
   return {std::vector<layer_reach>(static_cast<std::size_t>(layers), layer_reach::near), nullptr};
