@@ -13,7 +13,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace model_kinds_test {
@@ -137,6 +140,12 @@ TEST(ModelKinds, OfOtherLayersAreRefusedByTheKey) {
   EXPECT_EQ(refusal(changed(llama(), {{"cross_attention_layers", {3, 8}}})).substr(0, 32),
             "cross_attention_layers is [3,8]:");
   EXPECT_EQ(refusal(changed(llama(), {{"mamba_d_state", 16}})).substr(0, 20), "mamba_d_state is 16:");
+  EXPECT_EQ(refusal(changed(llama(), {{"mamba_d_state", 16}, {"sliding_window", 512}, {"sliding_window_pattern", 2}}))
+                .substr(0, 20),
+            "mamba_d_state is 16:");
+  const std::vector<std::string> attention(
+      32, "attention");  // granite-4.0-micro has the keys of a state, and no such layer
+  EXPECT_EQ(read(changed(llama(), {{"mamba_d_state", 16}, {"layer_types", attention}})).unpriced, "");
   EXPECT_EQ(refusal(changed(llama(), {{"layer_types", std::vector<std::string>(32, "conv")}})),
             "layer_types[0] is \"conv\", expected a kind of layer that is known: of another one neither matrices nor "
             "attention are priced");

@@ -68,7 +68,8 @@ inline constexpr reach_rule reach_rules[]{
 /// What each layer attends to, and the key that says so.
 struct reaches {
   std::vector<layer_reach> layers;
-  const char* key{};  ///< null: no key tells layers apart
+  const char* key{};    ///< null: no key tells layers apart
+  bool tells_states{};  ///< whether the key would say so if layers had a state
 };
 
 [[nodiscard]] inline std::vector<layer_reach> named_layers(const json_place& at, int layers) {
@@ -89,7 +90,7 @@ struct reaches {
 
 [[nodiscard]] inline reaches reaches_of(const model_keys& keys, int layers) {
   for (const char* const key : names_of_layers)
-    if (const std::optional<json_place> at = keys.telling({key})) return {named_layers(*at, layers), key};
+    if (const std::optional<json_place> at = keys.telling({key})) return {named_layers(*at, layers), key, true};
   const bool chunked = keys.telling({"attention_chunk_size"}).has_value();
   for (const reach_rule& rule : reach_rules) {
     const bool of_rope = std::string_view{rule.marks.key}.substr(0, 7) == "no_rope";
@@ -100,7 +101,7 @@ struct reaches {
     if (const std::optional<std::vector<bool>> marked = marked_by(keys, how, layers)) {
       std::vector<layer_reach> all;
       for (const bool is : *marked) all.push_back(is ? rule.marked : rule.others);
-      return {std::move(all), rule.marks.key};
+      return {std::move(all), rule.marks.key, rule.others == layer_reach::state};
     }
   }
   return {std::vector<layer_reach>(static_cast<std::size_t>(layers), layer_reach::near), nullptr};
@@ -147,15 +148,17 @@ inline constexpr model_keys::names top_k_names{"index_topk"};
   return made;
 }
 
-/// What a kind of attention that is not priced means. A kind that cost models learn to price loses its row.
+/// What a kind of attention that is not priced means, and the keys that say how far it reaches; for a state it is the key
+/// that tells layers apart. A kind that cost models learn to price loses its row.
 struct unpriced_kind {
   costs::attends to;
   std::string_view meaning;
+  const model_keys::names* keys{};
 };
 inline constexpr unpriced_kind unpriced_kinds[]{
-    {costs::attends::window, "attend to a window of {} tokens"},
-    {costs::attends::chunk, "attend inside chunks of {} tokens"},
-    {costs::attends::top_k, "attend to {} keys that an indexer chooses"},
+    {costs::attends::window, "attend to a window of {} tokens", &window_names},
+    {costs::attends::chunk, "attend inside chunks of {} tokens", &chunk_names},
+    {costs::attends::top_k, "attend to {} keys that an indexer chooses", &top_k_names},
     {costs::attends::state, "have a state instead of attention"},
 };
 
@@ -171,11 +174,7 @@ inline constexpr unpriced_kind unpriced_kinds[]{
     std::string what(row.meaning);
     if (const std::size_t hole = what.find("{}"); hole != std::string::npos)
       what.replace(hole, 2, std::to_string(first->reach));
-    using costs::attends;
-    const std::string key = row.to == attends::window  ? keys.described(window_names)
-                            : row.to == attends::chunk ? keys.described(chunk_names)
-                            : row.to == attends::top_k ? keys.described(top_k_names)
-                                                       : keys.described({by.key});
+    const std::string key = row.keys != nullptr ? keys.described(*row.keys) : keys.described({by.key});
     return key + ": " + std::to_string(count) + " of " + std::to_string(all.layers.size()) + " layers " + what +
            ", which is not priced";
   }
