@@ -113,7 +113,7 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["is not an amount"], *lengths, *QUADRATIC, "--memory", "8 GiB s")
 
     def test_bad_lengths_name_file_and_line(self):
-        for content, says in (("", ["no lengths"]), ("\n\n", ["no lengths"]), ("5\n0\n", ["line 2"]), ("5\n-3\n", ["line 2"]), ("5\n7\nabc\n", ["line 3"]),
+        for content, says in (("", ["no lengths"]), ("\n\n", ["no lengths"]), ("0\n0\n", ["all of its 2 sequences are empty"]), ("5\n-3\n", ["line 2"]), ("5\n7\nabc\n", ["line 3"]),
                               ("12.5\n", ["line 1"]), ("99999999999999999999\n", ["line 1"]), ("3000000000\n", ["line 1"])):
             with self.subTest(content=content):
                 self.fails(2, ["bad.txt", *says], "--lengths", self.file("bad.txt", content), *QUADRATIC)

@@ -100,7 +100,7 @@ TEST(ListsOfLengths, AreRefusedByNameWhereTheyAreNone) {
   EXPECT_EQ(said_of("messages.jsonl", field("messages")), "line 1: messages[0] is an object, " + tokenize);
   EXPECT_EQ(said_of("conversations.jsonl", field("conversations")), "line 1: conversations[0] is an object, " + tokenize);
   EXPECT_EQ(said_of("nested_tokens.json"),
-            "[0][0][0] is \"a\", expected a token id: arrays of these are counted, nothing else");
+            "[0][0][0] is \"a\", " + tokenize);
   EXPECT_EQ(said_of("batches_of_lengths.json"),
             "[0] is an array, expected a length or an object: its numbers may be tokens or lengths; they are counted as tokens "
             "with the format json, and lengths belong into one array (jq add)");
@@ -130,7 +130,7 @@ TEST(ArraysOfTokens, OfOneSequenceMayBeInAnotherArray) {
             "line 1: input_ids is an array, expected one sequence: its 2 arrays are a batch of several, write each as a sample "
             "of its own");
   EXPECT_EQ(said("{\"input_ids\": [[[1, 2]]]}\n{\"input_ids\": [[4]]}\n"),
-            "line 1: input_ids[0][0] is an array, expected a token id: arrays of these are counted, nothing else");
+            "line 1: input_ids[0][0] is an array, " + tokenize);
 }
 
 TEST(ArraysOfTokens, AreNotCountedWhereTheirNameSaysThatTheyAreLengths) {
@@ -161,6 +161,9 @@ TEST(SamplesThatSayTwoLengths, AreRefusedUnlessTheUserDecides) {
   EXPECT_EQ(said(padded), both("input_ids says 3", "attention_mask, which leaves out what is filled up, says 2"));
   EXPECT_EQ(said(padded, field("attention_mask")), "2 1 ");
   EXPECT_EQ(said(padded, field("input_ids")), "3 1 ");
+  EXPECT_EQ(said("{\"attention_mask\": [[true, false, true]]}\n{\"attention_mask\": [true]}\n", field("attention_mask")), "2 1 ");
+  EXPECT_EQ(said("{\"attention_mask\": [1, 7]}\n{}\n", field("attention_mask")),
+            "line 1: attention_mask[1] is 7, expected a whole number from 0 to 1");
   EXPECT_EQ(said("length,tokens\n7,7\n9,3\n").substr(2), "length says 9 tokens, and tokens says 3" + choose);
   EXPECT_EQ(said("length,tokens\n7,7\n9,3\n", field("tokens")), "7 3 ");
 }

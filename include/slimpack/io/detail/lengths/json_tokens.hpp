@@ -19,31 +19,37 @@ struct json_value {
   told how{};
 };
 
-/// How many of an attention mask are 1.
+/// How many of an attention mask are 1, or true.
 [[nodiscard]] inline std::int64_t ones_in(const json_place& mask) {
   std::int64_t ones = 0;
-  for (std::size_t i = 0; i < mask.size(); ++i) ones += mask.at(i).integer(0, 1);
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    const json_place one = mask.at(i);
+    ones += one.is_integer() ? one.integer(0, 1) : std::int64_t{one.boolean()};
+  }
   return ones;
 }
 
-/// How many token ids an array has. Tokenizers that were asked for tensors write the array of a sequence into another
-/// one.
-[[nodiscard]] inline std::int64_t tokens_in(const json_place& array, std::string_view name) {
-  if (array.size() > 0 && array.at(0).is_array()) {
-    const json_place inner = array.at(0);
-    for (std::size_t i = 0; i < inner.size(); ++i)
-      if (!inner.at(i).is_integer()) inner.at(i).expected("a token id: arrays of these are counted, nothing else");
-    if (array.size() > 1)
-      array.expected("one sequence: its " + std::to_string(array.size()) +
-                     " arrays are a batch of several, write each as a sample of its own");
-    return names_mask(name) ? ones_in(inner) : static_cast<std::int64_t>(inner.size());
-  }
+/// How many token ids an array has that has nothing else.
+[[nodiscard]] inline std::int64_t ids_in(const json_place& array) {
   for (std::size_t i = 0; i < array.size(); ++i)
     if (!array.at(i).is_integer())
       array.at(i).expected(
           "a token id: arrays of these are counted, nothing else; write the length, or the ids, that " +
           std::string("the model's tokenizer makes of it"));
-  return names_mask(name) ? ones_in(array) : static_cast<std::int64_t>(array.size());
+  return static_cast<std::int64_t>(array.size());
+}
+
+/// How many tokens an array says. Tokenizers that were asked for tensors write the array of a sequence into another one.
+[[nodiscard]] inline std::int64_t tokens_in(const json_place& array, std::string_view name) {
+  const auto count = [&](const json_place& flat) { return names_mask(name) ? ones_in(flat) : ids_in(flat); };
+  if (array.size() == 0) return 0;
+  const json_place inner = array.at(0);
+  if (!inner.is_array()) return count(array);
+  const std::int64_t counted = count(inner);
+  if (array.size() > 1)
+    array.expected("one sequence: its " + std::to_string(array.size()) +
+                   " arrays are a batch of several, write each as a sample of its own");
+  return counted;
 }
 
 /// A length, or how many tokens there are; `name` is what the value is called, empty where it has none.
