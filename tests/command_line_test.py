@@ -312,8 +312,8 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((31, 560), tuple(map(sum, zip(*of))))
         out = self.plans("--lengths", path, *QUADRATIC, "--pad-to", "16", "--batch", "2", "--batches", "2", "--summary")
         self.assertIn("padding   31 of 560 tokens", out)
-        # A budget counts what runs: 112 + 128 tokens.
-        self.assertIn("2 sequences, 240 tokens", self.plans("--lengths", path, *QUADRATIC, "--pad-to", "16", "--token-budget", "240"))
+        # A budget counts what runs: 2 x 112 are more than 220 tokens.
+        self.assertIn("1 sequences, 112 tokens", self.plans("--lengths", self.file("m.txt", "100\n100\n"), *QUADRATIC, "--pad-to", "16", "--token-budget", "220"))
         self.assertNotIn("padding", self.plans("--lengths", path, *QUADRATIC))
         self.assertIn("padding   0 of 529 tokens, 0.00 %", self.plans("--lengths", path, *QUADRATIC, "--pad-to", "1"))
         out = self.plans("--lengths", path, *QUADRATIC, "--pad-to", "16", "--max-context", "160", "--over-long", "truncate")
