@@ -68,19 +68,18 @@ struct throw_plan_error : boost::outcome_v2::policy::base {
     base::narrow_error_check(std::forward<Impl>(self));
   }
 };
-}  // namespace detail
 
-namespace detail {
 template <class T>
-using basic_outcome = boost::outcome_v2::basic_result<T, error, throw_plan_error>;
-}
+using result_base = boost::outcome_v2::basic_result<T, error, throw_plan_error>;
+
+}  // namespace detail
 
 /// A value, or the error that says why there is none. `.value()` throws plan_error when there is none. Of a result that is a
 /// temporary or moved from it gives the value itself, no reference: `for (auto& x : read(file).value())` walks over what is there
 /// until the loop ends.
 template <class T>
-class [[nodiscard]] result : public detail::basic_outcome<T> {
-  using base = detail::basic_outcome<T>;
+class [[nodiscard]] result : public detail::result_base<T> {
+  using base = detail::result_base<T>;
 
  public:
   using base::base;
@@ -91,9 +90,9 @@ class [[nodiscard]] result : public detail::basic_outcome<T> {
 
 /// That all went well, or why it did not.
 template <>
-class [[nodiscard]] result<void> : public detail::basic_outcome<void> {
+class [[nodiscard]] result<void> : public detail::result_base<void> {
  public:
-  using detail::basic_outcome<void>::basic_result;
+  using detail::result_base<void>::basic_result;
 };
 
 /// What a function of result<void> returns when all went well: `return success();`

@@ -381,7 +381,7 @@ class contest {
   /// The planned ones by time, then the others by what is known of them, then by their bounds.
   void sort() {
     std::stable_sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) {
-      if (a.known.outcome != b.known.outcome) return (a.known.outcome) < b.known.outcome;
+      if (a.known.outcome != b.known.outcome) return a.known.outcome < b.known.outcome;
       return a.is_planned() ? a.known.step_time < b.known.step_time : a.known.lower_bound < b.known.lower_bound;
     });
   }

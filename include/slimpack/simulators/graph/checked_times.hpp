@@ -5,7 +5,6 @@
 #include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <string>
@@ -16,7 +15,8 @@ namespace slimpack::detail {
 
 /// Whether two sums of the same durations, perhaps in another order, are the same time. Of no number, none is.
 [[nodiscard]] inline bool is_same_time(seconds told, seconds due) {
-  return std::abs(told.value - due.value) <= 1e-9 * due.value;
+  const seconds rounding = due * 1e-9;
+  return told >= due - rounding && told <= due + rounding;
 }
 
 /// "the simulator's answer is wrong: task 3 (forward of pack 0 on stage 1) starts at 2 s, but what it waits for ends at 1 s ..."

@@ -23,8 +23,8 @@ class law_search {
   law_search(const plan& p, const checked_answers& cost) : plan_(p), cost_(cost) {}
 
   [[nodiscard]] std::string found() {
-    using question = void (law_search::*)(pass, int);
-    for (const question ask : {static_cast<question>(&law_search::look), &law_search::look_at_quanta})
+    using look_of = void (law_search::*)(pass, int);
+    for (const look_of ask : {static_cast<look_of>(&law_search::look), &law_search::look_at_quanta})
       for (const pass p : std::span(both_passes).first(is_forward_only(plan_) ? 1 : 2))
         for (int part = 0; part < plan_.shape.parts() && told_.empty(); ++part) (this->*ask)(p, part);
     return told_;
