@@ -69,6 +69,7 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   m.layers = model_keys::integer<int>(keys.need(layers_names), 1, most_layers);
   const reaches by = reaches_of(keys, m.layers);
   refuse_unpriced(keys, unpriced_keys);
+  refuse_unlike_layers(keys);
   if (!by.tells_states) refuse_unpriced(keys, keys_of_states);
   m.hidden = model_keys::integer(keys.need(hidden_names), 1, widest);
   m.vocabulary = keys.need({"vocab_size", "padded_vocab_size"}).integer(1, most_tokens);
