@@ -204,9 +204,13 @@ TEST(ModelKinds, WhoseLayersDifferInAListAreRefusedByIt) {
 
 TEST(ModelKinds, ThatAreNotKnownAreReadLikeLlamaAndNoted) {
   EXPECT_TRUE(read(without(changed(llama(), {{"model_type", "novel"}}), "hidden_act")).shape.gated);
-  const model_reading r = read(
-      changed(llama(), {{"model_type", "novel\n"}, {"foo_rank", 16}, {"rope_theta", 500000}, {"pad_token_id", 7}}));
+  const model_reading r = read(changed(llama(), {{"model_type", "novel\n"},
+                                                 {"foo_rank", 16},
+                                                 {"rope_theta", 500000},
+                                                 {"pad_token_id", 7},
+                                                 {"num_mtp_modules", 3}}));
   EXPECT_EQ(said(r),
+            "num_mtp_modules is 3: layers that predict further tokens are left out; a training with them takes longer\n"
             "model_type \"novel\\n\" is not known: the model is read like a llama, and these numbers are not read: "
             "\"foo_rank\"\n");
   EXPECT_EQ(costs::parameters(r.shape), costs::parameters(read(llama()).shape));

@@ -46,6 +46,9 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
     notes.push_back("of the model only the language model is planned, " +
                     (text.way().empty() ? "the keys at the top" : text.way().substr(0, text.way().size() - 1)) +
                     "; left out: " + model_keys::quoted(json(text.others())));
+  if (keys.telling(further_tokens_names))
+    notes.push_back(keys.described(further_tokens_names) +
+                    ": layers that predict further tokens are left out; a training with them takes longer");
   if (keys.family() == nullptr) {
     const std::string unread = keys.unread_numbers();
     notes.push_back((keys.type().empty() ? std::string("model_type is left out")
@@ -55,9 +58,6 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   }
   if (const std::string taken = keys.taken_dimensions(); !taken.empty())
     notes.push_back("the config leaves out what is usual for " + model_keys::shown(json(keys.type())) + ": " + taken);
-  if (keys.telling(further_tokens_names))
-    notes.push_back(keys.described(further_tokens_names) +
-                    ": layers that predict further tokens are left out; a training with them takes longer");
 }
 
 [[nodiscard]] inline model_reading reading_of(const json_place& root) {
