@@ -189,10 +189,28 @@ TEST(ModelKinds, InsideOthersAreFoundAndTheRestIsNoted) {
   EXPECT_EQ(refusal(omni), "thinker_config.text_config.hidden_size is -1, expected a whole number from 1 to 1048576");
 }
 
+TEST(ModelKinds, WhoseLayersDifferInAListAreRefusedByIt) {
+  std::vector<int> heads(32, 32);
+  EXPECT_EQ(read(changed(llama(), {{"num_attention_heads_per_layer", heads}})).unpriced, "");
+  heads[9] = 64;
+  EXPECT_EQ(refusal(changed(llama(), {{"num_attention_heads_per_layer", heads}})),
+            "\"num_attention_heads_per_layer\" is [32,32,32,32,32,32,32,32,32,64,32,32,...: layers differ in it, which "
+            "is not "
+            "priced, nor can it be counted as full attention; give times of its stages instead");
+  EXPECT_EQ(
+      refusal(changed(llama(), {{"compress_ratios", {0, 4, 128}}, {"hc_mult", 4}, {"index_topk", 512}})).substr(0, 18),
+      "compress_ratios is");
+}
+
 TEST(ModelKinds, ThatAreNotKnownAreReadLikeLlamaAndNoted) {
-  const model_reading r = read(
-      changed(llama(), {{"model_type", "novel\n"}, {"foo_rank", 16}, {"rope_theta", 500000}, {"pad_token_id", 7}}));
+  EXPECT_TRUE(read(without(changed(llama(), {{"model_type", "novel"}}), "hidden_act")).shape.gated);
+  const model_reading r = read(changed(llama(), {{"model_type", "novel\n"},
+                                                 {"foo_rank", 16},
+                                                 {"rope_theta", 500000},
+                                                 {"pad_token_id", 7},
+                                                 {"num_mtp_modules", 3}}));
   EXPECT_EQ(said(r),
+            "num_mtp_modules is 3: layers that predict further tokens are left out; a training with them takes longer\n"
             "model_type \"novel\\n\" is not known: the model is read like a llama, and these numbers are not read: "
             "\"foo_rank\"\n");
   EXPECT_EQ(costs::parameters(r.shape), costs::parameters(read(llama()).shape));

@@ -46,6 +46,9 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
     notes.push_back("of the model only the language model is planned, " +
                     (text.way().empty() ? "the keys at the top" : text.way().substr(0, text.way().size() - 1)) +
                     "; left out: " + model_keys::quoted(json(text.others())));
+  if (keys.telling(further_tokens_names))
+    notes.push_back(keys.described(further_tokens_names) +
+                    ": layers that predict further tokens are left out; a training with them takes longer");
   if (keys.family() == nullptr) {
     const std::string unread = keys.unread_numbers();
     notes.push_back((keys.type().empty() ? std::string("model_type is left out")
@@ -55,9 +58,6 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   }
   if (const std::string taken = keys.taken_dimensions(); !taken.empty())
     notes.push_back("the config leaves out what is usual for " + model_keys::shown(json(keys.type())) + ": " + taken);
-  if (keys.telling(further_tokens_names))
-    notes.push_back(keys.described(further_tokens_names) +
-                    ": layers that predict further tokens are left out; a training with them takes longer");
 }
 
 [[nodiscard]] inline model_reading reading_of(const json_place& root) {
@@ -69,6 +69,7 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   m.layers = model_keys::integer<int>(keys.need(layers_names), 1, most_layers);
   const reaches by = reaches_of(keys, m.layers);
   refuse_unpriced(keys, unpriced_keys);
+  refuse_unlike_layers(keys);
   if (!by.tells_states) refuse_unpriced(keys, keys_of_states);
   m.hidden = model_keys::integer(keys.need(hidden_names), 1, widest);
   m.vocabulary = keys.need({"vocab_size", "padded_vocab_size"}).integer(1, most_tokens);

@@ -140,7 +140,8 @@ class model_keys {
     return type ? type->text() : std::string{};
   }
   static json defaults_of(const model_family* family, bool is_nested) {
-    json all = family != nullptr && !family->defaults.empty() ? json::parse(family->defaults) : json::object();
+    const model_family& like = family != nullptr ? *family : *family_named("llama");
+    json all = like.defaults.empty() ? json::object() : json::parse(like.defaults);
     if (family != nullptr && is_nested && !family->dimensions.empty()) all.update(json::parse(family->dimensions));
     return all;
   }

@@ -4,8 +4,10 @@
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/model/model_keys.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace slimpack::io::detail {
 
@@ -43,6 +45,7 @@ inline constexpr unpriced_key unpriced_keys[]{
     {"mamba_d_ssm", "each layer has a state-space model beside its attention"},
     {"num_kv_shared_layers", "the last layers use keys and values of layers before them"},
     {"use_cla", "layers use keys and values of layers before them"},
+    {"compress_ratios", "attention is to compressed keys"},
     {"hc_mult", "layers run on several streams of hidden states", 1},
     {"hidden_size_per_layer_input", "each layer has an embedding of its own"},
     {"laurel_rank", "layers have a low-rank branch beside"},
@@ -65,7 +68,6 @@ inline constexpr unpriced_key unpriced_keys[]{
     {"sparse_config", "attention leaves out blocks"},
     {"sparse_attention_config", "attention leaves out blocks"},
     {"moba_topk", "attention leaves out blocks"},
-    {"compress_ratios", "attention is to compressed keys"},
     {"o_lora_rank", "the output projection has a low rank"},
     {"total_ut_steps", "the layers run several times", 1},
     {"word_embed_proj_dim", "embeddings have a width of their own", 0, "hidden_size"},
@@ -82,6 +84,20 @@ inline constexpr unpriced_key keys_of_states[]{
 [[noreturn]] inline void refuse_layers(const std::string& key, const std::string& meaning) {
   throw malformed(key + ": " + meaning +
                   ", which is not priced, nor can it be counted as full attention; give times of its stages instead");
+}
+
+/// Keys of lists by layer, under any name: num_attention_heads_per_layer.
+/// Errors    malformed: one whose layers differ
+inline void refuse_unlike_layers(const model_keys& keys) {
+  constexpr std::string_view suffix = "_per_layer";
+  for (const auto& member : keys.config().raw().items()) {
+    const std::string& name = member.key();
+    const json& list = member.value();
+    if (name.size() <= suffix.size() || name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0) continue;
+    if (list.is_array() && std::any_of(list.begin(), list.end(), [&](const json& one) { return one != list.front(); }))
+      refuse_layers(keys.way() + model_keys::quoted(json(name)) + " is " + model_keys::shown(list),
+                    "layers differ in it");
+  }
 }
 
 /// Errors    malformed: a key of `table` that matters
