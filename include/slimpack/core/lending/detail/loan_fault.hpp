@@ -140,8 +140,8 @@ class loan_law {
 /// What is wrong with the loans of a replica, and what to choose instead; none where its stages can lend so: between
 /// instructions that there are, on two stages in one lock step of a pass; for one slice of the lender's pack, the only
 /// one of its sequence there; of keys that its queries all see, the oldest first and each once; nobody lends and helps
-/// at the same time; a lender has each helper once, and a lock step has fewer loans than stages.            Complexity
-/// O(loans * (slices of a pack + log loans))
+/// at the same time; a lender has each helper once, and a lock step has fewer loans than stages.
+/// Complexity O(loans * (slices of a pack + log loans))
 [[nodiscard]] inline std::optional<std::string> loan_fault(std::span<const loan> loans, const partition& packs,
                                                            const shape& on) {
   return loan_law(loans, packs, on).fault();
