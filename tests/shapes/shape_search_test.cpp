@@ -67,7 +67,7 @@ result<plan> plan_on(const layout& on, const toy& cost, std::span<const tokens> 
 constexpr int few_gpus = tests::under_sanitizer ? 8 : 16;
 
 std::vector<layout> layouts(double memory, int gpus = few_gpus) {
-  return shapes::space{.gpus = gpus, .gpus_per_node = 8, .layers = 8, .heads = 8, .quantum = {8},
+  return shapes::space{.gpus = gpus, .gpus_per_node = 8, .layers = 8, .heads = 8, .quantum = tokens{8},
                        .memory = memory_limit{memory_unit::byte, memory}, .chunks = {1, 2},
                        .recompute = {costs::recompute::none, costs::recompute::full}}
       .layouts();
