@@ -429,7 +429,7 @@ class Train(unittest.TestCase):
             first = [line for at, line in before if at == rank]
             script = "; ".join([*first, '"$@"', f"echo $? > {folder / str(rank)}"])  # mpirun sees 0, and ends no other rank
             command += [":"] * (rank > 0) + ["-np", "1", "sh", "-c", script, "sh", *self.command(*arguments)]
-        run = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=self.folder, env={**os.environ, **MPI})
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=self.folder, env={**os.environ, **MPI})
         self.assertEqual(0, run.returncode, run.stderr)
         return [int((folder / str(rank)).read_text()) for rank in range(len(ranks))], run.stderr
 
@@ -508,8 +508,8 @@ class Train(unittest.TestCase):
 
     @unittest.skipUnless(MPIRUN, "mpirun not found")
     def test_a_rank_without_memory_says_so_on_all(self):
-        large = ["--pp", "2", "--steps", "1", "--hidden", "1024", "--ffn", "8192", *QUADRATIC]
-        self.job_refuses_as((3, 1), ["rank 1: the model, and what a step keeps of it, do not fit"], large, large, before=[(1, "ulimit -v 1000000")])
+        large = ["--pp", "2", "--steps", "1", "--hidden", "256", "--ffn", "8192", *QUADRATIC]
+        self.job_refuses_as((3, 1), ["rank 1: the model, and what a step keeps of it, do not fit"], large, large, before=[(1, "ulimit -v 260000")])
 
     def job_refuses_as(self, statuses, says, *ranks, before=()):
         got, said = self.job(*ranks, before=before)

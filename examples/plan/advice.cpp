@@ -2,6 +2,7 @@
 
 #include "choice.hpp"
 #include "idle_options.hpp"
+#include "padding.hpp"
 #include "progress.hpp"
 #include "texts.hpp"
 
@@ -61,7 +62,9 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
     if (s.options.forward_only) all.recompute = {costs::recompute::none};
   }
   std::vector<layout> found = all.layouts();
-  std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one) || !refusal(s.options, one).empty(); });
+  std::erase_if(found, [&](const layout& one) {
+    return !can_be_imbalanced(s, one) || !divides_slices(one.shape) || !refusal(s.options, one).empty();
+  });
   return found;
 }
 

@@ -1,6 +1,7 @@
 #include "choice.hpp"
 
 #include "origin.hpp"
+#include "padding.hpp"
 #include "prices.hpp"
 #include "rivals.hpp"
 #include "texts.hpp"
@@ -150,7 +151,7 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
   if (!can.spread_vocabulary) all.vocabularies = {vocabulary::last};
   if (s.options.forward_only) all.vocabularies = {vocabulary::last};
   std::vector<layout> found = all.layouts();
-  std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one); });
+  std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one) || !divides_slices(one.shape); });
   for (layout& one : found) one.layers = s.layout.layers;
   return found;
 }

@@ -30,7 +30,7 @@ void check_multiples(const options& o) {
                     std::to_string(o.max_context->value) + " to " +
                     std::to_string(slimpack::padded(*o.max_context, *o.pad_to).value) +
                     " tokens: give a --max-context that is a multiple of it"};
-  if (o.has_typed("quantum") && on.quantum.value % on.context != 0)
+  if (o.has_typed("quantum") && !divides_slices(on))
     throw bad_usage{"--quantum " + std::to_string(on.quantum.value) + " is no multiple of --cp " +
                     std::to_string(on.context) + ", whose ranks divide each slice evenly: give a multiple of " +
                     std::to_string(2 * on.context) + ", or leave it out for " +

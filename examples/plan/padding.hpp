@@ -16,6 +16,11 @@ namespace cli {
 /// What --quantum, and the longest length under --pad-to, must be. Throws bad_usage.
 void check_multiples(const options& o);
 
+/// Whether the ranks of --cp can divide each slice but the last of a sequence.
+[[nodiscard]] inline bool divides_slices(const slimpack::shape& on) {
+  return on.quantum.value % on.context == 0;
+}
+
 /// Says how many tokens of a batch are padding; of all batches together under --summary. Nothing without --pad-to.
 void print_padding(std::ostream& out, const options& o, const batches& all, std::size_t batch);
 

@@ -16,7 +16,6 @@ namespace slimpack::shapes {
 ///  - ep, of models with experts, divides the experts and the ranks of a stage, dp x cp x tp
 ///  - pp x vpp is at most the layers; a pipeline of one stage has no virtual ones
 ///  - a vocabulary is spread over two stages or more
-///  - cp divides a quantum that is given, since its ranks divide each slice
 ///  - a degree that is given is taken as it is
 struct space {
   int gpus{1};
@@ -43,7 +42,6 @@ struct space {
       if (!tensor && (heads % t != 0 || (t > 1 && gpus_per_node % t != 0))) continue;
       for (const int p : divisors(gpus / t, stages)) {
         for (const int c : divisors(gpus / t / p, context)) {
-          if (quantum && quantum->value % c != 0) continue;
           const int d = gpus / t / p / c;
           if (replicas && *replicas != d) continue;
           for (const int e : divisors(d * c * t, expert)) {
