@@ -494,7 +494,7 @@ TEST(ProfiledOf, RefusesShapesThatTheModelCannotTake) {
   EXPECT_EQ(says({.tensor = 5}),
             "tensor parallelism of 5 does not divide the 32 query heads of " + three_layers().name);
   EXPECT_EQ(says({.stages = 4}), "4 stages x 1 chunks exceed the 3 layers of " + three_layers().name);
-  EXPECT_EQ(says({.stages = 2}, {.layers = {1, 1}}), "layers per part must be 2 counts of at least 1 that add up to 3");
+  EXPECT_EQ(says({.stages = 2}, {.layers = {1, 1}}), "layers per part must be 2 counts that add up to 3");
 }
 
 TEST(ProfiledOf, TakesTheCallsOfPiecesFromTheTrainer) {

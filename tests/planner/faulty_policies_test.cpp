@@ -49,10 +49,10 @@ TEST(FaultySimulators, AreRefused) {
   using starts = std::vector<seconds>;
   EXPECT_EQ(refused([](starts& s) { s.clear(); }).rfind("the simulator's answer is wrong: it has 0 times, the graph has ", 0), 0U);
   EXPECT_EQ(refused([](starts& s) { s.resize(2 * s.size()); }).rfind("the simulator's answer is wrong: it has ", 0), 0U);
-  for (const double odd : {nan, inf, -inf, -1.0, 0.0, 1e9}) {
+  for (const double odd : {nan, inf, -inf, -1.0, 0.0}) {
     const std::string why = refused([odd](starts& s) { s.back() = {odd}; });
     EXPECT_EQ(why.rfind("the simulator's answer is wrong: task ", 0), 0U) << why;
-    EXPECT_NE(why.find("a task starts when the last that it waits for ends"), std::string::npos) << why;
+    EXPECT_NE(why.find("a task starts no earlier than the last that it waits for ends"), std::string::npos) << why;
   }
 }
 

@@ -94,7 +94,8 @@ TEST(FaultySlicers, AreRefusedByTheLawThatTheyBreak) {
       const std::string where = std::to_string(replicas) + " replicas";
       expect_refused(planner_of({f.spoil}, on, search)(lengths), f, where);
       expect_refused(planner_of({f.spoil}, on, solvers::refined{search})(lengths), f, where + ", refined");
-      expect_refused(planner_of({f.spoil}, on, solvers::chunked{{8192}})(lengths), f, where + ", chunked");
+      // On two replicas nothing is cut for packs of 8,192 tokens, and smaller packs have no room for the longest sequence.
+      if (replicas == 1) expect_refused(planner_of({f.spoil}, on, solvers::chunked{{8192}})(lengths), f, where + ", chunked");
     }
 }
 

@@ -88,6 +88,7 @@ struct per_slice : costs::quadratic {
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     return seconds{1e-3} + quadratic::time(s, p, part);
   }
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return quadratic::time(s, p, part); }
 };
 
 TEST(RefinedSolver, LetsTheCostModelPricePieces) {
