@@ -919,6 +919,56 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((2, "slimpack-plan: standard output cannot be written"), (run.returncode, run.stderr.splitlines()[-1]))
         self.assertEqual([], list(self.outputs.iterdir()))
 
+    def test_standard_output_that_is_full_is_told(self):
+        given = ("--lengths", self.file("l.txt", "100\n5000\n"), *QUADRATIC)
+        for arguments in (given, (*given, "--batch", "1", "--batches", "2"), (*given, "--summary"), ("--help",), ("--help-all",), ("--version",), ("--list-models",),
+                          ("--completion", "bash")):
+            with self.subTest(arguments=arguments[-1]), open("/dev/full", "w") as full:
+                run = subprocess.run([os.environ["SLIMPACK_PLAN"], *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual((2, 1), (run.returncode, run.stderr.count("standard output cannot be written")), run.stderr)
+
+    def test_a_data_set_that_does_not_fit_as_one_batch_is_told_so(self):
+        lengths = self.file("set.txt", "100\n" * 2100 + "5000\n")
+        run = self.run_plan("--lengths", lengths, *QUADRATIC, "--pp", "2", "--memory", "4000tokens", "--effort", "fast")
+        self.assertEqual(3, run.returncode, run.stderr)
+        self.assertIn("--batch 512, not all 2101 sequences as one batch, fits: ", run.stderr)
+        self.plans("--lengths", lengths, "--batch", "512", *QUADRATIC, "--pp", "2", "--memory", "4000tokens", "--effort", "fast")
+
+    def test_plan_files_that_were_changed_are_refused_though_their_hash_fits(self):
+        lengths = self.file("l.txt", "".join(f"{100 * n}\n" for n in range(1, 25)))
+        whole = self.inputs / "whole.json"
+        self.plans("--lengths", lengths, *QUADRATIC, "--pp", "2", "--dp", "2", "--effort", "fast", "--json", whole)
+        edited = self.inputs / "edited.json"
+
+        def double(plan, key):
+            plan[key] *= 2
+        for says, change in (
+                ("each token must run once", lambda p: p["replicas"][0]["forward"][-1]["slices"].pop()),
+                ("comes next", lambda p: p["replicas"][1]["backward"][0]["slices"].pop()),
+                ("which does not list it", lambda p: p["replicas"][0].update(sequences=[])),
+                ("comes next", lambda p: p["replicas"].__setitem__(1, p["replicas"][0])),
+                ("efficiency is ", lambda p: p.update(efficiency=7.5)),
+                ("step_time is ", lambda p: double(p, "step_time")),
+                ("lower_bound is ", lambda p: double(p, "lower_bound")),
+                ("bubble is no share", lambda p: p.update(bubble=-0.5)),
+                ("step_time is ", lambda p: p["replicas"][0].update(makespan=1e300))):
+            with self.subTest(says=says):
+                plan = json.loads(whole.read_text())
+                change(plan)
+                edited.write_text(json.dumps(plan))
+                said = self.run_plan("compare", edited).stderr
+                fits = re.search(r'expected "([0-9a-f]{16})", the hash', said)
+                if fits:
+                    plan["hash"] = fits[1]
+                    edited.write_text(json.dumps(plan))
+                for arguments in (("compare", edited, whole), ("--from", edited)):
+                    run = self.run_plan(*arguments)
+                    self.assertEqual(2, run.returncode, run.stderr)
+                    if fits:
+                        self.assertIn(says, run.stderr)
+                        self.assertIn("the file was changed; plan the batch again", run.stderr)
+        self.assertEqual(0, self.run_plan("compare", whole).returncode)
+
     def outputs_of(self, old):
         """Names of outputs, which have been written before where that is asked."""
         names = [self.outputs / name for name in ("p.json", "t.json", "t.html", "p.dot")]

@@ -1,5 +1,6 @@
 #include "advice.hpp"
 
+#include "batches.hpp"
 #include "choice.hpp"
 #include "idle_options.hpp"
 #include "padding.hpp"
@@ -160,9 +161,22 @@ std::optional<candidate> by_any_exchange(const question& asked) {
   return fastest(other, std::span(&s.layout, 1), asked.batches, asked.stop);
 }
 
+/// A usual batch, where a whole data set was taken for one.
+std::optional<std::string> advice_on_batch(const question& asked) {
+  constexpr std::size_t usual = 512;
+  const options& o = asked.s.options;
+  if (o.batch || o.token_budget || o.automatic || asked.batches.front().size() <= many_sequences) return std::nullopt;
+  const std::vector<tokens> first(asked.batches.front().begin(), asked.batches.front().begin() + usual);
+  const std::optional<candidate> best = fastest(asked.s, std::span(&asked.s.layout, 1), std::span(&first, 1), asked.stop);
+  if (!best) return std::nullopt;
+  return fits(asked.s, "--batch " + std::to_string(usual) + ", not all " + std::to_string(asked.batches.front().size()) + " sequences as one batch,",
+              *best, asked.gpus);
+}
+
 std::string found(const question& asked) {
   const setting& s = asked.s;
   const std::int64_t gpus = asked.gpus;
+  if (const std::optional<std::string> fewer = advice_on_batch(asked)) return *fewer;
   if (!s.options.automatic) {
     if (s.options.planner != "slimpack") {
       setting own = s;

@@ -69,9 +69,6 @@ void pad(std::vector<listed_sequence>& list, tokens to) {
   }
 }
 
-/// More sequences than steps of training usually have; where --batch is not given, such a list is rather a data set.
-constexpr std::size_t many_sequences = 2048;
-
 /// Fisher-Yates with a modulus, so that a seed means the same order with every standard library.
 void shuffle(std::vector<listed_sequence>& list, std::uint64_t seed) {
   std::mt19937_64 random(seed);

@@ -22,6 +22,9 @@ struct batches {
   std::vector<slimpack::tokens> padding{};  ///< of each batch, as its lengths include it: 0 where nothing is padded
 };
 
+/// More sequences than steps of training usually have; where --batch is not given, such a list is rather a data set.
+constexpr std::size_t many_sequences = 2048;
+
 /// Reads the list, applies --over-long and --pad-to, shuffles with --seed, and takes --batches batches of --batch sequences.
 slimpack::result<batches> load(const options& o);
 

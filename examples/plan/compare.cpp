@@ -2,13 +2,13 @@
 
 #include "options.hpp"
 #include "outputs.hpp"
+#include "plan_file.hpp"
 #include "report.hpp"
 #include "stop_signals.hpp"
 #include "terminal.hpp"
 #include "texts.hpp"
 
 #include <slimpack/detail/amount.hpp>
-#include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>
 
 #include <CLI/CLI.hpp>
@@ -101,7 +101,7 @@ int side_by_side(const std::vector<std::filesystem::path>& files, const std::opt
   const stop_signals signals(written);
   std::vector<plan> plans;
   for (const std::filesystem::path& file : files) {
-    result<plan> read = io::read_plan(file);
+    result<plan> read = read_plan_file(file);
     if (!read) return complain(read.error().detail, 2);
     plans.push_back(std::move(read).value());
   }

@@ -224,13 +224,16 @@ int run(const options& o) {
 }  // namespace cli
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "compare") return cli::compare(argc - 1, argv + 1);
-  const std::variant<cli::options, int> parsed = cli::parse(argc, argv);
-  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  const auto status_of = [&] {
+    if (argc > 1 && std::string_view(argv[1]) == "compare") return cli::compare(argc - 1, argv + 1);
+    const std::variant<cli::options, int> parsed = cli::parse(argc, argv);
+    if (const int* status = std::get_if<int>(&parsed)) return *status;
+    return cli::run(std::get<cli::options>(parsed));
+  };
   try {
-    const int status = cli::run(std::get<cli::options>(parsed));
+    const int status = status_of();
     std::cout.flush();
-    return std::cout ? status : cli::complain("standard output cannot be written", 2);
+    return std::cout || status != 0 ? status : cli::complain("standard output cannot be written", 2);
   } catch (const std::exception& e) {  // memory for absurdly large shapes, above all
     return cli::complain(std::string("gave up: ") + e.what(), 2);
   }

@@ -1,5 +1,6 @@
 #include "repeat.hpp"
 
+#include "plan_file.hpp"
 #include "texts.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
@@ -116,7 +117,7 @@ plan_origin::options given_options(const CLI::App& app) {
 
 options::repeat repeated(CLI::App& app, const std::filesystem::path& file) {
   const std::string name = file.string();
-  result<plan> read = io::read_plan(file);
+  result<plan> read = read_plan_file(file);
   if (!read) throw bad_usage{read.error().detail};
   if (read.value().truncated)
     throw bad_usage{name + ": a time limit ended its search, so it cannot be repeated: plan the batch again, without --time-limit"};

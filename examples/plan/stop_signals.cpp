@@ -22,7 +22,10 @@ stop_signals::stop_signals(outputs& abandoned) {
     if (sigwait(&caught_, &number) != 0 || over_) return;
     abandoned.abandon();
     std::signal(number, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, &caught_, nullptr);
+    sigset_t only_this;  // the one that ends a wait that is over may be due, too
+    sigemptyset(&only_this);
+    sigaddset(&only_this, number);
+    pthread_sigmask(SIG_UNBLOCK, &only_this, nullptr);
     std::raise(number);
   });
 }

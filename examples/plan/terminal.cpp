@@ -33,7 +33,7 @@ std::streamsize report_stream::line_buffer::xsputn(const char* text, std::stream
     rest.remove_prefix(line.size());
     std::string visible = masked(line);
     if (!rest.empty()) visible += '\n', rest.remove_prefix(1);
-    if (to_->sputn(visible.data(), static_cast<std::streamsize>(visible.size())) != static_cast<std::streamsize>(visible.size())) return 0;
+    if (!to_.write(visible.data(), static_cast<std::streamsize>(visible.size()))) return 0;
   }
   return size;
 }

@@ -16,24 +16,24 @@ std::string shown_value(std::string_view typed);
 /// What is wrong, as one line of no more than 1,000 characters: of a longer one the middle is left out.
 std::string error_line(std::string_view what);
 
-/// A stream of lines for another one, without their control characters.
+/// A stream of lines for another one, without their control characters. Where that one cannot be written, it is marked as bad.
 class report_stream : public std::ostream {
  public:
   /// Requires  it outlives this
-  explicit report_stream(const std::ostream& to) : std::ostream(nullptr), lines_(to.rdbuf()) { rdbuf(&lines_); }
+  explicit report_stream(std::ostream& to) : std::ostream(nullptr), lines_(to) { rdbuf(&lines_); }
 
  private:
   class line_buffer : public std::streambuf {
    public:
-    explicit line_buffer(std::streambuf* to) : to_(to) {}
+    explicit line_buffer(std::ostream& to) : to_(to) {}
 
    protected:
     int_type overflow(int_type c) override;
     std::streamsize xsputn(const char* text, std::streamsize size) override;
-    int sync() override { return to_->pubsync(); }
+    int sync() override { return to_.flush() ? 0 : -1; }
 
    private:
-    std::streambuf* to_;
+    std::ostream& to_;
   };
 
   line_buffer lines_;

@@ -9,6 +9,7 @@
 
 #include <slimpack/core/impl/plan_hash.ipp>
 #include <slimpack/core/laws/impl/can_run.ipp>
+#include <slimpack/core/laws/impl/is_covered.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
 #include <slimpack/costs/impl/profiled.ipp>
 #include <slimpack/costs/impl/profiled_of.ipp>
