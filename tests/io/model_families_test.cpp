@@ -64,6 +64,20 @@ TEST(ModelFamilies, HaveAGateWithAnyActivation) {
     EXPECT_FALSE(read(changed(llama, {{"model_type", type}, {"hidden_act", "silu"}})).shape.gated) << type;
 }
 
+TEST(ModelFamilies, OfFalconAreKnownByTheirFirstNames) {
+  const json small = {{"model_type", "RefinedWebModel"},
+                      {"multi_query", true},
+                      {"hidden_size", 4544},
+                      {"n_head", 71},
+                      {"n_layer", 32},
+                      {"vocab_size", 65024}};
+  const json large = {
+      {"model_type", "RefinedWeb"}, {"hidden_size", 8192}, {"n_head", 128}, {"n_head_kv", 8}, {"n_layer", 60},
+      {"vocab_size", 65024}};
+  EXPECT_NEAR(billions(small), 6.92, 0.005);  // published
+  EXPECT_NEAR(billions(large), 41.3, 0.05);
+}
+
 TEST(ModelFamilies, ThatAreNotKnownSayWhatIsTakenForThem) {
   const json jais = {{"activation_function", "swiglu"},
                      {"model_type", "jais"},
