@@ -5,6 +5,7 @@
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/io/text_lengths.hpp>
 
+#include "read_configs.hpp"
 #include "scratch.hpp"
 
 #include <gtest/gtest.h>
@@ -22,55 +23,8 @@
 namespace model_kinds_test {
 namespace {
 
-using namespace slimpack;
+using namespace read_configs;
 using costs::attends;
-using costs::attention_span;
-using io::model_reading;
-using nlohmann::json;
-
-std::filesystem::path file_of(const std::string& name) {
-  return data("../../tests/io/models/" + name + ".json");
-}
-json config(const std::string& name) {
-  return json::parse(content_of(file_of(name)));
-}
-
-model_reading reading(const std::string& name) {
-  return io::read_model_config(file_of(name)).value();
-}
-
-model_reading read(const json& config) {
-  const scratch s;
-  return io::read_model_config(s.file("config.json", config.dump())).value();
-}
-std::string refusal(const json& config) {
-  const scratch s;
-  const auto file = s.file("config.json", config.dump());
-  return complaint(io::read_model_config(file), file, errc::invalid_input);
-}
-json changed(json config, const json& changes) {
-  config.update(changes);
-  return config;
-}
-json without(json config, const char* key) {
-  config.erase(key);
-  return config;
-}
-json llama() {
-  return json::parse(content_of(data("models/llama-3.1-8b.json")));
-}
-json mixtral() {
-  return json::parse(content_of(data("models/mixtral-8x7b.json")));
-}
-
-std::int64_t count(const model_reading& r, attention_span span) {
-  return std::count(r.attention.layers.begin(), r.attention.layers.end(), span);
-}
-std::string said(const model_reading& r) {
-  std::string all;
-  for (const std::string& note : r.notes) all += note + "\n";
-  return all;
-}
 
 TEST(ModelKinds, HaveTheParametersOfTheLanguageModel) {
   const json exact = json::parse(content_of(file_of("exact_parameters")));
@@ -345,7 +299,7 @@ TEST(ModelKinds, HaveExpertsByAnyOfTheirNames) {
 }
 
 TEST(ModelKinds, OfLlama4HaveASharedExpertAndWiderDenseLayers) {
-  json config = model_kinds_test::config("meta-llama--Llama-4-Scout-17B-16E-Instruct");
+  json config = read_configs::config("meta-llama--Llama-4-Scout-17B-16E-Instruct");
   config["text_config"].update({{"interleave_moe_layer_step", 2}, {"num_local_experts", 128}});  // Maverick
   const costs::model_shape m = read(config).shape;
   EXPECT_FALSE(m.is_moe(0));

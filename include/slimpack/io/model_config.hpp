@@ -15,12 +15,14 @@
 #include <slimpack/io/detail/open.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <istream>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,6 +43,25 @@ namespace detail {
 inline constexpr model_keys::names further_tokens_names{"num_nextn_predict_layers", "mtp_num_hidden_layers",
                                                         "num_mtp_layers", "num_mtp_modules", "mtp_num_layers"};
 
+/// What is taken for granted of a model_type without a row.
+inline void take_notes_of_unknown(const text_config& text, const model_keys& keys, std::vector<std::string>& notes) {
+  const std::string unread = keys.unread_numbers();
+  notes.push_back((keys.type().empty() ? std::string("model_type is left out")
+                                       : "model_type " + model_keys::shown(json(keys.type())) + " is not known") +
+                  ": the model is read like a llama" +
+                  (unread.empty() ? "" : ", and these numbers are not read: " + unread));
+  constexpr std::array<std::string_view, 4> usual{"silu", "swish", "swiglu", "geglu"};
+  if (const std::optional<json_place> act = keys.telling(activation_names);
+      act && act->raw().is_string() && std::find(usual.begin(), usual.end(), act->text()) == usual.end())
+    notes.push_back(keys.described(activation_names) +
+                    ": each MLP is taken to have a gate, as a llama's with any activation; without one it has two "
+                    "matrices instead of three");
+  if (!said_of_tying(keys, text.root()))
+    notes.push_back(
+        "tie_word_embeddings is left out: the output layer is taken to share the matrix of the embedding, as "
+        "transformers does in general");
+}
+
 inline void take_notes(const text_config& text, const model_keys& keys, std::vector<std::string>& notes) {
   if (!text.others().empty())
     notes.push_back("of the model only the language model is planned, " +
@@ -49,13 +70,7 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   if (keys.telling(further_tokens_names))
     notes.push_back(keys.described(further_tokens_names) +
                     ": layers that predict further tokens are left out; a training with them takes longer");
-  if (keys.family() == nullptr) {
-    const std::string unread = keys.unread_numbers();
-    notes.push_back((keys.type().empty() ? std::string("model_type is left out")
-                                         : "model_type " + model_keys::shown(json(keys.type())) + " is not known") +
-                    ": the model is read like a llama" +
-                    (unread.empty() ? "" : ", and these numbers are not read: " + unread));
-  }
+  if (keys.family() == nullptr) take_notes_of_unknown(text, keys, notes);
   if (const std::string taken = keys.taken_dimensions(); !taken.empty())
     notes.push_back("the config leaves out what is usual for " + model_keys::shown(json(keys.type())) + ": " + taken);
 }
@@ -72,7 +87,7 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   refuse_unlike_layers(keys);
   if (!by.tells_states) refuse_unpriced(keys, keys_of_states);
   m.hidden = model_keys::integer(keys.need(hidden_names), 1, widest);
-  m.vocabulary = keys.need({"vocab_size", "padded_vocab_size"}).integer(1, most_tokens);
+  m.vocabulary = vocabulary_of(keys);
   read_attention(keys, m);
   if (std::find(by.layers.begin(), by.layers.end(), layer_reach::state) != by.layers.end()) read_states(keys, by, m);
   read_mlps(keys, m);
@@ -82,6 +97,7 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   made.attention = read_attention_kinds(keys, by, m.max_positions);
   made.unpriced = unpriced_of(keys, by, made.attention);
   take_notes(text, keys, made.notes);
+  if (std::string wide = wide_limit_of(keys, by, m.max_positions); !wide.empty()) made.notes.push_back(std::move(wide));
   return made;
 }
 
@@ -89,12 +105,13 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
 
 /// Reads a model from a Hugging Face config.json: its shape, what its layers attend to, and what is to be said of both.
 /// `name` is the model's, and opens every message.
-/// Rule      The language model is read: of a config with text_config, llm_config and the like what is in there. A key
-///           that is left out has the default of its family's class (detail::model_families), and a dimension only
-///           inside another config; where no class has a default, absent num_key_value_heads mean as many as heads, and
-///           absent head_dim, hidden_size / heads. kv_lora_rank marks multi-head latent attention. Layers with windows,
-///           chunks, chosen keys or a state are read with all their matrices, and `unpriced` names the key: cost models
-///           count full attention there
+/// Rule      The language model is read: of a config with text_config, llm_config and the like what is in there. A
+///           key that is left out has the default of its family's class (detail::model_families), and a dimension
+///           other than num_key_value_heads only inside another config; where no class has a default, absent
+///           num_key_value_heads mean as many as heads, and absent head_dim, hidden_size / heads. The family says
+///           whether MLPs have a gate. kv_lora_rank marks multi-head latent attention. Layers with windows, chunks,
+///           chosen keys or a state are read with all their matrices, and `unpriced` names the key: cost models count
+///           full attention there
 /// Errors    invalid_input: not JSON (with Infinity and NaN, as Python writes it); a key that is missing or out of
 ///           range; layers that are made of what no cost model knows (detail::unpriced_keys); each named
 /// Complexity O(file size)

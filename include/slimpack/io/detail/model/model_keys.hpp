@@ -68,6 +68,11 @@ class model_keys {
     const std::optional<json_place> found = find(asked);
     return found && says_something(found->raw()) ? found : std::nullopt;
   }
+  /// Whether the config or its family has one of these names, also as null.
+  [[nodiscard]] bool has(names asked) const {
+    return std::any_of(asked.begin(), asked.end(),
+                       [&](const char* name) { return config_.raw().contains(name) || defaults_.contains(name); });
+  }
   [[nodiscard]] bool flag(const char* name) const { return telling({name}).has_value(); }
 
   /// A number, or a list for layers or modalities that are all alike: others are refused by name.
@@ -109,9 +114,8 @@ class model_keys {
 
   /// "hidden_size 2304, head_dim 256": dimensions that the config leaves to its family. Empty where it has all.
   [[nodiscard]] std::string taken_dimensions() const {
-    if (family_ == nullptr || way_.empty() || family_->dimensions.empty()) return {};
     std::string all;
-    const json usual = json::parse(family_->dimensions);
+    const json usual = dimensions_of(family_, !way_.empty());
     for (const auto& member : usual.items())
       if (!config_.raw().contains(member.key()) && member.key() != "max_position_embeddings")
         all += (all.empty() ? "" : ", ") + member.key() + " " + member.value().dump();
@@ -140,10 +144,18 @@ class model_keys {
     return type ? type->text() : std::string{};
   }
   static json defaults_of(const model_family* family, bool is_nested) {
-    const model_family& like = family != nullptr ? *family : *family_named("llama");
+    const model_family& like = family != nullptr ? *family : unknown_family;
     json all = like.defaults.empty() ? json::object() : json::parse(like.defaults);
-    if (family != nullptr && is_nested && !family->dimensions.empty()) all.update(json::parse(family->dimensions));
+    all.update(dimensions_of(family, is_nested));
     return all;
+  }
+  /// Those of its family that the config may leave out.
+  static json dimensions_of(const model_family* family, bool is_nested) {
+    if (family == nullptr || family->dimensions.empty()) return json::object();
+    json all = json::parse(family->dimensions);
+    if (is_nested) return all;
+    const auto kv_heads = all.find("num_key_value_heads");
+    return kv_heads == all.end() ? json::object() : json{{"num_key_value_heads", *kv_heads}};
   }
 
   const json_place& config_;

@@ -6,6 +6,7 @@
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/model/layer_rules.hpp>
 #include <slimpack/io/detail/model/model_keys.hpp>
+#include <slimpack/io/detail/model/unpriced_keys.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,6 +48,7 @@ struct reach_rule {
   layer_rule marks;
   layer_reach marked;
   layer_reach others;
+  std::string_view type{};  ///< the model_type that alone has it so; empty: all others
 };
 inline constexpr const char* names_of_layers[]{"layer_types", "layers_block_type"};
 inline constexpr reach_rule reach_rules[]{
@@ -59,6 +61,7 @@ inline constexpr reach_rule reach_rules[]{
     {{"layer_group_size", marks::period, 1}, layer_reach::full, layer_reach::state},
     {{"sliding_window_pattern", marks::period, 1}, layer_reach::full, layer_reach::near},
     {{"_sliding_window_pattern", marks::period, 1}, layer_reach::full, layer_reach::near},
+    {{"global_attn_every_n_layers", marks::period, 0}, layer_reach::full, layer_reach::near, "modernbert-decoder"},
     {{"global_attn_every_n_layers", marks::period, 1}, layer_reach::full, layer_reach::near},
     {{"no_rope_layers", marks::flags}, layer_reach::near, layer_reach::full},
     {{"no_rope_layer_interval", marks::period, 1}, layer_reach::full, layer_reach::near},
@@ -95,6 +98,7 @@ struct reaches {
   for (const reach_rule& rule : reach_rules) {
     const bool of_rope = std::string_view{rule.marks.key}.substr(0, 7) == "no_rope";
     if (of_rope && !chunked) continue;  // it is about positions alone
+    if (!rule.type.empty() && rule.type != keys.type()) continue;
     layer_rule how = rule.marks;
     if (const std::optional<json_place> at = keys.telling({how.key}); at && at->raw().is_string())
       how.how = marks::letters;
@@ -108,26 +112,68 @@ struct reaches {
 }
 
 /// What limits the keys of near layers: a key, where it says less than all positions.
-inline constexpr model_keys::names window_names{"sliding_window", "sliding_window_size", "interleaved_sliding_window",
-                                                "attention_window_size", "window_size"};
+inline constexpr model_keys::names window_names{
+    "sliding_window",        "sliding_window_size", "interleaved_sliding_window",
+    "attention_window_size", "window_size",         "local_attention"};
 inline constexpr model_keys::names chunk_names{"attention_chunk_size"};
 inline constexpr model_keys::names top_k_names{"index_topk"};
 
-[[nodiscard]] inline std::int64_t limit_of(const model_keys& keys, model_keys::names asked, std::int64_t positions) {
+/// The limit that the key says; 0 where it says none.
+[[nodiscard]] inline std::int64_t stated_limit(const model_keys& keys, model_keys::names asked) {
   const std::optional<json_place> at = keys.telling(asked);
   if (!at) return 0;
-  const auto reach = model_keys::integer(*at, -1, std::int64_t{1} << 40);
-  return reach > 0 && (positions == 0 || reach < positions) ? reach : 0;
+  return std::max<std::int64_t>(model_keys::integer(*at, -1, std::int64_t{1} << 40), 0);
+}
+/// Rule      use_sliding_window false means no window. Half of local_attention is before a token (modernbert)
+[[nodiscard]] inline std::int64_t stated_window(const model_keys& keys) {
+  if (const std::optional<json_place> uses = keys.find({"use_sliding_window"}); uses && !uses->boolean()) return 0;
+  const std::optional<json_place> used = keys.telling(window_names), both_sides = keys.telling({"local_attention"});
+  const std::int64_t window = stated_limit(keys, window_names);
+  return used && both_sides && &used->raw() == &both_sides->raw() ? window / 2 : window;
+}
+[[nodiscard]] inline bool has_near(const reaches& all) {
+  return std::find(all.layers.begin(), all.layers.end(), layer_reach::near) != all.layers.end();
 }
 
-/// Rule      layers by reaches_of; a near layer has a window, or chunks where there is no window, and is full without
-///           both. use_sliding_window false means no window. Where an indexer chooses keys, it does for all layers that
-///           are full
+/// A limit that matters: one below all positions.
+[[nodiscard]] inline std::int64_t below(std::int64_t limit, std::int64_t positions) {
+  return positions == 0 || limit < positions ? limit : 0;
+}
+
+/// "sliding_window is 8192: that is not below ...", where near layers have a window or chunks that matter only to
+/// sequences beyond all positions; otherwise empty.
+[[nodiscard]] inline std::string wide_limit_of(const model_keys& keys, const reaches& all, std::int64_t positions) {
+  const std::int64_t window = stated_window(keys), limit = window > 0 ? window : stated_limit(keys, chunk_names);
+  if (!has_near(all) || limit == 0 || below(limit, positions) > 0) return {};
+  return keys.described(window > 0 ? window_names : chunk_names) + ": that is not below the " +
+         std::to_string(positions) +
+         " positions of the model, so its layers are counted as full attention; of a sequence of more than " +
+         std::to_string(limit) + " tokens too many pairs are counted";
+}
+
+/// Whether layers are near without a key that says how far they reach.
+/// Rule      a list of names cannot say "near" and mean full attention. Another key can, where that of the window is
+///           null or switched off; max_window_layers alone says nothing
+[[nodiscard]] inline bool lacks_limit(const model_keys& keys, const reaches& all) {
+  if (all.key == nullptr || !has_near(all) || stated_window(keys) > 0 || stated_limit(keys, chunk_names) > 0)
+    return false;
+  const std::string_view key = all.key;
+  if (std::find(std::begin(names_of_layers), std::end(names_of_layers), key) != std::end(names_of_layers)) return true;
+  return key != "max_window_layers" && !keys.has({"use_sliding_window"}) && !keys.has(window_names);
+}
+
+/// Rule      layers by reaches_of; a near layer has a window, or chunks where there is no window, and is full where
+///           these are not below all positions, or there are none. Where an indexer chooses keys, it does for all
+///           layers that are full
+/// Errors    malformed: near layers, of which no key says how far they reach
 [[nodiscard]] inline costs::attention_kinds read_attention_kinds(const model_keys& keys, const reaches& all,
                                                                  std::int64_t positions) {
-  const std::optional<json_place> uses = keys.find({"use_sliding_window"});
-  const std::int64_t window = uses && !uses->boolean() ? 0 : limit_of(keys, window_names, positions);
-  const std::int64_t chunk = limit_of(keys, chunk_names, positions);
+  if (lacks_limit(keys, all))
+    refuse_layers(keys.described({all.key}),
+                  "some layers attend to a window or a chunk, and no key that is known (sliding_window, "
+                  "attention_chunk_size) says its size");
+  const std::int64_t window = below(stated_window(keys), positions);
+  const std::int64_t chunk = below(stated_limit(keys, chunk_names), positions);
   const std::optional<json_place> top = keys.telling(top_k_names);
   using costs::attends;
   const costs::attention_span near = window > 0  ? costs::attention_span{attends::window, window}

@@ -26,36 +26,59 @@ inline constexpr model_keys::names layers_names{"num_hidden_layers", "n_layer", 
 inline constexpr model_keys::names hidden_names{"hidden_size", "n_embd", "d_model", "model_dim"};
 inline constexpr model_keys::names heads_names{"num_attention_heads", "n_head", "n_heads", "num_heads",
                                                "num_query_heads"};
-inline constexpr model_keys::names kv_heads_names{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads",
-                                                  "multi_query_group_num"};
+inline constexpr model_keys::names kv_heads_names{"num_key_value_heads", "num_kv_heads",          "n_head_kv",
+                                                  "kv_n_heads",          "multi_query_group_num", "n_kv_heads"};
 inline constexpr model_keys::names head_width_names{"head_dim", "attention_head_dim", "kv_channels"};
-inline constexpr model_keys::names mlp_width_names{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"};
+inline constexpr model_keys::names mlp_width_names{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size",
+                                                   "mlp_hidden_size"};
 inline constexpr model_keys::names positions_names{"max_position_embeddings", "n_positions", "max_seq_len",
-                                                   "seq_length"};
+                                                   "seq_length", "max_sequence_length"};
 
-/// Whether the MLP has a gate matrix: as the family says, and where it says nothing, or is not known, when the
-/// activation is silu (SwiGLU); it has none when that is gelu, relu and the like.
+inline constexpr model_keys::names tied_names{"tie_word_embeddings", "tie_embedding", "tie_embeddings", "weight_tying"};
+inline constexpr model_keys::names activation_names{"hidden_act", "hidden_activation", "activation_function",
+                                                    "activation_type", "activation"};
+
+/// Whether the MLP has a gate matrix, as the family says.
 [[nodiscard]] inline bool is_gated(const model_keys& keys) {
-  if (const model_family* const family = keys.family(); family != nullptr && family->mlp != mlp::by_activation)
-    return family->mlp == mlp::gated;
-  const std::string_view activation =
-      keys.need({"hidden_act", "hidden_activation", "activation_function", "activation"}).text();
-  return activation == "silu" || activation == "swish" || activation == "swiglu" || activation == "geglu";
+  return (keys.family() != nullptr ? *keys.family() : unknown_family).mlp == mlp::gated;
 }
 
-/// What the language model says, then what the whole one does, then the family; otherwise embeddings are two.
+/// What the config says of it, first the language model's and then the whole one's.
+[[nodiscard]] inline std::optional<json_place> said_of_tying(const model_keys& keys, const json_place& root) {
+  std::optional<json_place> own = keys.config().find(tied_names);
+  return own ? own : root.find(tied_names);
+}
+
+/// What the config says, then what the family does; otherwise embeddings are two.
 [[nodiscard]] inline bool is_tied(const model_keys& keys, const json_place& root) {
-  const model_keys::names asked{"tie_word_embeddings", "tie_embedding", "tie_embeddings"};
-  if (const std::optional<json_place> own = keys.config().find(asked)) return own->boolean();
-  if (const std::optional<json_place> outer = root.find(asked)) return outer->boolean();
-  const std::optional<json_place> usual = keys.find(asked);
+  if (const std::optional<json_place> said = said_of_tying(keys, root)) return said->boolean();
+  const std::optional<json_place> usual = keys.find(tied_names);
   return usual && usual->boolean();
+}
+
+/// Rows of the embedding.
+/// Rule      An embedding_size of at least as many is the number of words with padding (olmo, molmo)
+/// Errors    malformed: an embedding_size that is a width of its own
+[[nodiscard]] inline std::int64_t vocabulary_of(const model_keys& keys) {
+  const std::int64_t words = keys.need({"vocab_size", "padded_vocab_size"}).integer(1, most_tokens);
+  const std::optional<json_place> size = keys.telling({"embedding_size"});
+  if (!size) return words;
+  const std::int64_t rows = size->integer(1, most_tokens);
+  if (rows >= words) return rows;
+  if (const json_place width = keys.need(hidden_names); width.raw() != size->raw())
+    refuse_layers(keys.described({"embedding_size"}), "embeddings have a width of their own");
+  return words;
 }
 
 [[nodiscard]] inline int kv_heads_of(const model_keys& keys, int heads) {
   if (keys.flag("multi_query") && !keys.flag("new_decoder_architecture")) return 1;  // falcon 7b, gpt_bigcode
   const std::optional<json_place> given = keys.find(kv_heads_names);
   if (!given) return heads;
+  const json& number = given->raw();
+  if (!keys.config().find(kv_heads_names) && number.is_number_integer() &&
+      (number > heads || heads % number.get<int>() != 0))
+    throw malformed(keys.described(kv_heads_names) + ": these do not divide the " + std::to_string(heads) +
+                    " attention heads; give num_key_value_heads");
   const int count = model_keys::integer<int>(*given, 1, heads);
   if (heads % count != 0) given->expected("a divisor of the " + std::to_string(heads) + " attention heads");
   return count;

@@ -28,6 +28,7 @@ class text_config {
   text_config(const text_config&) = delete;  // places refer to those before them
   text_config& operator=(const text_config&) = delete;
 
+  [[nodiscard]] const json_place& root() const noexcept { return places_.front(); }
   [[nodiscard]] const json_place& place() const noexcept { return places_.back(); }
   [[nodiscard]] const std::string& way() const noexcept { return way_; }  ///< with a dot behind; empty at the root
 

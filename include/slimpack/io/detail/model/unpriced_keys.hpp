@@ -15,8 +15,8 @@ namespace slimpack::io::detail {
 struct unpriced_key {
   const char* key;
   const char* meaning;
-  int harmless{};        ///< a number that means the usual
-  const char* unless{};  ///< where this key has the same value, it means the usual, too
+  std::string_view harmless{};  ///< a value, as JSON, that means the usual
+  const char* unless{};         ///< where this key has the same value, it means the usual, too
 };
 
 /// Those of models of another kind, refused before anything else is read.
@@ -25,12 +25,20 @@ struct unpriced_key {
 inline constexpr unpriced_key always_unpriced[]{
     {"is_encoder_decoder", "an encoder runs before the decoder, with attention between both"},
     {"bidirectional", "tokens attend to later ones, too"},
+    {"use_bidirectional_attention", "tokens attend to later ones, too", R"("vision")"},  // those of images alone
     {"hybrid_override_pattern",
      "by its letters layers are a state-space model (M), attention (*), an MLP (-) or experts (E) alone"},
     {"block_configs", "layers have attention and MLPs of widths of their own, or none"},
     {"block_types", "layers are recurrent and attention in turn"},
     {"share_q_dim", "queries come from a projection of a low rank"},
     {"linear_attn_config", "layers are linear attention and attention in turn"},
+    {"linear_attention", "layers have a state instead of attention"},
+    {"expand_v", "layers have a state instead of attention"},
+    {"use_short_conv", "layers have a state instead of attention"},
+    {"differential_attention", "attention is the difference of two, with values that are twice as wide as keys"},
+    {"visual_experts", "layers have matrices of their own for images"},
+    {"mean_recurrence", "some layers run several times"},
+    {"ffn_multipliers", "layers have MLPs of widths of their own, and heads as a list says"},
     {"conv_L_cache", "layers are short convolutions and attention in turn"},
     {"lru_width", "layers are recurrent"},
     {"altup_num_inputs", "layers run on several streams of hidden states"},
@@ -46,17 +54,19 @@ inline constexpr unpriced_key unpriced_keys[]{
     {"num_kv_shared_layers", "the last layers use keys and values of layers before them"},
     {"use_cla", "layers use keys and values of layers before them"},
     {"compress_ratios", "attention is to compressed keys"},
-    {"hc_mult", "layers run on several streams of hidden states", 1},
+    {"hc_mult", "layers run on several streams of hidden states", "1"},
     {"hidden_size_per_layer_input", "each layer has an embedding of its own"},
     {"laurel_rank", "layers have a low-rank branch beside"},
     {"attention_k_eq_v", "keys and values share a projection"},
-    {"global_head_dim", "heads of layers with full attention have a width of their own", 0, "head_dim"},
-    {"num_global_key_value_heads", "layers with full attention have another number of key heads", 0,
+    {"global_head_dim", "heads of layers with full attention have a width of their own", {}, "head_dim"},
+    {"num_global_key_value_heads",
+     "layers with full attention have another number of key heads",
+     {},
      "num_key_value_heads"},
-    {"swa_num_attention_heads", "layers with a window have another number of heads", 0, "num_attention_heads"},
-    {"swa_num_key_value_heads", "layers with a window have another number of key heads", 0, "num_key_value_heads"},
-    {"swa_head_dim", "heads of layers with a window have a width of their own", 0, "head_dim"},
-    {"swa_v_head_dim", "heads of layers with a window have a width of their own", 0, "v_head_dim"},
+    {"swa_num_attention_heads", "layers with a window have another number of heads", {}, "num_attention_heads"},
+    {"swa_num_key_value_heads", "layers with a window have another number of key heads", {}, "num_key_value_heads"},
+    {"swa_head_dim", "heads of layers with a window have a width of their own", {}, "head_dim"},
+    {"swa_v_head_dim", "heads of layers with a window have a width of their own", {}, "v_head_dim"},
     {"attention_other_setting", "layers with a window have other heads"},
     {"use_double_wide_mlp", "some MLPs are twice as wide"},
     {"enable_moe_block", "layers have experts beside their MLP"},
@@ -69,9 +79,8 @@ inline constexpr unpriced_key unpriced_keys[]{
     {"sparse_attention_config", "attention leaves out blocks"},
     {"moba_topk", "attention leaves out blocks"},
     {"o_lora_rank", "the output projection has a low rank"},
-    {"total_ut_steps", "the layers run several times", 1},
-    {"word_embed_proj_dim", "embeddings have a width of their own", 0, "hidden_size"},
-    {"embedding_size", "embeddings have a width of their own", 0, "hidden_size"},
+    {"total_ut_steps", "the layers run several times", "1"},
+    {"word_embed_proj_dim", "embeddings have a width of their own", {}, "hidden_size"},
 };
 
 /// Keys of layers that no other key tells apart: they are those of all layers.
@@ -106,7 +115,7 @@ void refuse_unpriced(const model_keys& keys, const Table& table) {
   for (const unpriced_key& row : table) {
     const std::optional<json_place> at = keys.telling({row.key});
     if (!at) continue;
-    if (row.harmless != 0 && at->raw() == row.harmless) continue;
+    if (!row.harmless.empty() && at->raw() == json::parse(row.harmless)) continue;
     if (row.unless != nullptr)
       if (const std::optional<json_place> same = keys.find({row.unless}); same && same->raw() == at->raw()) continue;
     refuse_layers(keys.described({row.key}), row.meaning);
