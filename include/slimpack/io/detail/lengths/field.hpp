@@ -22,10 +22,6 @@ inline constexpr std::initializer_list<const char*> length_fields{
     "length",  "tokens", "input_ids",  "num_tokens",      "n_tokens",    "token_count",
     "seq_len", "seqlen", "seq_length", "sequence_length", "total_tokens"};
 
-/// Names of the lengths, or of the ends, of the sequences that are packed into one sample.
-inline constexpr std::initializer_list<const char*> packed_fields{"cu_seqlens", "seq_lens", "seqlens", "seq_lengths",
-                                                                  "lengths"};
-
 /// Where samples have the text that they are made of.
 inline constexpr std::initializer_list<const char*> text_fields{"text", "content", "document", "story", "sentence"};
 

@@ -8,10 +8,12 @@
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/json_words.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
+#include <slimpack/io/detail/lengths/packed_samples.hpp>
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <istream>
 #include <optional>
 #include <string>
@@ -22,12 +24,25 @@
 /// Lengths in JSON: an array in a file, an object that is the whole file, or an object a line.
 namespace slimpack::io::detail {
 
+/// What stands beside a row of token ids in a document must say as many tokens. Throws malformed.
+inline void check_beside(const json_place& whole, std::size_t row, std::int64_t value, const std::string& name) {
+  check_packed(whole, value, row);
+  const std::optional<json_place> masks = whole.find({"attention_mask"});
+  if (!masks || !masks->is_array() || row >= masks->size() || names_mask(name)) return;
+  const json_place mask = masks->at(row);
+  if (!mask.is_array()) return;
+  if (const std::int64_t ones = tokens_in(mask, "attention_mask"); ones != value)
+    throw malformed(name + "[" + std::to_string(row) + "] says " + std::to_string(value) +
+                    " tokens, and attention_mask, which leaves out what is filled up, says " + std::to_string(ones) +
+                    "; " + std::string(name_the_field));
+}
+
 /// The rows of an array in a document. `name` is the member that has it, empty for the document itself.
 [[nodiscard]] inline result<void> rows_of_array(const json_place& list, const std::string& name, json_samples& samples,
                                                 const std::string& place, length_rows& to) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const json_place row = list.at(i);
-    json_value read = row.is_object() ? samples.next(row) : value_at(row, {}, to.most());
+    json_value read = row.is_object() ? samples.next(row) : value_at(row, name, to.most());
     if (row.is_array() && name.empty() && to.guesses())
       row.expected("a length or an object: its numbers may be tokens or lengths; they are counted as tokens with the " +
                    std::string("format json, and lengths belong into one array (jq add)"));
@@ -62,7 +77,17 @@ namespace slimpack::io::detail {
       list.expected(
           "lengths or tokens, and by its name it may be either: its numbers are lengths with the format json, " +
           std::string("and the tokens of one sequence with the format jsonl"));
+    padded_rows padded;
+    for (std::size_t i = 0; !numbers && field.empty() && i < list.size(); ++i) {
+      const json_place row = list.at(i);
+      const std::optional<std::vector<std::int64_t>> ids = integers_in(row);
+      if (!ids) continue;
+      check_beside(whole, i, static_cast<std::int64_t>(ids->size()), name);
+      padded.add(row);
+    }
     read = rows_of_array(list, name, samples, place, to);
+    if (const std::optional<std::string> note = padded.note(name); note && !whole.find({"attention_mask"}))
+      to.note(*note);
   });
   if (read) return *read;
   const json_value only = samples.next(whole);

@@ -6,6 +6,7 @@
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
+#include <slimpack/io/detail/lengths/packed_samples.hpp>
 #include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
@@ -39,6 +40,7 @@ class json_samples {
                                             " is the number of characters of the text beside it in " +
                                             "every sample: with the field " + usual_ + " it is read as tokens"};
     if (has_length_too_) to.note(length_too(field_));
+    if (const std::optional<std::string> padded = padded_.note(usual_)) to.note(*padded);
     return success();
   }
 
@@ -67,6 +69,8 @@ class json_samples {
     if (!place) lacks(sample, usual_);
     const json_value read = value_at(*place, usual_, most_);
     check_others(sample, read.value);
+    check_packed(sample, read.value);
+    if (read.how == told::counted && !sample.find({"attention_mask"})) padded_.add(*place);
     if (read.how != told::counted)
       if (const std::optional<json_place> text = sample.find(text_fields); text && text->is_text())
         characters_.add(read.value, text->text());
@@ -90,18 +94,6 @@ class json_samples {
     if (const std::optional<json_place> mask = sample.find({"attention_mask"}); mask && mask->is_array())
       if (const std::optional<std::int64_t> ones = any_value_at(*mask, "attention_mask", most_); ones && *ones != value)
         differ("attention_mask, which leaves out what is filled up,", *ones);
-    check_packed(sample);
-  }
-
-  /// A sample that is a row of several sequences is none of them.
-  static void check_packed(const json_place& sample) {
-    const std::optional<json_place> packed = sample.find(packed_fields);
-    if (!packed || !packed->is_array() || packed->size() < 2) return;
-    const json_place first = packed->at(0);
-    const bool is_one = packed->size() == 2 && any_value_at(first, {}, 0).has_value();  // begins at 0, and ends once
-    if (is_one) return;
-    packed->expected("one sequence a sample: by its name it has those of several that are packed into one row; " +
-                     std::string(name_the_field));
   }
 
   /// The sum over the terms of the field that the user names.
@@ -132,6 +124,7 @@ class json_samples {
   std::string usual_;  ///< the member that is read where the user names none
   std::size_t samples_{};
   character_counts characters_;
+  padded_rows padded_;
   bool has_length_too_{};
 };
 
