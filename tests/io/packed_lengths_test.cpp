@@ -74,5 +74,40 @@ TEST(PaddedRows, WithoutAMaskAreNoted) {
   EXPECT_TRUE(notes_of("{\"input_ids\": [1, 3, 3]}\n{\"input_ids\": [1, 4, 4]}\n{\"input_ids\": [1, 5, 5]}\n").empty());
 }
 
+TEST(EndsOfSequences, OfSeveralRowsBeginAnewInEach) {
+  const lengths_options ends{lengths_format::cu_seqlens, {}};
+  const lengths_options named{lengths_format::cu_seqlens, "cu"};
+  const std::string all = "100 200 50 40 ";
+  EXPECT_EQ(said("{\"cu\": [0, 100, 300]}\n{\"cu\": [0, 50, 90]}\n", named), all);
+  EXPECT_EQ(said("{\"cu\": [100, 300]}\n{\"cu\": [50, 90]}\n", named), all);
+  EXPECT_EQ(said("{\"cu_seqlens\": [0, 100, 300]}\n{\"cu_seqlens\": [0, 50, 90]}\n", ends), all);
+  EXPECT_EQ(said("[[0, 100, 300], [0, 50, 90]]", ends), all);
+  EXPECT_EQ(said(R"({"cu_seqlens": [[0, 100, 300], [0, 50, 90]]})", ends), all);
+  EXPECT_EQ(said(R"([{"cu": [0, 100, 300]}, {"cu": [[0, 50, 90]]}])", named), all);
+  EXPECT_EQ(said(R"({"cu_seqlens": [0, 100, 300]})", ends), "100 200 ");
+  EXPECT_EQ(said("{\"cu\": [0, 100, 300, 300, 300]}\n{\"cu\": [0, 50, 50, 50, 50]}\n", named), "100 200 50 ");
+  EXPECT_EQ(said("{\"cu\": [0, 100]}\n{\"cu\": [0, 50, 40]}\n", named),
+            "line 2: cu[2]: 40 is less than the 50 before it, expected ends of sequences, in order");
+  EXPECT_EQ(said("{\"cu\": [0, 100]}\n{\"cu\": 300}\n", named), "line 2: cu is 300, expected an array of ends, as there are before it");
+  EXPECT_EQ(said("{\"cu\": 100}\n{\"cu\": [300]}\n", named),
+            "line 2: cu is an array, expected the end of a sequence, a number, as there are before it");
+  EXPECT_EQ(said("{\"cu\": [0, 1.5]}\n{}\n", named), "line 1: cu[1] is 1.5, expected the end of a sequence, a whole number, or an array of these");
+}
+
+TEST(EndsOfSequences, AreNotTakenFromTokens) {
+  const lengths_options ends{lengths_format::cu_seqlens, {}};
+  const std::string tokens = "line 1: input_ids has tokens by its name, expected ends of sequences" + choose;
+  EXPECT_EQ(said("{\"input_ids\": [1, 2, 3]}\n{\"input_ids\": [5, 6, 7, 9]}\n", ends), tokens);
+  EXPECT_EQ(said("{\"x\": [1, 2, 3]}\n{\"x\": [5]}\n", ends), "line 1: lacks the key \"cu_seqlens\", it has x" + choose);
+}
+
+TEST(EndsOfSequences, AreFoundInTheOnlyColumn) {
+  const lengths_options ends{lengths_format::cu_seqlens, {}};
+  EXPECT_EQ(said("end\n100\n300\n", ends), "100 200 ");
+  EXPECT_EQ(said("\"offset\"\n0\n100\n300\n", ends), "100 200 ");
+  EXPECT_EQ(said("id,cu_seqlens\n7,100\n8,300\n", ends), "100 200 ");
+  EXPECT_EQ(said("100\n300\n", ends), "100 200 ");
+}
+
 }  // namespace
 }  // namespace packed_lengths_test

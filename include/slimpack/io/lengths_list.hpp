@@ -23,7 +23,8 @@ enum class lengths_format : unsigned char {
   csv,         ///< columns with names, one of them of lengths (io/csv.hpp)
   npy,         ///< a NumPy array of integers in one dimension
   idx,         ///< the index of a Megatron-LM indexed dataset: lengths of its sequences, not of its documents
-  cu_seqlens,  ///< any but idx, whose numbers are where sequences end in one row of tokens; a first 0 counts as none
+  cu_seqlens,  ///< any but idx, whose numbers are where sequences end in one row of tokens; a first 0 counts as none.
+               ///< In JSON each array of them is a row of its own
 };
 
 /// The formats and what users call them.

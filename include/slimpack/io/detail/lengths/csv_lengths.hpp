@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <istream>
 #include <optional>
 #include <string>
@@ -56,16 +57,23 @@ class csv_lengths {
 
   [[nodiscard]] result<void> choose() {
     if (!field_.empty()) {
-      columns_ = table_.has(field_) ? std::vector<std::string>{field_} : terms_of(field_);
+      columns_ = table_.has(field_) || to_.has_ends() ? std::vector<std::string>{field_} : terms_of(field_);
     } else {
       std::vector<std::string> named = table_.columns();
       if (std::all_of(named.begin(), named.end(), is_number))
         return error{errc::invalid_input, table_.where() + ": has numbers, " + listed(named) +
                                               ", expected a line of column names; " + std::string(name_the_field)};
       std::erase(named, std::string{});
-      const auto is_there = [&](const char* name) { return table_.has(name); };
-      const auto usual = std::find_if(usual_fields.begin(), usual_fields.end(), is_there);
-      columns_ = {usual != usual_fields.end() ? *usual : named.size() == 1 ? named.front() : *usual_fields.begin()};
+      const std::initializer_list<const char*> known = to_.has_ends() ? ends_fields : usual_fields;
+      const auto is_known = [&](auto spelled) {
+        for (const char* const name : known)
+          for (const std::string& column : named)
+            if (spelled(column) == name) return std::optional(column);
+        return std::optional<std::string>();
+      };
+      std::optional<std::string> usual = is_known([](const std::string& column) { return column; });
+      if (!usual) usual = is_known(lower_case);
+      columns_ = {usual ? *usual : named.size() == 1 ? named.front() : *known.begin()};
     }
     for (const std::string& column : columns_) {
       if (table_.has(column)) continue;
@@ -76,9 +84,8 @@ class csv_lengths {
     return success();
   }
 
-  /// "640", and "640.0", as columns are written that had a gap once. "1.234" may be a number of thousands.
   [[nodiscard]] std::optional<std::int64_t> whole(std::string_view text) const {
-    if (text.ends_with(".0")) text.remove_suffix(2);
+    text = without_fraction(text);
     std::int64_t value{};
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_whole = failed == std::errc{} && end == text.data() + text.size();
@@ -100,6 +107,7 @@ class csv_lengths {
       if (!table_.has(name) || columns_.front() == name) return std::nullopt;
       return whole(table_.text(row, name).value());
     };
+    if (to_.has_ends()) return success();
     if (!field_.empty()) {
       if (const std::optional<std::int64_t> length = other("length"); length && *length != value && !is_usual(field_))
         has_length_too_ = true;

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/json_ends.hpp>
 #include <slimpack/io/detail/lengths/json_samples.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/json_words.hpp>
@@ -103,6 +104,10 @@ inline void check_beside(const json_place& whole, std::size_t row, std::int64_t 
   const result<bool> read = read_json(text, place, [&](const json_place& document) {
     if (!document.is_object() && !document.is_array())
       document.expected("an array of lengths, of arrays of tokens, or of objects");
+    if (to.has_ends()) {
+      rows = json_ends(field, to).add(document, place);
+      return true;
+    }
     rows = document.is_object() ? rows_of_object(document, field, samples, place, to)
                                 : rows_of_array(document, {}, samples, place, to);
     return true;
@@ -133,8 +138,17 @@ inline void check_beside(const json_place& whole, std::size_t row, std::int64_t 
 [[nodiscard]] inline result<void> json_line_lengths(std::istream& in, const std::string& field, const std::string& file,
                                                     bool lines_only, length_rows& to) {
   json_samples samples(field, to.most());
+  json_ends ends(field, to);
   const auto add = [&](const std::string& line, std::size_t number) -> result<void> {
     const auto place = [&] { return file + ": line " + std::to_string(number); };
+    if (to.has_ends()) {
+      result<void> added = success();
+      const result<bool> read = read_json(line, place(), [&](const json_place& one) {
+        added = ends.add(one, place());
+        return true;
+      });
+      return read ? added : not_json(line, place(), read.error(), false);
+    }
     const result<json_value> read = read_json(line, place(), [&](const json_place& one) { return samples.next(one); });
     if (!read) return not_json(line, place(), read.error(), false);
     return to.add(read.value().value, read.value().how, place);

@@ -56,6 +56,12 @@ class length_rows {
     return success();
   }
 
+  /// The ends that follow are of another row of tokens.
+  void begin_row() noexcept {
+    before_ = 0;
+    values_ = 0;
+  }
+
   /// The lengths so far, if all of them stand there without names and nobody has said that they are lengths; else none.
   [[nodiscard]] std::span<const tokens> doubtful() const noexcept {
     return guesses() && bare_ && !counted_ ? std::span<const tokens>(list_.lengths) : std::span<const tokens>{};
