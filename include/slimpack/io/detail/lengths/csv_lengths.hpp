@@ -4,7 +4,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/histograms.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
+#include <slimpack/io/detail/lengths/sample_parts.hpp>
 #include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
@@ -32,6 +34,7 @@ class csv_lengths {
   [[nodiscard]] result<void> read() {
     if (result<void> chosen = choose(); !chosen) return chosen;
     for (std::size_t row = 0; row < table_.rows(); ++row) {
+      if (result<void> sample = check_summary(row); !sample) return sample;
       std::int64_t sum = 0;
       for (const std::string& column : columns_) {
         const result<std::int64_t> value = number(row, column);
@@ -101,6 +104,23 @@ class csv_lengths {
                      ", expected a whole number from 1 to " + std::to_string(to_.most()));
   }
 
+  /// A row that sums others up is no sequence.
+  [[nodiscard]] result<void> check_summary(std::size_t row) const {
+    const std::string& first = table_.columns().front();
+    if (std::find(columns_.begin(), columns_.end(), first) != columns_.end()) return success();
+    const std::string cell = table_.text(row, first).value();
+    if (!names_summary(cell)) return success();
+    return error{errc::invalid_input, table_.where(row) + ": begins with " + in_quotes(cell) +
+                                          ", so it sums up other rows, expected one sequence a row: leave it out"};
+  }
+
+  /// The column that may say how often a length occurs, or null.
+  [[nodiscard]] const char* count_column() const {
+    for (const char* const name : count_fields)
+      if (table_.has(name) && columns_.front() != name) return name;
+    return nullptr;
+  }
+
   /// Other columns that say how many tokens the row has must say the same, unless the user has named one.
   [[nodiscard]] result<void> check_others(std::size_t row, std::int64_t value) {
     const auto other = [&](const char* name) -> std::optional<std::int64_t> {
@@ -118,6 +138,13 @@ class csv_lengths {
         return error{errc::invalid_input, table_.where(row) + ": " + columns_.front() + " says " +
                                               std::to_string(value) + " tokens, and " + name + " says " +
                                               std::to_string(*of_other) + "; " + std::string(name_the_field)};
+    if (row == 0)
+      if (const std::optional<std::string> note =
+              parts_note(columns_.front(), value, table_.columns(),
+                         [&](const std::string& name) { return whole(table_.text(0, name).value()); }))
+        to_.note(*note);
+    if (const char* const count = count_column(); count != nullptr && !table_.empty(row, count))
+      if (const result<double> times = table_.number(row, count)) histogram_.add(value, times.value());
     const auto text =
         std::find_if(text_fields.begin(), text_fields.end(), [&](const char* name) { return table_.has(name); });
     if (text != text_fields.end()) characters_.add(value, table_.text(row, *text).value());
@@ -129,6 +156,8 @@ class csv_lengths {
       return error{errc::invalid_input,
                    table_.file() + ": column " + columns_.front() + " is the number of characters of " +
                        "the text beside it in every row: with the field " + columns_.front() + " it is read as tokens"};
+    if (histogram_.is_histogram(table_.rows()))
+      return error{errc::invalid_input, table_.file() + ": " + histogram_why(columns_.front(), count_column())};
     if (has_length_too_) to_.note(length_too(field_));
     return success();
   }
@@ -138,6 +167,7 @@ class csv_lengths {
   length_rows& to_;
   std::vector<std::string> columns_;
   character_counts characters_;
+  histogram_rows histogram_;
   bool has_length_too_{};
 };
 

@@ -4,9 +4,11 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/histograms.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/lengths/packed_samples.hpp>
+#include <slimpack/io/detail/lengths/sample_parts.hpp>
 #include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
@@ -39,7 +41,10 @@ class json_samples {
       return error{errc::invalid_input, file + ": " + usual_ +
                                             " is the number of characters of the text beside it in " +
                                             "every sample: with the field " + usual_ + " it is read as tokens"};
+    if (histogram_.is_histogram(samples_))
+      return error{errc::invalid_input, file + ": " + histogram_why(usual_, count_)};
     if (has_length_too_) to.note(length_too(field_));
+    if (parts_) to.note(*parts_);
     if (const std::optional<std::string> padded = padded_.note(usual_)) to.note(*padded);
     return success();
   }
@@ -70,11 +75,26 @@ class json_samples {
     const json_value read = value_at(*place, usual_, most_);
     check_others(sample, read.value);
     check_packed(sample, read.value);
+    if (samples_ == 1) look_at_parts(sample, read.value);
+    if (read.how != told::counted)
+      if (const std::optional<json_place> count = sample.find(count_fields); count && count->raw().is_number())
+        histogram_.add(read.value, count->number());
     if (read.how == told::counted && !sample.find({"attention_mask"})) padded_.add(*place);
     if (read.how != told::counted)
       if (const std::optional<json_place> text = sample.find(text_fields); text && text->is_text())
         characters_.add(read.value, text->text());
     return read;
+  }
+
+  /// Sees which other parts the first sample has, and whether it has a number as histograms have.
+  void look_at_parts(const json_place& sample, std::int64_t value) {
+    const std::vector<std::string> names = sample.names();
+    parts_ = parts_note(usual_, value, names, [&](const std::string& name) {
+      const std::optional<json_place> part = sample.find({name.c_str()});
+      return part ? part_value(*part) : std::nullopt;
+    });
+    for (const char* const count : count_fields)
+      if (count_.empty() && std::find(names.begin(), names.end(), count) != names.end()) count_ = count;
   }
 
   /// Other members that say how many tokens the sample has must say the same.
@@ -125,6 +145,9 @@ class json_samples {
   std::size_t samples_{};
   character_counts characters_;
   padded_rows padded_;
+  std::optional<std::string> parts_;  ///< the note of other parts
+  std::string count_;                 ///< the member that may say how often a length occurs
+  histogram_rows histogram_;
   bool has_length_too_{};
 };
 

@@ -74,6 +74,11 @@ struct json_value {
   }
 }
 
+/// How many tokens a part of a sample has: the number there, or those in the array there.
+[[nodiscard]] inline std::optional<std::int64_t> part_value(const json_place& part) {
+  return part.is_array() ? static_cast<std::int64_t>(part.size()) : any_value_at(part, {}, longest_supported.value);
+}
+
 /// Hands `use` what is where "a.b" leads: a member of this name, or member b of the member a. False where nothing is
 /// there.
 template <class Use>
