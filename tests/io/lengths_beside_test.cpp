@@ -67,5 +67,63 @@ TEST(PartsOfSamples, AreNoted) {
   EXPECT_TRUE(notes_of("{\"input_ids\": [1, 2], \"labels\": [1, 2], \"token_type_ids\": [0, 0], \"prompt\": \"a\"}\n{\"input_ids\": [1]}\n").empty());
 }
 
+TEST(LengthsThatRise, AreReadUnderANameOfLengths) {
+  const std::vector<int> sorted{0, 37, 212, 640, 852, 1411, 2903, 5120, 8111};
+  std::string csv = "id,length\n", column = "length\n", jsonl, list;
+  for (const int length : sorted) {
+    csv += "a," + std::to_string(length) + "\n";
+    column += std::to_string(length) + "\n";
+    jsonl += "{\"length\": " + std::to_string(length) + "}\n";
+    list += (list.empty() ? "{\"lengths\": [" : ", ") + std::to_string(length);
+  }
+  for (const std::string& file : {csv, column, jsonl, list + "]}"}) {
+    EXPECT_EQ(said(file), "37 212 640 852 1411 2903 5120 8111 ") << file;
+    const std::vector<std::string> notes = notes_of(file);
+    ASSERT_EQ(notes.size(), 2u) << file;
+    EXPECT_EQ(notes[0].substr(0, 53), "1 of 9 sequences is empty and left out; the first is ");
+    EXPECT_EQ(notes[1], "its 9 values rise from each to the next and are read as lengths; with the format cu_seqlens they are read as ends "
+                        "of sequences");
+  }
+  for (std::size_t at; (at = jsonl.find("length")) != std::string::npos;) jsonl.replace(at, 6, "cu");
+  EXPECT_EQ(said(jsonl, field("cu")).substr(0, 19), "its 9 values rise f");
+}
+
+TEST(LengthsThatRise, AreNotedWhereTheyAreFewWithoutAName) {
+  const std::string tail = " and are read as lengths; with the format cu_seqlens they are read as ends of sequences";
+  EXPECT_EQ(notes_of("128\n300\n512\n"), std::vector<std::string>{"its 3 values rise from each to the next" + tail});
+  EXPECT_EQ(notes_of("[100, 200, 300]"), std::vector<std::string>{"its values rise by 100 each" + tail});
+  EXPECT_TRUE(notes_of("128\n300\n").empty());
+  EXPECT_TRUE(notes_of("128\n512\n300\n").empty());
+  EXPECT_TRUE(notes_of("length\n128\n300\n512\n").empty());
+}
+
+TEST(LengthsInOneColumn, HaveNamesOfLengths) {
+  for (const std::string name : {"length", "\"length\"", "Length", "LENGTH", "seq_len", "num_tokens", "len", "lengths", "tokens", "promptLength"}) {
+    EXPECT_EQ(said(name + "\n200\n100\n"), "200 100 ") << name;
+    EXPECT_EQ(said("\n" + name + "\r\n200.0\r\n100\r\n"), "200 100 ") << name;
+  }
+  EXPECT_EQ(said("x\n200\n100\n"),
+            "line 1: \"x\" is not a whole number, expected one decimal length a line; if it names a column of lengths, the file is read "
+            "with the format csv");
+  EXPECT_EQ(said("x\n200\n100\n", {lengths_format::csv, {}}), "200 100 ");
+  EXPECT_EQ(said("200\nx\n"), "line 2: \"x\" is not a whole number, expected one decimal length a line");
+  EXPECT_EQ(said("Length,id\n200,1\n"), "200 ");
+  EXPECT_EQ(said("length,\n200,\n100,\n"), "200 100 ");
+  EXPECT_EQ(said("length;\n200;\n100;\n"), "200 100 ");
+}
+
+TEST(WholeNumbers, MayHaveAFractionOfZero) {
+  EXPECT_EQ(said("200.0\n100.0\n50\n"), "200 100 50 ");
+  EXPECT_EQ(said("[200.0, 100]"), "200 100 ");
+  EXPECT_EQ(said(R"({"lengths": [200.0, 100.0]})"), "200 100 ");
+  EXPECT_EQ(said("{\"length\": 200.0}\n{\"length\": 1e2}\n"), "200 100 ");
+  EXPECT_EQ(said("200.5\n").substr(0, 43), "line 1: \"200.5\" is not a whole number, expe");
+  EXPECT_EQ(said("1.000\n").substr(0, 43), "line 1: \"1.000\" is not a whole number, expe");  // a thousand?
+  EXPECT_EQ(said("-5.0\n").substr(0, 37), "line 1: \"-5.0\" is not a length, expec");
+  EXPECT_EQ(said("[200.5]"), "[0] is 200.5, expected a length, a whole number, or an array of token ids");
+  EXPECT_EQ(said("[1e300]").substr(0, 10), "[0] is 1e+");
+  EXPECT_EQ(said("[4294967296.0]"), "[0] is 4294967296.0, expected a whole number from 0 to 2147483647");
+}
+
 }  // namespace
 }  // namespace lengths_beside_test

@@ -158,6 +158,7 @@ class csv_lengths {
                        "the text beside it in every row: with the field " + columns_.front() + " it is read as tokens"};
     if (histogram_.is_histogram(table_.rows()))
       return error{errc::invalid_input, table_.file() + ": " + histogram_why(columns_.front(), count_column())};
+    if (names_lengths_alone(field_.empty() ? columns_.front() : field_)) to_.are_lengths_by_name();
     if (has_length_too_) to_.note(length_too(field_));
     return success();
   }

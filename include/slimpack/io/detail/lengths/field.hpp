@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,7 +86,7 @@ inline constexpr std::string_view name_the_field = "name the field that holds th
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !line.empty() && line.size() <= 64 && is_letter(line.front()) &&
          std::all_of(line.begin(), line.end(), [&](char c) {
-           return is_letter(c) || (c >= '0' && c <= '9') || c == ' ' || c == '.' || c == '-';
+           return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
          });
 }
 
@@ -102,6 +103,15 @@ inline constexpr std::string_view name_the_field = "name the field that holds th
 /// "640" of "640.0", as numbers are written that had a gap beside them once. "1.000" may be a number of thousands.
 [[nodiscard]] inline std::string_view without_fraction(std::string_view number) {
   return number.ends_with(".0") ? number.substr(0, number.size() - 2) : number;
+}
+
+/// Whether a name says that it has lengths, and not their sums: "length", but not "cu_seqlens".
+[[nodiscard]] inline bool names_lengths_alone(std::string_view field) {
+  const std::vector<std::string> words = words_of(field);
+  constexpr std::string_view sums[]{"cu", "cum", "cumulative", "cumsum", "acc", "accumulated", "total"};
+  return names_lengths(field) && std::none_of(words.begin(), words.end(), [&](const std::string& word) {
+           return std::find(std::begin(sums), std::end(sums), word) != std::end(sums);
+         });
 }
 
 /// Whether a name says that it has token ids.

@@ -35,8 +35,8 @@ class json_ends {
 
  private:
   [[nodiscard]] std::int64_t end_at(const json_place& place) const {
-    if (!place.is_integer()) place.expected("the end of a sequence, a whole number, or an array of these");
-    return place.integer(0, to_.most());
+    if (!is_whole(place)) place.expected("the end of a sequence, a whole number, or an array of these");
+    return whole_in(place, to_.most());
   }
 
   [[nodiscard]] result<void> add_array(const json_place& array, const std::string& way) {

@@ -47,6 +47,7 @@ inline void check_beside(const json_place& whole, std::size_t row, std::int64_t 
     if (row.is_array() && name.empty() && to.guesses())
       row.expected("a length or an object: its numbers may be tokens or lengths; they are counted as tokens with the " +
                    std::string("format json, and lengths belong into one array (jq add)"));
+    if (names_lengths_alone(name)) to.are_lengths_by_name();
     if (read.how == told::bare && !name.empty()) read.how = told::named;
     const auto of_row = [&] { return place + ": " + name + "[" + std::to_string(i) + "]"; };
     if (result<void> added = to.add(read.value, read.how, of_row); !added) return added;
@@ -71,7 +72,7 @@ inline void check_beside(const json_place& whole, std::size_t row, std::int64_t 
   std::optional<result<void>> read;
   (void)at_way(whole, name, [&](const json_place& list) {
     if (!list.is_array() || list.size() == 0) return;
-    const bool numbers = list.at(0).is_integer();
+    const bool numbers = list.at(0).raw().is_number();
     if (!numbers && !list.at(0).is_array()) return;
     if (numbers && to.guesses() && names_tokens(name)) return;
     if (numbers && to.guesses() && !names_lengths(name))

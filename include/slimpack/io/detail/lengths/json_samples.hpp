@@ -43,6 +43,7 @@ class json_samples {
                                             "every sample: with the field " + usual_ + " it is read as tokens"};
     if (histogram_.is_histogram(samples_))
       return error{errc::invalid_input, file + ": " + histogram_why(usual_, count_)};
+    if (names_lengths_alone(field_.empty() ? usual_ : field_)) to.are_lengths_by_name();
     if (has_length_too_) to.note(length_too(field_));
     if (parts_) to.note(*parts_);
     if (const std::optional<std::string> padded = padded_.note(usual_)) to.note(*padded);
