@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -137,7 +136,8 @@ class padded_rows {
     if (!ids || ids->empty()) return;
     if (rows_++ == 0) size_ = ids->size();
     if (ids->size() != size_) alike_ = false;
-    if (!alike_ || std::adjacent_find(ids->begin(), ids->end(), std::not_equal_to<>()) == ids->end()) return;
+    const bool is_filler = std::all_of(ids->begin(), ids->end(), [&](std::int64_t id) { return id == ids->front(); });
+    if (!alike_ || is_filler) return;
     if (ids->size() > 2 && (*ids)[0] == (*ids)[1]) front_.add(ids->front());
     if (ids->size() > 2 && (*ids)[size_ - 1] == (*ids)[size_ - 2]) back_.add(ids->back());
   }
