@@ -48,6 +48,7 @@ TEST(RowsThatSumUp, AreRefused) {
   EXPECT_NE(notes_of(",length\ncount,5\nmean,200\nstd,7\n")[0].find("list:3: begins with \"mean\"" + why), std::string::npos);
   EXPECT_EQ(said("id,length\na,200\ntotally,100\n"), "200 100 ");
   EXPECT_EQ(said("length,kind\n200,total\n"), "200 ");
+  EXPECT_EQ(said("author,length\nMax,200\n"), "200 ");
 }
 
 TEST(PartsOfSamples, AreNoted) {

@@ -66,6 +66,10 @@ TEST(PaddedRows, WithoutAMaskAreNoted) {
                                         "and padding is counted as tokens"};
   EXPECT_EQ(notes_of("{\"input_ids\": [5, 6, 7, 8]}\n{\"input_ids\": [5, 6, 0, 0]}\n{\"input_ids\": [5, 0, 0, 0]}\n"), at_end);
   EXPECT_EQ(notes_of(R"({"input_ids": [[5, 6, 7, 8], [5, 6, 0, 0], [5, 0, 0, 0]]})"), at_end);
+  EXPECT_EQ(notes_of("{\"u\": {\"x\": [5, 6, 7, 8]}}\n{\"u\": {\"x\": [5, 6, 0, 0]}}\n", field("u.x")),
+            std::vector<std::string>{"all 2 rows of \"u.x\" have 4 ids, and 1 of them ends with id 0 several times: they look padded, "
+                                     "and padding is counted as tokens"});
+  EXPECT_TRUE(notes_of("{\"attention_mask\": [1, 1, 0, 0]}\n{\"attention_mask\": [1, 1, 1, 0]}\n", field("attention_mask")).empty());
   EXPECT_EQ(notes_of("{\"input_ids\": [2, 2, 7, 8]}\n{\"input_ids\": [2, 2, 2, 9]}\n"),
             std::vector<std::string>{"all 2 rows of \"input_ids\" have 4 ids, and 2 of them begin with id 2 several times: they look padded, "
                                      "and padding is counted as tokens"});

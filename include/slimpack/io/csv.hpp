@@ -27,7 +27,8 @@ namespace slimpack::io {
 /// asked for by row and column name, and every complaint names the file, the line and the column.
 /// Format    blank lines, blanks around cells, carriage returns and a byte order mark are skipped. A cell in quotation
 ///           marks may hold separators and line ends, and doubled marks, which stand for one (detail/csv_records.hpp).
-///           The first of several columns may have no name: pandas writes its index so. A separator at the end of the line of names, and of rows, says nothing
+///           The first of several columns may have no name: pandas writes its index so. A separator at the
+///           end of the line of names, and of rows, says nothing
 /// Errors    unreadable: the file; invalid_input: what it holds
 /// Complexity O(file size) to read, O(columns) a cell
 class csv_table {

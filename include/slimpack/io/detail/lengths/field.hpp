@@ -85,9 +85,8 @@ inline constexpr std::string_view name_the_field = "name the field that holds th
   if (line.size() > 2 && line.front() == '"' && line.back() == '"') line = line.substr(1, line.size() - 2);
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !line.empty() && line.size() <= 64 && is_letter(line.front()) &&
-         std::all_of(line.begin(), line.end(), [&](char c) {
-           return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
-         });
+         std::all_of(line.begin(), line.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; });
 }
 
 /// Whether the name of the only column of a file says that it has lengths.

@@ -56,8 +56,8 @@ class histogram_rows {
 /// pandas' describe() do.
 [[nodiscard]] inline bool names_summary(std::string_view cell) {
   const std::string lower = lower_case(cell);
-  constexpr std::string_view known[]{"total", "totals", "sum", "grand total", "average", "mean",  "std",
-                                     "min",   "max",    "25%", "50%",         "75%",     "median"};
+  constexpr std::string_view known[]{"total", "totals", "sum", "grand total", "average", "mean",
+                                     "std",   "25%",    "50%", "75%",         "median"};
   return std::find(std::begin(known), std::end(known), lower) != std::end(known);
 }
 

@@ -46,7 +46,7 @@ class json_samples {
     if (names_lengths_alone(field_.empty() ? usual_ : field_)) to.are_lengths_by_name();
     if (has_length_too_) to.note(length_too(field_));
     if (parts_) to.note(*parts_);
-    if (const std::optional<std::string> padded = padded_.note(usual_)) to.note(*padded);
+    if (const std::optional<std::string> padded = padded_.note(field_.empty() ? usual_ : field_)) to.note(*padded);
     return success();
   }
 
@@ -119,7 +119,11 @@ class json_samples {
 
   /// The sum over the terms of the field that the user names.
   [[nodiscard]] json_value of_field(const json_place& sample) {
-    if (const std::optional<json_value> whole = find_value(sample, field_, most_)) return seen(sample, *whole);
+    if (const std::optional<json_value> whole = find_value(sample, field_, most_)) {
+      if (whole->how == told::counted && !names_mask(field_) && !sample.find({"attention_mask"}))
+        (void)at_way(sample, field_, [&](const json_place& ids) { padded_.add(ids); });
+      return seen(sample, *whole);
+    }
     json_value sum{0, told::counted};
     for (const std::string& term : terms_of(field_)) {
       const std::optional<json_value> found = find_value(sample, term, most_);

@@ -21,8 +21,8 @@ namespace slimpack::io::detail {
 
 inline constexpr std::string_view npy_magic{"\x93NUMPY", 6};
 
-/// Reads a NumPy array of whole numbers as lengths. Arrays that are rather token ids are refused, unless the user says that
-/// they are lengths: those of less than 4 bytes an element, those with zeros, and those that length_rows refuses.
+/// Reads a NumPy array of whole numbers as lengths. Arrays that are rather token ids are refused, unless the user says
+/// that they are lengths: those of less than 4 bytes an element, those with zeros, and those that length_rows refuses.
 /// Source    NumPy, numpy/lib/format.py: versions 1 to 3
 /// Layout    magic, version u8 u8, size of the header u16 (version 1) or u32, both little-endian; the header, a Python
 ///           dictionary as numpy.save prints it: descr, fortran_order, shape; then the elements

@@ -148,8 +148,9 @@ class padded_rows {
     const bool at_end = back_.rows >= front_.rows;
     const run& most = at_end ? back_ : front_;
     return "all " + std::to_string(rows_) + " rows of " + in_quotes(field) + " have " + std::to_string(size_) +
-           " ids, and " + std::to_string(most.rows) + " of them " + (at_end ? "end" : "begin") + " with id " +
-           std::to_string(most.id) + " several times: they look padded, and padding is counted as tokens";
+           " ids, and " + std::to_string(most.rows) + " of them " + (at_end ? "end" : "begin") +
+           (most.rows == 1 ? "s" : "") + " with id " + std::to_string(most.id) +
+           " several times: they look padded, and padding is counted as tokens";
   }
 
  private:
