@@ -150,7 +150,7 @@ class CommandLine(unittest.TestCase):
                                        ("d.csv", "length\n300\n500\n", []), ("e.npy", array, []), ("f", "n\n300\n500\n", ["--format", "csv"])):
             self.assertIn("2 sequences, 800 tokens", self.plans("--lengths", self.file(name, content), *options, *QUADRATIC))
         self.fails(2, ["c.csv:1: lacks the column length, it has id, n", "--field NAME"], "--lengths", self.inputs / "c.csv", *QUADRATIC)
-        self.fails(2, ["f4.npy", "not integers", "numpy.save"], "--lengths", self.file("f4.npy", array.replace(b"<i4", b"<f4")), *QUADRATIC)
+        self.fails(2, ["f2.npy", "not integers", "numpy.save"], "--lengths", self.file("f2.npy", array.replace(b"<i4", b"<f2")), *QUADRATIC)
 
     def test_compressed_lists(self):
         path = self.file("l.txt.gz", gzip.compress(b"300\n500\n"))
@@ -161,6 +161,8 @@ class CommandLine(unittest.TestCase):
             self.assertIn("2 sequences, 800 tokens", run.stdout)
             self.fails(2, ["bad.gz: line 2"], "--lengths", self.file("bad.gz", gzip.compress(b"300\nx\n")), *QUADRATIC)
             self.fails(2, ["cut.gz: could not be read to its end"], "--lengths", self.file("cut.gz", pathlib.Path(path).read_bytes()[:-9]), *QUADRATIC)
+            self.fails(2, ["twice.gz: is compressed with gzip twice", "gzip -dc"], "--lengths",
+                       self.file("twice.gz", gzip.compress(pathlib.Path(path).read_bytes())), *QUADRATIC)
             self.fails(2, ["idx.gz", "uncompressed"], "--lengths", self.file("idx.gz", gzip.compress((DATA / "megatron" / "tiny.idx").read_bytes())), *QUADRATIC)
         for start, kind in ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"), (b"BZh9", "bzip2")):
             self.fails(2, [f"is compressed with {kind}", "decompress it first"], "--lengths", self.file("l", start + b"\0" * 9), *QUADRATIC)
@@ -185,6 +187,11 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["length says 9 tokens, and input_ids says 1; name the field that holds the length or the tokens: --field NAME"], "--lengths",
                    self.file("l.jsonl", '{"length": 9, "input_ids": [1]}\n{"length": 9, "input_ids": [1]}\n'), *QUADRATIC)
         self.fails(2, ["in every sample: with --field length it is read as tokens"], "--lengths", self.file("l.jsonl", '{"length": 2, "text": "ab"}\n{"length": 3, "text": "abc"}\n'), *QUADRATIC)
+        self.fails(2, ["with --field length each is read once"], "--lengths", self.file("h.csv", "length,count\n500,5\n300,7\n"), *QUADRATIC)
+        self.assertIn("4 sequences, 390 tokens", self.plans("--lengths", self.file("c.jsonl", '{"cu": [0, 100, 300]}\n{"cu": [0, 50, 90]}\n'), "--field", "cu",
+                                                            "--format", "cu_seqlens", *QUADRATIC))
+        self.assertIn('note      "length" alone is read; the file has "prompt_len", too: with --field length+prompt_len their sum is read\n',
+                      self.plans("--lengths", self.file("p.csv", "length,prompt_len\n500,30\n300,7\n"), *QUADRATIC))
         run = self.run_plan("--lengths", self.file("l.csv", "a,length\n1," + "y\x07" * 100000 + "\n"), *QUADRATIC)
         self.assertEqual((2, True, False), (run.returncode, len(run.stderr) < 400, "\x07" in run.stderr))
 

@@ -35,6 +35,10 @@ result<io::lengths_list> read(const options& o) {
                      "libboost-iostreams-dev: install that and build again, or decompress the file"};
   std::ifstream in(o.lengths, std::ios::binary);
   const std::unique_ptr<std::istream> plain = gunzipped(in);
+  if (plain->peek() == 0x1f)  // no text and no array of NumPy begins so
+    return error{errc::invalid_input, o.lengths.string() +
+                                          ": is compressed with gzip twice, expected once: decompress " +
+                                          "it first, gzip -dc '" + o.lengths.string() + "' > lengths.gz"};
   return io::read_lengths_list(*plain, o.lengths.string(), o.how_listed);
 }
 

@@ -109,9 +109,18 @@ TEST(CsvTable, RefusesColumnsWithoutNameOrNamedTwice) {
   const scratch s;
   EXPECT_EQ(refusal(s, "a,,c\n"), "1: a column has no name, expected a line of column names");
   EXPECT_EQ(refusal(s, ",,c\n"), "1: a column has no name, expected a line of column names");
-  EXPECT_EQ(refusal(s, "a,b,\n"), "1: a column has no name, expected a line of column names");
+  EXPECT_EQ(refusal(s, "a,b,,\n"), "1: a column has no name, expected a line of column names");
+  EXPECT_EQ(refusal(s, "a,b,\n1,2,3\n"), "2: has 3 cells, expected 2 as line 1 has columns");
   EXPECT_EQ(refusal(s, "\"\"\n1\n"), "1: a column has no name, expected a line of column names");
   EXPECT_EQ(refusal(s, "a,b,a\n"), "1: has two columns a");
+}
+
+TEST(CsvTable, MayHaveASeparatorAtTheEndOfLines) {
+  const scratch s;
+  const csv_table table = csv_table::read(s.file("a.csv", "a,b,\n1,2,\n3,4\n")).value();
+  EXPECT_EQ(table.columns(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table.text(0, "b").value(), "2");
+  EXPECT_EQ(table.text(1, "b").value(), "4");
 }
 
 TEST(CsvTable, RefusesQuotationMarksThatAreNotClosed) {

@@ -154,12 +154,31 @@ TEST(NumpyLengths, AreIntegersOfAnyWidthAndOrder) {
   EXPECT_EQ(read(npy("|u1", "(1,)", "\xff"), {}, lengths_format::npy), of({255}));
 }
 
+TEST(NumpyLengths, AreWholeFloats) {
+  EXPECT_EQ(read(npy("<f4", "(2,)", {"\0\0\xc8\x42\0\0\x48\x43", 8})), of({100, 200}));
+  EXPECT_EQ(read(npy(">f4", "(1,)", {"\x42\xc8\0\0", 4})), of({100}));
+  EXPECT_EQ(read(npy("<f8", "(1,)", {"\0\0\0\0\0\0\x59\x40", 8})), of({100}));
+  const std::string none = "element 0 is no whole number, expected a length from 1 to 2147483647";
+  EXPECT_EQ(refusal(npy("<f4", "(1,)", {"\0\0\xc0\x3f", 4})), none);  // 1.5
+  EXPECT_EQ(refusal(npy("<f4", "(1,)", {"\0\0\xc0\x7f", 4})), none);  // NaN
+  EXPECT_EQ(refusal(npy("<f4", "(1,)", {"\0\0\x80\xbf", 4})), none);  // -1
+}
+
+TEST(NumpyLengths, MayBeARowOrAColumn) {
+  const std::string_view elements("\x64\0\0\0\xd0\x07\0\0", 8);
+  EXPECT_EQ(read(npy("<i4", "(2, 1)", elements)), of({100, 2000}));
+  EXPECT_EQ(read(npy("<i4", "(1, 2)", elements)), of({100, 2000}));
+  EXPECT_EQ(read(npy("<i4", "(1, 1)", elements.substr(0, 4))), of({100}));
+  for (const char* const shape : {"(2, 2)", "(2, 1, 1)", "(1, x)", "(1, 2"})
+    EXPECT_NE(refusal(npy("<i4", shape, elements)).find("not one dimension"), std::string::npos) << shape;
+}
+
 TEST(NumpyLengths, AreRefused) {
   const std::string save = "; save lengths with numpy.save, one dimension of integers";
   const std::string good = npy("<u2", "(2,)", {"\x64\0\xd0\x07", 4});
-  EXPECT_EQ(refusal(npy("<f4", "(1,)", "abcd")), "its elements are of the type <f4, not integers" + save);
+  EXPECT_EQ(refusal(npy("<f2", "(1,)", "ab")), "its elements are of the type <f2, not integers" + save);
   EXPECT_EQ(refusal(npy("|O", "(1,)", "abcd")), "its elements are of the type |O, not integers" + save);
-  EXPECT_EQ(refusal(npy("|u1", "(1, 1)", "a")), "its shape is (1, 1), not one dimension" + save);
+  EXPECT_EQ(refusal(npy("|u1", "(2, 2)", "abcd")), "its shape is (2, 2), not one dimension" + save);
   EXPECT_EQ(refusal(npy("|u1", "()", "a")), "its shape is (), not one dimension" + save);
   EXPECT_EQ(refusal(npy("|u1", "(0,)", "")).substr(0, 16), "holds no lengths");
   EXPECT_EQ(refusal(npy("|i1", "(2,)", "\x05\xff"), lengths_format::npy), "element 1 is negative, expected a length from 1 to 2147483647");

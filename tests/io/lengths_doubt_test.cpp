@@ -292,7 +292,6 @@ TEST(EndsOfSequences, AreRefusedWhereNobodySaysSo) {
   EXPECT_EQ(said(written(ends, "[", ",", "]")), rise + "json as lengths");
   EXPECT_EQ(said(written(ends, "x\n", "\n", "\n"), field("x")), rise + "csv as lengths");
   EXPECT_EQ(said(written(ends, "{\"x\":", "}\n{\"x\":", "}\n"), field("x")), rise + "jsonl as lengths");
-  EXPECT_EQ(said(written(ends, "{\"lengths\": [", ",", "]}\n")), rise + "json as lengths");
   EXPECT_EQ(said(written(ends, "", "\n", "\n"), as(lengths_format::text)), joined(ends));
   EXPECT_EQ(said(written(ends, "x\n", "\n", "\n"), field("x", lengths_format::csv)), joined(ends));
   EXPECT_EQ(said("0\n5\n5\n9\n").substr(0, 42), "its 4 values begin with 0 and never fall, ");

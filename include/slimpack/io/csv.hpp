@@ -27,7 +27,8 @@ namespace slimpack::io {
 /// asked for by row and column name, and every complaint names the file, the line and the column.
 /// Format    blank lines, blanks around cells, carriage returns and a byte order mark are skipped. A cell in quotation
 ///           marks may hold separators and line ends, and doubled marks, which stand for one (detail/csv_records.hpp).
-///           The first of several columns may have no name: pandas writes its index so
+///           The first of several columns may have no name: pandas writes its index so. A separator at the
+///           end of the line of names, and of rows, says nothing
 /// Errors    unreadable: the file; invalid_input: what it holds
 /// Complexity O(file size) to read, O(columns) a cell
 class csv_table {
@@ -114,6 +115,8 @@ class csv_table {
   std::optional<error> add(std::vector<std::string>& cells, std::size_t number) {
     const auto wrong = [&](const std::string& what) { return error{errc::invalid_input, place(number) + ": " + what}; };
     if (columns_.empty()) {
+      ends_in_separator_ = cells.size() > 1 && cells.back().empty();
+      if (ends_in_separator_) cells.pop_back();
       for (auto name = cells.begin(); name != cells.end(); ++name) {
         const bool is_index = name == cells.begin() && cells.size() > 1;
         if (name->empty() && !is_index) return wrong("a column has no name, expected a line of column names");
@@ -123,6 +126,7 @@ class csv_table {
       header_line_ = number;
       return std::nullopt;
     }
+    if (ends_in_separator_ && cells.size() == columns_.size() + 1 && cells.back().empty()) cells.pop_back();
     if (cells.size() != columns_.size())
       return wrong("has " + std::to_string(cells.size()) + " cells, expected " + std::to_string(columns_.size()) +
                    " as line " + std::to_string(header_line_) + " has columns");
@@ -133,6 +137,7 @@ class csv_table {
 
   std::string file_;
   std::vector<std::string> columns_;
+  bool ends_in_separator_{};  ///< the line of column names does, and so may rows
   std::size_t header_line_{};
   std::vector<std::size_t> lines_;  ///< of each row
   std::vector<std::string> cells_;  ///< [row * columns + column]

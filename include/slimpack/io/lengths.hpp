@@ -38,16 +38,19 @@ using detail::name_the_field;
 namespace detail {
 
 /// The format of a stream that is neither idx nor npy.
-[[nodiscard]] inline lengths_format format_of(std::string_view first, std::string_view field) {
+[[nodiscard]] inline lengths_format format_of(std::string_view first, const lengths_options& asked) {
   if (first.starts_with("\xef\xbb\xbf")) first.remove_prefix(3);  // byte order mark
   first.remove_prefix(std::min(first.find_first_not_of(" \t\r\n"), first.size()));
   const std::string_view line = trimmed(first.substr(0, first.find('\n')));
   if (line.starts_with('{')) return lengths_format::jsonl;
   if (line.starts_with('[')) return lengths_format::json;
   const bool separated = line.find_first_of(",;\t") != std::string_view::npos;
-  const bool number = !line.empty() && line.front() >= '0' && line.front() <= '9' && (field.empty() || !separated);
+  const bool number =
+      !line.empty() && line.front() >= '0' && line.front() <= '9' && (asked.field.empty() || !separated);
   if (line.empty() || number) return lengths_format::text;
-  return is_usual(line) || !field.empty() || separated ? lengths_format::csv : lengths_format::text;
+  const bool is_csv = !asked.field.empty() || separated || is_column_of_lengths(line) ||
+                      (asked.format == lengths_format::cu_seqlens && is_column_name(line));
+  return is_csv ? lengths_format::csv : lengths_format::text;
 }
 
 /// The error of a field that is asked of a format that has none, or nothing.
@@ -127,7 +130,7 @@ namespace detail {
       return error{
           errc::invalid_input,
           file + ": is binary, and of no format that is known here; write its lengths as text, " + "one a line"};
-    format = is_npy ? lengths_format::npy : detail::format_of(first, asked.field);
+    format = is_npy ? lengths_format::npy : detail::format_of(first, asked);
   }
   if (std::optional<error> none = detail::no_field(format, asked.field, file)) return *std::move(none);
   detail::length_rows rows(asked.format, asked.empty);

@@ -13,17 +13,18 @@ namespace slimpack::io {
 
 /// How a file lists the lengths of sequences. What is automatic is found out from the file: idx and npy by their magic
 /// bytes; by the first line that is not blank json where it begins with '[', jsonl where it begins with '{', or json if
-/// that object is the whole file; csv where it has a comma, a semicolon or a tab, is a usual field, or a field is asked
-/// for, unless it begins with a digit; else text.
+/// that object is the whole file; csv where it has a comma, a semicolon or a tab, names a column of lengths, or a field is
+/// asked for, unless it begins with a digit; else text.
 enum class lengths_format : unsigned char {
   automatic,
   text,        ///< one decimal length a line
   jsonl,       ///< one JSON object a line; a member is the length, or the tokens
   json,        ///< an array of lengths, of arrays of tokens, or of objects as in jsonl; or an object with such an array
   csv,         ///< columns with names, one of them of lengths (io/csv.hpp)
-  npy,         ///< a NumPy array of integers in one dimension
+  npy,         ///< a NumPy array of whole numbers in one dimension, one row or one column
   idx,         ///< the index of a Megatron-LM indexed dataset: lengths of its sequences, not of its documents
-  cu_seqlens,  ///< any but idx, whose numbers are where sequences end in one row of tokens; a first 0 counts as none
+  cu_seqlens,  ///< any but idx, whose numbers are where sequences end in one row of tokens; a first 0 counts as none.
+               ///< In JSON each array of them is a row of its own
 };
 
 /// The formats and what users call them.

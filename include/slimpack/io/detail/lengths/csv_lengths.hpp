@@ -4,7 +4,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/histograms.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
+#include <slimpack/io/detail/lengths/sample_parts.hpp>
 #include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
@@ -12,6 +14,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <istream>
 #include <optional>
 #include <string>
@@ -31,6 +34,7 @@ class csv_lengths {
   [[nodiscard]] result<void> read() {
     if (result<void> chosen = choose(); !chosen) return chosen;
     for (std::size_t row = 0; row < table_.rows(); ++row) {
+      if (result<void> sample = check_summary(row); !sample) return sample;
       std::int64_t sum = 0;
       for (const std::string& column : columns_) {
         const result<std::int64_t> value = number(row, column);
@@ -56,16 +60,23 @@ class csv_lengths {
 
   [[nodiscard]] result<void> choose() {
     if (!field_.empty()) {
-      columns_ = table_.has(field_) ? std::vector<std::string>{field_} : terms_of(field_);
+      columns_ = table_.has(field_) || to_.has_ends() ? std::vector<std::string>{field_} : terms_of(field_);
     } else {
       std::vector<std::string> named = table_.columns();
       if (std::all_of(named.begin(), named.end(), is_number))
         return error{errc::invalid_input, table_.where() + ": has numbers, " + listed(named) +
                                               ", expected a line of column names; " + std::string(name_the_field)};
       std::erase(named, std::string{});
-      const auto is_there = [&](const char* name) { return table_.has(name); };
-      const auto usual = std::find_if(usual_fields.begin(), usual_fields.end(), is_there);
-      columns_ = {usual != usual_fields.end() ? *usual : named.size() == 1 ? named.front() : *usual_fields.begin()};
+      const std::initializer_list<const char*> known = to_.has_ends() ? ends_fields : usual_fields;
+      const auto is_known = [&](auto spelled) {
+        for (const char* const name : known)
+          for (const std::string& column : named)
+            if (spelled(column) == name) return std::optional(column);
+        return std::optional<std::string>();
+      };
+      std::optional<std::string> usual = is_known([](const std::string& column) { return column; });
+      if (!usual) usual = is_known(lower_case);
+      columns_ = {usual ? *usual : named.size() == 1 ? named.front() : *known.begin()};
     }
     for (const std::string& column : columns_) {
       if (table_.has(column)) continue;
@@ -76,9 +87,8 @@ class csv_lengths {
     return success();
   }
 
-  /// "640", and "640.0", as columns are written that had a gap once. "1.234" may be a number of thousands.
   [[nodiscard]] std::optional<std::int64_t> whole(std::string_view text) const {
-    if (text.ends_with(".0")) text.remove_suffix(2);
+    text = without_fraction(text);
     std::int64_t value{};
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_whole = failed == std::errc{} && end == text.data() + text.size();
@@ -94,12 +104,30 @@ class csv_lengths {
                      ", expected a whole number from 1 to " + std::to_string(to_.most()));
   }
 
+  /// A row that sums others up is no sequence.
+  [[nodiscard]] result<void> check_summary(std::size_t row) const {
+    const std::string& first = table_.columns().front();
+    if (std::find(columns_.begin(), columns_.end(), first) != columns_.end()) return success();
+    const std::string cell = table_.text(row, first).value();
+    if (!names_summary(cell)) return success();
+    return error{errc::invalid_input, table_.where(row) + ": begins with " + in_quotes(cell) +
+                                          ", so it sums up other rows, expected one sequence a row: leave it out"};
+  }
+
+  /// The column that may say how often a length occurs, or null.
+  [[nodiscard]] const char* count_column() const {
+    for (const char* const name : count_fields)
+      if (table_.has(name) && columns_.front() != name) return name;
+    return nullptr;
+  }
+
   /// Other columns that say how many tokens the row has must say the same, unless the user has named one.
   [[nodiscard]] result<void> check_others(std::size_t row, std::int64_t value) {
     const auto other = [&](const char* name) -> std::optional<std::int64_t> {
       if (!table_.has(name) || columns_.front() == name) return std::nullopt;
       return whole(table_.text(row, name).value());
     };
+    if (to_.has_ends()) return success();
     if (!field_.empty()) {
       if (const std::optional<std::int64_t> length = other("length"); length && *length != value && !is_usual(field_))
         has_length_too_ = true;
@@ -110,6 +138,13 @@ class csv_lengths {
         return error{errc::invalid_input, table_.where(row) + ": " + columns_.front() + " says " +
                                               std::to_string(value) + " tokens, and " + name + " says " +
                                               std::to_string(*of_other) + "; " + std::string(name_the_field)};
+    if (row == 0)
+      if (const std::optional<std::string> note =
+              parts_note(columns_.front(), value, table_.columns(),
+                         [&](const std::string& name) { return whole(table_.text(0, name).value()); }))
+        to_.note(*note);
+    if (const char* const count = count_column(); count != nullptr && !table_.empty(row, count))
+      if (const result<double> times = table_.number(row, count)) histogram_.add(value, times.value());
     const auto text =
         std::find_if(text_fields.begin(), text_fields.end(), [&](const char* name) { return table_.has(name); });
     if (text != text_fields.end()) characters_.add(value, table_.text(row, *text).value());
@@ -121,6 +156,9 @@ class csv_lengths {
       return error{errc::invalid_input,
                    table_.file() + ": column " + columns_.front() + " is the number of characters of " +
                        "the text beside it in every row: with the field " + columns_.front() + " it is read as tokens"};
+    if (histogram_.is_histogram(table_.rows()))
+      return error{errc::invalid_input, table_.file() + ": " + histogram_why(columns_.front(), count_column())};
+    if (names_lengths_alone(field_.empty() ? columns_.front() : field_)) to_.are_lengths_by_name();
     if (has_length_too_) to_.note(length_too(field_));
     return success();
   }
@@ -130,6 +168,7 @@ class csv_lengths {
   length_rows& to_;
   std::vector<std::string> columns_;
   character_counts characters_;
+  histogram_rows histogram_;
   bool has_length_too_{};
 };
 

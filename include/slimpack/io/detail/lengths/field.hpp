@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,14 +18,15 @@ namespace slimpack::io::detail {
 /// Where lengths, or the tokens to count, are looked for when no field is named.
 inline constexpr std::initializer_list<const char*> usual_fields{"length", "tokens", "input_ids"};
 
+/// Where ends of sequences are looked for when no field is named.
+inline constexpr std::initializer_list<const char*> ends_fields{
+    "cu_seqlens", "cu_seqlens_q", "cu_seq_lens", "cu_seq_lens_q", "cu_lens",  "ends",
+    "end",        "length",       "lengths",     "tokens",        "input_ids"};
+
 /// Names that say how many tokens a sample has. Where samples have several, they must agree, or the user decides.
 inline constexpr std::initializer_list<const char*> length_fields{
     "length",  "tokens", "input_ids",  "num_tokens",      "n_tokens",    "token_count",
     "seq_len", "seqlen", "seq_length", "sequence_length", "total_tokens"};
-
-/// Names of the lengths, or of the ends, of the sequences that are packed into one sample.
-inline constexpr std::initializer_list<const char*> packed_fields{"cu_seqlens", "seq_lens", "seqlens", "seq_lengths",
-                                                                  "lengths"};
 
 /// Where samples have the text that they are made of.
 inline constexpr std::initializer_list<const char*> text_fields{"text", "content", "document", "story", "sentence"};
@@ -45,6 +47,13 @@ inline constexpr std::string_view name_the_field = "name the field that holds th
     at = plus + 1;
   }
   return terms;
+}
+
+[[nodiscard]] inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
 }
 
 /// The words of a name in lower case: "cu", "seqlens" of "cu_seqlens", "prompt", "length" of "promptLength".
@@ -69,6 +78,39 @@ inline constexpr std::string_view name_the_field = "name the field that holds th
     return std::find(said.begin(), said.end(), word) != said.end() || word.ends_with("len") || word.ends_with("lens") ||
            word.ends_with("length") || word.ends_with("lengths");
   });
+}
+
+/// Whether the first line of a file may be the name of its only column: a word, or one in quotation marks.
+[[nodiscard]] inline bool is_column_name(std::string_view line) {
+  if (line.size() > 2 && line.front() == '"' && line.back() == '"') line = line.substr(1, line.size() - 2);
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !line.empty() && line.size() <= 64 && is_letter(line.front()) &&
+         std::all_of(line.begin(), line.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; });
+}
+
+/// Whether the name of the only column of a file says that it has lengths.
+[[nodiscard]] inline bool is_column_of_lengths(std::string_view line) {
+  if (!is_column_name(line)) return false;
+  if (line.front() == '"') line = line.substr(1, line.size() - 2);
+  const std::string lower = lower_case(line);
+  for (const std::string_view end : {"len", "lens", "length", "lengths"})
+    if (lower.ends_with(end)) return true;
+  return std::find(length_fields.begin(), length_fields.end(), lower) != length_fields.end();
+}
+
+/// "640" of "640.0", as numbers are written that had a gap beside them once. "1.000" may be a number of thousands.
+[[nodiscard]] inline std::string_view without_fraction(std::string_view number) {
+  return number.ends_with(".0") ? number.substr(0, number.size() - 2) : number;
+}
+
+/// Whether a name says that it has lengths, and not their sums: "length", but not "cu_seqlens".
+[[nodiscard]] inline bool names_lengths_alone(std::string_view field) {
+  const std::vector<std::string> words = words_of(field);
+  constexpr std::string_view sums[]{"cu", "cum", "cumulative", "cumsum", "acc", "accumulated", "total"};
+  return names_lengths(field) && std::none_of(words.begin(), words.end(), [&](const std::string& word) {
+           return std::find(std::begin(sums), std::end(sums), word) != std::end(sums);
+         });
 }
 
 /// Whether a name says that it has token ids.

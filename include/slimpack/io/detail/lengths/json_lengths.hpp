@@ -4,14 +4,17 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/json_ends.hpp>
 #include <slimpack/io/detail/lengths/json_samples.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/json_words.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
+#include <slimpack/io/detail/lengths/packed_samples.hpp>
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <istream>
 #include <optional>
 #include <string>
@@ -22,15 +25,29 @@
 /// Lengths in JSON: an array in a file, an object that is the whole file, or an object a line.
 namespace slimpack::io::detail {
 
+/// What stands beside a row of token ids in a document must say as many tokens. Throws malformed.
+inline void check_beside(const json_place& whole, std::size_t row, std::int64_t value, const std::string& name) {
+  check_packed(whole, value, row);
+  const std::optional<json_place> masks = whole.find({"attention_mask"});
+  if (!masks || !masks->is_array() || row >= masks->size() || names_mask(name)) return;
+  const json_place mask = masks->at(row);
+  if (!mask.is_array()) return;
+  if (const std::int64_t ones = tokens_in(mask, "attention_mask"); ones != value)
+    throw malformed(name + "[" + std::to_string(row) + "] says " + std::to_string(value) +
+                    " tokens, and attention_mask, which leaves out what is filled up, says " + std::to_string(ones) +
+                    "; " + std::string(name_the_field));
+}
+
 /// The rows of an array in a document. `name` is the member that has it, empty for the document itself.
 [[nodiscard]] inline result<void> rows_of_array(const json_place& list, const std::string& name, json_samples& samples,
                                                 const std::string& place, length_rows& to) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const json_place row = list.at(i);
-    json_value read = row.is_object() ? samples.next(row) : value_at(row, {}, to.most());
+    json_value read = row.is_object() ? samples.next(row) : value_at(row, name, to.most());
     if (row.is_array() && name.empty() && to.guesses())
       row.expected("a length or an object: its numbers may be tokens or lengths; they are counted as tokens with the " +
                    std::string("format json, and lengths belong into one array (jq add)"));
+    if (names_lengths_alone(name)) to.are_lengths_by_name();
     if (read.how == told::bare && !name.empty()) read.how = told::named;
     const auto of_row = [&] { return place + ": " + name + "[" + std::to_string(i) + "]"; };
     if (result<void> added = to.add(read.value, read.how, of_row); !added) return added;
@@ -55,14 +72,24 @@ namespace slimpack::io::detail {
   std::optional<result<void>> read;
   (void)at_way(whole, name, [&](const json_place& list) {
     if (!list.is_array() || list.size() == 0) return;
-    const bool numbers = list.at(0).is_integer();
+    const bool numbers = list.at(0).raw().is_number();
     if (!numbers && !list.at(0).is_array()) return;
     if (numbers && to.guesses() && names_tokens(name)) return;
     if (numbers && to.guesses() && !names_lengths(name))
       list.expected(
           "lengths or tokens, and by its name it may be either: its numbers are lengths with the format json, " +
           std::string("and the tokens of one sequence with the format jsonl"));
+    padded_rows padded;
+    for (std::size_t i = 0; !numbers && field.empty() && i < list.size(); ++i) {
+      const json_place row = list.at(i);
+      const std::optional<std::vector<std::int64_t>> ids = integers_in(row);
+      if (!ids) continue;
+      check_beside(whole, i, static_cast<std::int64_t>(ids->size()), name);
+      padded.add(row);
+    }
     read = rows_of_array(list, name, samples, place, to);
+    if (const std::optional<std::string> note = padded.note(name); note && !whole.find({"attention_mask"}))
+      to.note(*note);
   });
   if (read) return *read;
   const json_value only = samples.next(whole);
@@ -78,6 +105,10 @@ namespace slimpack::io::detail {
   const result<bool> read = read_json(text, place, [&](const json_place& document) {
     if (!document.is_object() && !document.is_array())
       document.expected("an array of lengths, of arrays of tokens, or of objects");
+    if (to.has_ends()) {
+      rows = json_ends(field, to).add(document, place);
+      return true;
+    }
     rows = document.is_object() ? rows_of_object(document, field, samples, place, to)
                                 : rows_of_array(document, {}, samples, place, to);
     return true;
@@ -108,8 +139,17 @@ namespace slimpack::io::detail {
 [[nodiscard]] inline result<void> json_line_lengths(std::istream& in, const std::string& field, const std::string& file,
                                                     bool lines_only, length_rows& to) {
   json_samples samples(field, to.most());
+  json_ends ends(field, to);
   const auto add = [&](const std::string& line, std::size_t number) -> result<void> {
     const auto place = [&] { return file + ": line " + std::to_string(number); };
+    if (to.has_ends()) {
+      result<void> added = success();
+      const result<bool> read = read_json(line, place(), [&](const json_place& one) {
+        added = ends.add(one, place());
+        return true;
+      });
+      return read ? added : not_json(line, place(), read.error(), false);
+    }
     const result<json_value> read = read_json(line, place(), [&](const json_place& one) { return samples.next(one); });
     if (!read) return not_json(line, place(), read.error(), false);
     return to.add(read.value().value, read.value().how, place);

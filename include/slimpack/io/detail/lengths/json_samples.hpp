@@ -4,8 +4,11 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
+#include <slimpack/io/detail/lengths/histograms.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
+#include <slimpack/io/detail/lengths/packed_samples.hpp>
+#include <slimpack/io/detail/lengths/sample_parts.hpp>
 #include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
@@ -38,7 +41,12 @@ class json_samples {
       return error{errc::invalid_input, file + ": " + usual_ +
                                             " is the number of characters of the text beside it in " +
                                             "every sample: with the field " + usual_ + " it is read as tokens"};
+    if (histogram_.is_histogram(samples_))
+      return error{errc::invalid_input, file + ": " + histogram_why(usual_, count_)};
+    if (names_lengths_alone(field_.empty() ? usual_ : field_)) to.are_lengths_by_name();
     if (has_length_too_) to.note(length_too(field_));
+    if (parts_) to.note(*parts_);
+    if (const std::optional<std::string> padded = padded_.note(field_.empty() ? usual_ : field_)) to.note(*padded);
     return success();
   }
 
@@ -67,10 +75,27 @@ class json_samples {
     if (!place) lacks(sample, usual_);
     const json_value read = value_at(*place, usual_, most_);
     check_others(sample, read.value);
+    check_packed(sample, read.value);
+    if (samples_ == 1) look_at_parts(sample, read.value);
+    if (read.how != told::counted)
+      if (const std::optional<json_place> count = sample.find(count_fields); count && count->raw().is_number())
+        histogram_.add(read.value, count->number());
+    if (read.how == told::counted && !sample.find({"attention_mask"})) padded_.add(*place);
     if (read.how != told::counted)
       if (const std::optional<json_place> text = sample.find(text_fields); text && text->is_text())
         characters_.add(read.value, text->text());
     return read;
+  }
+
+  /// Sees which other parts the first sample has, and whether it has a number as histograms have.
+  void look_at_parts(const json_place& sample, std::int64_t value) {
+    const std::vector<std::string> names = sample.names();
+    parts_ = parts_note(usual_, value, names, [&](const std::string& name) {
+      const std::optional<json_place> part = sample.find({name.c_str()});
+      return part ? part_value(*part) : std::nullopt;
+    });
+    for (const char* const count : count_fields)
+      if (count_.empty() && std::find(names.begin(), names.end(), count) != names.end()) count_ = count;
   }
 
   /// Other members that say how many tokens the sample has must say the same.
@@ -90,23 +115,15 @@ class json_samples {
     if (const std::optional<json_place> mask = sample.find({"attention_mask"}); mask && mask->is_array())
       if (const std::optional<std::int64_t> ones = any_value_at(*mask, "attention_mask", most_); ones && *ones != value)
         differ("attention_mask, which leaves out what is filled up,", *ones);
-    check_packed(sample);
-  }
-
-  /// A sample that is a row of several sequences is none of them.
-  static void check_packed(const json_place& sample) {
-    const std::optional<json_place> packed = sample.find(packed_fields);
-    if (!packed || !packed->is_array() || packed->size() < 2) return;
-    const json_place first = packed->at(0);
-    const bool is_one = packed->size() == 2 && any_value_at(first, {}, 0).has_value();  // begins at 0, and ends once
-    if (is_one) return;
-    packed->expected("one sequence a sample: by its name it has those of several that are packed into one row; " +
-                     std::string(name_the_field));
   }
 
   /// The sum over the terms of the field that the user names.
   [[nodiscard]] json_value of_field(const json_place& sample) {
-    if (const std::optional<json_value> whole = find_value(sample, field_, most_)) return seen(sample, *whole);
+    if (const std::optional<json_value> whole = find_value(sample, field_, most_)) {
+      if (whole->how == told::counted && !names_mask(field_) && !sample.find({"attention_mask"}))
+        (void)at_way(sample, field_, [&](const json_place& ids) { padded_.add(ids); });
+      return seen(sample, *whole);
+    }
     json_value sum{0, told::counted};
     for (const std::string& term : terms_of(field_)) {
       const std::optional<json_value> found = find_value(sample, term, most_);
@@ -132,6 +149,10 @@ class json_samples {
   std::string usual_;  ///< the member that is read where the user names none
   std::size_t samples_{};
   character_counts characters_;
+  padded_rows padded_;
+  std::optional<std::string> parts_;  ///< the note of other parts
+  std::string count_;                 ///< the member that may say how often a length occurs
+  histogram_rows histogram_;
   bool has_length_too_{};
 };
 

@@ -19,6 +19,20 @@ struct json_value {
   told how{};
 };
 
+/// Whether a number is whole: 640, and 640.0, as it is written where it was of a column that had a gap.
+[[nodiscard]] inline bool is_whole(const json_place& place) {
+  if (!place.raw().is_number_float()) return place.is_integer();
+  const double value = place.raw().get<double>();
+  return value >= 0 && value <= 9007199254740992.0 && value == static_cast<double>(static_cast<std::int64_t>(value));
+}
+
+/// The whole number there, from 0 to `most`.
+[[nodiscard]] inline std::int64_t whole_in(const json_place& place, std::int64_t most) {
+  const bool fits =
+      place.raw().is_number_float() && is_whole(place) && place.raw().get<double>() <= static_cast<double>(most);
+  return fits ? static_cast<std::int64_t>(place.raw().get<double>()) : place.integer(0, most);
+}
+
 /// How many of an attention mask are 1, or true.
 [[nodiscard]] inline std::int64_t ones_in(const json_place& mask) {
   std::int64_t ones = 0;
@@ -60,8 +74,8 @@ struct json_value {
       place.expected("one length: by its name it has several lengths, and not the tokens of one sequence");
     return {count, told::counted};
   }
-  if (!place.is_integer()) place.expected("a length, a whole number, or an array of token ids");
-  return {place.integer(0, most), name.empty() ? told::bare : told::named};
+  if (!is_whole(place)) place.expected("a length, a whole number, or an array of token ids");
+  return {whole_in(place, most), name.empty() ? told::bare : told::named};
 }
 
 /// The same, or nothing where the value says no length.
@@ -72,6 +86,11 @@ struct json_value {
   } catch (const malformed&) {
     return std::nullopt;
   }
+}
+
+/// How many tokens a part of a sample has: the number there, or those in the array there.
+[[nodiscard]] inline std::optional<std::int64_t> part_value(const json_place& part) {
+  return part.is_array() ? static_cast<std::int64_t>(part.size()) : any_value_at(part, {}, longest_supported.value);
 }
 
 /// Hands `use` what is where "a.b" leads: a member of this name, or member b of the member a. False where nothing is

@@ -30,7 +30,7 @@ inline constexpr std::string_view leave_empty_out = "leave empty sequences out";
 /// lists of lengths are refused, unless a user said what they are: values x_0 < x_1 < ... < x_n-1 with n >= 8, or
 /// 0 = x_0 <= x_1 <= ... with n >= 3, are rather ends of sequences. Where all of x_1 - x_0, x_2 - x_1, ... are the
 /// same, the numbers were made for a trial: they are lengths, with a note where they may be ends of sequences of one
-/// length.
+/// length. Numbers under a name of lengths are lengths, as are fewer that rise, with such a note, too.
 class length_rows {
  public:
   length_rows(lengths_format asked, empty_sequences empty) : asked_(asked), empty_(empty) {}
@@ -56,10 +56,19 @@ class length_rows {
     return success();
   }
 
+  /// The ends that follow are of another row of tokens.
+  void begin_row() noexcept {
+    before_ = 0;
+    values_ = 0;
+  }
+
   /// The lengths so far, if all of them stand there without names and nobody has said that they are lengths; else none.
   [[nodiscard]] std::span<const tokens> doubtful() const noexcept {
     return guesses() && bare_ && !counted_ ? std::span<const tokens>(list_.lengths) : std::span<const tokens>{};
   }
+
+  /// The numbers stand under a name that says that they are lengths, so they are read as such.
+  void are_lengths_by_name() noexcept { by_name_ = true; }
 
   void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
 
@@ -82,9 +91,10 @@ class length_rows {
           "holds no lengths, expected one decimal length a line, one JSON object a line, a JSON array, CSV, " +
           std::string("a NumPy array, or a Megatron-LM .idx"));
     if (list_.lengths.empty()) return refused("all of its " + std::to_string(empties_) + " sequences are empty");
-    if (guesses() && !counted_ && rises_ && values_ >= few && step_ == first_)
-      note("its values rise by " + std::to_string(step_) +
-           " each and are read as lengths; with the format cu_seqlens they are " + "read as ends of sequences");
+    if (guesses() && may_be_ends())
+      note((has_steps_ ? "its " + std::to_string(values_) + " values rise from each to the next"
+                       : "its values rise by " + std::to_string(step_) + " each") +
+           " and are read as lengths; with the format cu_seqlens they are read as ends of sequences");
     if (empties_ > 0)
       list_.notes.push_back(std::to_string(empties_) + " of " + std::to_string(row_) + " sequences " +
                             (empties_ == 1 ? "is" : "are") + " empty and left out; the first is " + first_empty_);
@@ -131,8 +141,13 @@ class length_rows {
   }
 
   [[nodiscard]] bool are_ends() const noexcept {
-    return !counted_ &&
+    return !counted_ && !by_name_ &&
            ((rises_ && values_ >= few && has_steps_) || (first_ == 0 && !falls_ && before_ > 0 && values_ >= 3));
+  }
+
+  /// Whether numbers that are read as lengths should have a note. A few under a name need none.
+  [[nodiscard]] bool may_be_ends() const noexcept {
+    return !counted_ && rises_ && values_ >= (by_name_ ? few : 3) && (has_steps_ || step_ == first_);
   }
 
   static constexpr std::size_t few = 8;  ///< distinct lengths that someone sorted are rarely more
@@ -150,7 +165,7 @@ class length_rows {
   std::int64_t before_{};  ///< the last of these
   std::int64_t step_{};    ///< from the one before it to the last
   bool has_steps_{};       ///< of several sizes
-  bool rises_{true}, falls_{}, counted_{}, bare_{true};
+  bool rises_{true}, falls_{}, counted_{}, bare_{true}, by_name_{};
 };
 
 }  // namespace slimpack::io::detail

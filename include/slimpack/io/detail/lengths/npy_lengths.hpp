@@ -6,6 +6,7 @@
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
+#include <bit>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,8 @@ namespace slimpack::io::detail {
 
 inline constexpr std::string_view npy_magic{"\x93NUMPY", 6};
 
-/// Reads a NumPy array of integers as lengths. Arrays that are rather token ids are refused, unless the user says that
-/// they are lengths: those of less than 4 bytes an element, those with zeros, and those that length_rows refuses.
+/// Reads a NumPy array of whole numbers as lengths. Arrays that are rather token ids are refused, unless the user says
+/// that they are lengths: those of less than 4 bytes an element, those with zeros, and those that length_rows refuses.
 /// Source    NumPy, numpy/lib/format.py: versions 1 to 3
 /// Layout    magic, version u8 u8, size of the header u16 (version 1) or u32, both little-endian; the header, a Python
 ///           dictionary as numpy.save prints it: descr, fortran_order, shape; then the elements
@@ -69,18 +70,44 @@ class npy_lengths {
 
   result<void> read_header(std::string_view header) {
     const std::optional<std::string_view> kind = behind(header, "'descr': '", "'");
-    const bool integers =
-        kind && kind->size() == 3 && std::string_view("<>|=").find((*kind)[0]) != std::string_view::npos &&
-        ((*kind)[1] == 'i' || (*kind)[1] == 'u') && std::string_view("1248").find((*kind)[2]) != std::string_view::npos;
+    is_float_ = kind && kind->size() == 3 && (*kind)[1] == 'f' && ((*kind)[2] == '4' || (*kind)[2] == '8');
+    const bool integers = kind && kind->size() == 3 &&
+                          std::string_view("<>|=").find((*kind)[0]) != std::string_view::npos &&
+                          ((*kind)[1] == 'i' || (*kind)[1] == 'u' || is_float_) &&
+                          std::string_view("1248").find((*kind)[2]) != std::string_view::npos;
     if (!integers) return wrong("its elements are of the type " + shown(kind.value_or("unknown")) + ", not integers");
     big_endian_ = (*kind)[0] == '>';
     width_ = static_cast<std::size_t>((*kind)[2] - '0');
     is_signed_ = (*kind)[1] == 'i';
     const std::string_view shape = behind(header, "'shape': (", ")").value_or("");
-    const auto [end, failed] = std::from_chars(shape.data(), shape.data() + shape.size(), count_);
-    const std::string_view rest = shape.substr(static_cast<std::size_t>(end - shape.data()));
-    if (failed != std::errc{} || rest != ",") return wrong("its shape is (" + shown(shape) + "), not one dimension");
+    if (!read_shape(shape)) return wrong("its shape is (" + shown(shape) + "), not one dimension");
     return success();
+  }
+
+  /// "n,", "n, 1" or "1, n".
+  [[nodiscard]] bool read_shape(std::string_view shape) {
+    const auto next = [&](std::uint64_t& size) {
+      const auto [end, failed] = std::from_chars(shape.data(), shape.data() + shape.size(), size);
+      shape.remove_prefix(static_cast<std::size_t>(end - shape.data()));
+      return failed == std::errc{};
+    };
+    std::uint64_t other = 1;
+    if (!next(count_) || !shape.starts_with(",")) return false;
+    shape.remove_prefix(1);
+    if (shape.starts_with(" ")) shape.remove_prefix(1);
+    if (shape.empty()) return true;
+    if (!next(other) || !shape.empty() || (count_ != 1 && other != 1)) return false;
+    count_ = count_ == 1 ? other : count_;
+    return true;
+  }
+
+  /// The whole number of at least 0 that the bits of a float or of a double are, or nothing.
+  [[nodiscard]] std::optional<std::uint64_t> whole(std::uint64_t bits) const {
+    const double value =
+        width_ == 4 ? double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))} : std::bit_cast<double>(bits);
+    if (!(value >= 0 && value <= 9007199254740992.0)) return std::nullopt;
+    const auto number = static_cast<std::uint64_t>(value);
+    return static_cast<double>(number) == value ? std::optional(number) : std::nullopt;
   }
 
   [[nodiscard]] error token_ids(const std::string& why) const {
@@ -96,7 +123,15 @@ class npy_lengths {
     for (std::uint64_t i = 0; i < count_; ++i) {
       char element[8];
       if (!in_.read(element, static_cast<std::streamsize>(width_))) return cut_short();
-      const std::uint64_t value = number({element, width_}, big_endian_);
+      std::uint64_t value = number({element, width_}, big_endian_);
+      if (is_float_) {
+        const std::optional<std::uint64_t> is_whole = whole(value);
+        if (!is_whole)
+          return error{errc::invalid_input, file_ + ": element " + std::to_string(i) +
+                                                " is no whole number, expected a length from 1 to " +
+                                                std::to_string(to_.most())};
+        value = *is_whole;
+      }
       const bool negative = is_signed_ && value >> (8 * width_ - 1) != 0;
       const auto place = [&] { return file_ + ": element " + std::to_string(i); };
       if (negative || value > static_cast<std::uint64_t>(to_.most()))
@@ -115,6 +150,7 @@ class npy_lengths {
   length_rows& to_;
   bool big_endian_{};
   bool is_signed_{};
+  bool is_float_{};
   std::size_t width_{};
   std::uint64_t count_{};
 };
