@@ -129,12 +129,21 @@ class Fidelity(unittest.TestCase):
         file.write_text("\n".join(lines + [lines[1].replace(model, "9.9B")]) + "\n")
         self.assertIn(f"left out: {file}:{len(lines) + 1}, model 9.9B: no times of it in zero_bubble_profiled_times.csv", self.scores("F4"))
 
+    def assert_same_table(self, shipped, made):
+        """Percentages within a quarter of one: mathematical libraries differ by processor in the last digit, and a quantile goes from one run to the next."""
+        tables = [list(csv.DictReader(file.read_text().splitlines())) for file in (shipped, made)]
+        self.assertEqual(*([[{key: text for key, text in row.items() if not key.endswith("_pct")} for row in table] for table in tables]))
+        for old, new in zip(*tables):
+            for key in old:
+                if key.endswith("_pct"):
+                    self.assertAlmostEqual(float(old[key]), float(new[key]), delta=0.25, msg=f"{key} of {new}")
+
     def test_price_errors_that_are_shipped_are_those_of_today(self):
         made, speed_ups = self.folder / "price_errors.csv", self.folder / "speed_up_errors.csv"
         done = subprocess.run([BENCH, "--only", "F15", "--rows", "--price-errors", made, "--speed-up-errors", speed_ups], capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stdout)
-        self.assertEqual((DATA / "price_errors.csv").read_text(), made.read_text())
-        self.assertEqual((DATA / "speed_up_errors.csv").read_text(), speed_ups.read_text())
+        self.assert_same_table(DATA / "price_errors.csv", made)
+        self.assert_same_table(DATA / "speed_up_errors.csv", speed_ups)
         kinds = set()
         for row in csv.DictReader(made.read_text().splitlines()):
             mean, worst = float(row["mean_error_pct"]), float(row["worst_error_pct"])

@@ -4,7 +4,7 @@
 #include "options.hpp"
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/io/lengths_list.hpp>
+#include <slimpack/io/lengths/lengths_list.hpp>
 
 namespace cli {
 

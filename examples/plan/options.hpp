@@ -10,7 +10,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
-#include <slimpack/io/lengths_list.hpp>
+#include <slimpack/io/lengths/lengths_list.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/solvers/exchange_set.hpp>

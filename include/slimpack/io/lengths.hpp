@@ -12,11 +12,11 @@
 #include <slimpack/io/detail/lengths/other_layout.hpp>
 #include <slimpack/io/detail/lengths/peeked_stream.hpp>
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
-#include <slimpack/io/detail/lengths/token_ids.hpp>
+#include <slimpack/io/detail/lengths/doubts/token_ids.hpp>
 #include <slimpack/io/detail/megatron_index.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 #include <slimpack/io/detail/open.hpp>
-#include <slimpack/io/lengths_list.hpp>
+#include <slimpack/io/lengths/lengths_list.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
 #include <slimpack/io/detail/open.hpp>
-#include <slimpack/io/lengths_list.hpp>
+#include <slimpack/io/lengths/lengths_list.hpp>
 #include <slimpack/io/text_lengths.hpp>
 
 #include <filesystem>

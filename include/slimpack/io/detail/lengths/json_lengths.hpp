@@ -9,7 +9,7 @@
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/json_words.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
-#include <slimpack/io/detail/lengths/packed_samples.hpp>
+#include <slimpack/io/detail/lengths/doubts/packed_samples.hpp>
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/io/lengths_list.hpp>
+#include <slimpack/io/lengths/lengths_list.hpp>
 
 #include <cstddef>
 #include <cstdint>

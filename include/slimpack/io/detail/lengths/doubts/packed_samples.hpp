@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_IO_DETAIL_LENGTHS_PACKED_SAMPLES_HPP
-#define SLIMPACK_IO_DETAIL_LENGTHS_PACKED_SAMPLES_HPP
+#ifndef SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_PACKED_SAMPLES_HPP
+#define SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_PACKED_SAMPLES_HPP
 
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_IO_DETAIL_LENGTHS_SAMPLE_PARTS_HPP
-#define SLIMPACK_IO_DETAIL_LENGTHS_SAMPLE_PARTS_HPP
+#ifndef SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_SAMPLE_PARTS_HPP
+#define SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_SAMPLE_PARTS_HPP
 
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
