@@ -14,17 +14,11 @@ namespace lengths_beside_test {
 namespace {
 
 using listed_lengths::lengths_options;
+using listed_lengths::field;
+using listed_lengths::notes_of;
 using listed_lengths::said;
 using slimpack::io::lengths_format;
 using slimpack::io::read_lengths_list;
-
-lengths_options field(std::string name) { return {lengths_format::automatic, std::move(name)}; }
-
-std::vector<std::string> notes_of(const std::string& content, const lengths_options& asked = {}) {
-  const scratch s;
-  const auto read = read_lengths_list(s.file("list", content), asked);
-  return read ? read.value().notes : std::vector<std::string>{read.error().detail};
-}
 
 TEST(Histograms, AreRefusedByTheNameOfTheirCounts) {
   for (const std::string count : {"count", "frequency", "n", "weight", "percent", "repeat", "num_samples"}) {

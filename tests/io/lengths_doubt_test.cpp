@@ -24,6 +24,7 @@ using listed_lengths::lengths13;
 using listed_lengths::lengths_list;
 using listed_lengths::lengths_options;
 using listed_lengths::numbers;
+using listed_lengths::field;
 using listed_lengths::said;
 using listed_lengths::values;
 using slimpack::io::empty_sequences;
@@ -39,7 +40,6 @@ std::string said_of(const std::string& name, const lengths_options& asked = {}) 
   return said(read_lengths_list(list(name), asked), list(name).string());
 }
 
-lengths_options field(std::string name, lengths_format format = lengths_format::automatic) { return {format, std::move(name)}; }
 lengths_options as(lengths_format format) { return {format}; }
 
 const std::string choose = "; name the field that holds the length or the tokens";

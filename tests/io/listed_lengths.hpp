@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// What is read of a list of lengths, or why it is refused, as one text.
@@ -45,6 +46,17 @@ inline std::string said(std::string_view content, const lengths_options& asked =
   const scratch s;
   const auto file = s.file("list", content);
   return said(slimpack::io::read_lengths_list(file, asked), file.string());
+}
+
+/// What the reader notes, or why it refuses.
+inline std::vector<std::string> notes_of(const std::string& content, const lengths_options& asked = {}) {
+  const scratch s;
+  const auto read = slimpack::io::read_lengths_list(s.file("list", content), asked);
+  return read ? read.value().notes : std::vector<std::string>{read.error().detail};
+}
+
+inline lengths_options field(std::string name, slimpack::io::lengths_format format = slimpack::io::lengths_format::automatic) {
+  return {format, std::move(name)};
 }
 
 /// 13 lengths, some of them alike.

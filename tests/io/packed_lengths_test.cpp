@@ -14,20 +14,14 @@ namespace packed_lengths_test {
 namespace {
 
 using listed_lengths::lengths_options;
+using listed_lengths::field;
+using listed_lengths::notes_of;
 using listed_lengths::said;
 using slimpack::io::lengths_format;
 using slimpack::io::read_lengths_list;
 
 const std::string choose = "; name the field that holds the length or the tokens";
 const std::string packed = " is an array, expected one sequence a sample: by its name it has those of several that are packed into one row" + choose;
-
-lengths_options field(std::string name) { return {lengths_format::automatic, std::move(name)}; }
-
-std::vector<std::string> notes_of(const std::string& content, const lengths_options& asked = {}) {
-  const scratch s;
-  const auto read = read_lengths_list(s.file("list", content), asked);
-  return read ? read.value().notes : std::vector<std::string>{read.error().detail};
-}
 
 TEST(PackedRows, AreRefusedByTheNameOfWhatIsBesideTheirTokens) {
   for (const std::string beside : {"cu_seqlens_q\": [0, 2, 5]", "cu_seq_lens_q\": [0, 2, 5]", "cu_seqlens\": [2, 5]", "lengths\": [2, 3]",

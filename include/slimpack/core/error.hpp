@@ -88,7 +88,7 @@ class [[nodiscard]] result : public detail::result_base<T> {
   constexpr T value() const&& { return static_cast<const base&>(*this).value(); }
 };
 
-/// That all went well, or why it did not.
+/// The result says that all went well, or why it did not.
 template <>
 class [[nodiscard]] result<void> : public detail::result_base<void> {
  public:

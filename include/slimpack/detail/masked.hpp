@@ -68,7 +68,7 @@ inline constexpr std::size_t shown_of_value = 40;
   return masked(text, shown_of_value);
 }
 
-/// The same in quotes.
+/// A value of a file or an argument in quotes, cut likewise.
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {
   return '"' + shown(text) + '"';
 }

@@ -78,7 +78,7 @@ namespace detail {
   return csv_lengths(table.value(), asked.field, to).read();
 }
 
-/// Of the index of a Megatron-LM dataset.
+/// Reads the index of a Megatron-LM dataset.
 [[nodiscard]] inline result<lengths_list> index_lengths(const std::filesystem::path& file,
                                                         const lengths_options& asked) {
   const std::string name = file.string();

@@ -27,7 +27,7 @@ namespace slimpack {
 /// Complexity O(instructions * stages that wait for one + loans log loans + rows * sharers * parts)
 [[nodiscard]] result<void> can_run(const plan& p, std::span<const std::uint32_t> replicas);
 
-/// The same of all replicas of the plan.
+/// It asks the same about all replicas of the plan.
 [[nodiscard]] result<void> can_run(const plan& p);
 
 }  // namespace slimpack

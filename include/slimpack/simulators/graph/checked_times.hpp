@@ -57,7 +57,7 @@ namespace slimpack::simulators {
   return told;
 }
 
-/// Its tails, likewise.
+/// A simulator's tails, if there can be such.
 [[nodiscard]] inline result<std::vector<seconds>> checked_tails(const task_graph& graph, result<std::vector<seconds>> told) {
   if (!told) return told;
   const std::vector<seconds>& tail = told.value();

@@ -116,7 +116,7 @@ class joint_programs {
                                              " instructions, F and B of its packs are " + std::to_string(least)};
     return success();
   }
-  /// Of a replica without instructions nothing is kept.
+  /// It keeps nothing about a replica without instructions.
   void begin(of_replica& one, std::uint32_t first_cell) const {
     one.first_cell = first_cell;
     if (one.of->programs.empty() || one.of->programs.front().empty()) return;
@@ -126,7 +126,7 @@ class joint_programs {
     find_turns(one);
   }
 
-  /// Of each backward pack: forward packs up to the last that has tokens of one of its sequences.
+  /// Each backward pack waits for the forward packs up to the last that has tokens of one of its sequences.
   void find_turns(of_replica& one) const {
     std::vector<std::uint32_t> last(plan_.lengths.size());
     const micropacks& forward = one.of->partition.forward;
@@ -215,7 +215,7 @@ class joint_programs {
              {static_cast<std::uint32_t>(is_forward ? pack : pack - forward)},
              static_cast<std::uint32_t>(part / stages_)}};
   }
-  /// Those that begin together with one, itself among them.
+  /// This finds the instructions that begin together with one, itself among them.
   void find_together(const member& m) {
     together_.clear();
     if (set_of_.empty() || !m.what.is_pass()) return together_.push_back(m);
@@ -298,7 +298,7 @@ class joint_programs {
                         : void(++one.ran[static_cast<std::size_t>(place.flow)][place.at]);
     ++one.at[m.stage];
   }
-  /// Those that may have waited for it.
+  /// This wakes the stages that may have waited for it.
   void wake(const member& m) {
     push(m.g, m.stage);
     const flow_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);

@@ -118,7 +118,7 @@ inline void check_beside(const json_place& whole, std::size_t row, std::int64_t 
   return samples.end(file, to);
 }
 
-/// Of a file that is one array or one object.
+/// Reads a file that is one array or one object.
 [[nodiscard]] inline result<void> json_lengths(std::istream& in, const std::string& field, const std::string& file,
                                                length_rows& to) {
   const std::string text = read_bytes(in, std::string::npos);
@@ -135,7 +135,7 @@ inline void check_beside(const json_place& whole, std::size_t row, std::int64_t 
   return read;
 }
 
-/// Of an object a line; or, unless `lines_only`, of one object that is the whole file.
+/// Reads a file with an object a line; or, unless `lines_only`, with one object that is the whole file.
 [[nodiscard]] inline result<void> json_line_lengths(std::istream& in, const std::string& field, const std::string& file,
                                                     bool lines_only, length_rows& to) {
   json_samples samples(field, to.most());

@@ -29,7 +29,7 @@ class json_samples {
  public:
   json_samples(std::string field, std::int64_t most) : field_(std::move(field)), most_(most) {}
 
-  /// Of the next sample. Throws malformed.
+  /// Reads the next sample. Throws malformed.
   [[nodiscard]] json_value next(const json_place& sample) {
     ++samples_;
     return field_.empty() ? of_usual_field(sample) : of_field(sample);

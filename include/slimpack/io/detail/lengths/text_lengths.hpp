@@ -34,7 +34,7 @@ namespace slimpack::io::detail {
   return value;
 }
 
-/// Of one decimal number a line.
+/// Reads a file with one decimal number a line.
 [[nodiscard]] inline result<void> text_lengths(std::istream& in, const std::string& file, length_rows& to) {
   std::size_t rows = 0;
   for (numbered_lines lines(in); lines.next();) {

@@ -32,11 +32,15 @@ struct layer_rule {
   const char* beside{};  ///< of marks::offset
 };
 
+/// Refuses an array with fewer elements than there are layers; some configs list more.
+inline void need_for_each_layer(const json_place& at, int layers, const char* meaning) {
+  if (at.size() < static_cast<std::size_t>(layers)) at.must_have(static_cast<std::size_t>(layers), meaning);
+}
+
 namespace marking {
 
 [[nodiscard]] inline std::vector<bool> flags(const json_place& at, int layers) {
-  if (at.size() < static_cast<std::size_t>(layers))
-    at.must_have(static_cast<std::size_t>(layers), "a number for each layer");
+  need_for_each_layer(at, layers, "a number for each layer");
   std::vector<bool> all;
   for (int i = 0; i < layers; ++i) {
     const json_place one = at.at(static_cast<std::size_t>(i));
@@ -56,8 +60,7 @@ namespace marking {
   return all;
 }
 [[nodiscard]] inline std::vector<bool> names(const json_place& at, int layers) {
-  if (at.size() < static_cast<std::size_t>(layers))
-    at.must_have(static_cast<std::size_t>(layers), "a name for each layer");
+  need_for_each_layer(at, layers, "a name for each layer");
   std::vector<bool> all;
   for (int i = 0; i < layers; ++i) {
     const json_place one = at.at(static_cast<std::size_t>(i));

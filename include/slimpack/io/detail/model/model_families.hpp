@@ -221,7 +221,7 @@ inline constexpr model_family unknown_family{{}, mlp::gated, R"({"tie_word_embed
   return type.size() >= name.size() && type.substr(type.size() - name.size()) == name;
 }
 
-/// That of a model_type; null where it has no row.
+/// The family that a model_type belongs to; null where it has no row.
 [[nodiscard]] constexpr const model_family* family_named(std::string_view type) noexcept {
   if (type.empty()) return nullptr;
   for (const model_family& family : model_families)

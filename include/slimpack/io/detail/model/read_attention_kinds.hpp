@@ -76,8 +76,7 @@ struct reaches {
 };
 
 [[nodiscard]] inline std::vector<layer_reach> named_layers(const json_place& at, int layers) {
-  if (at.size() < static_cast<std::size_t>(layers))
-    at.must_have(static_cast<std::size_t>(layers), "a name for each layer");
+  need_for_each_layer(at, layers, "a name for each layer");
   std::vector<layer_reach> all;
   for (int i = 0; i < layers; ++i) {
     const json_place one = at.at(static_cast<std::size_t>(i));

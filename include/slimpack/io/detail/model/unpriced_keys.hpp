@@ -19,7 +19,7 @@ struct unpriced_key {
   const char* unless{};         ///< where this key has the same value, it means the usual, too
 };
 
-/// Those of models of another kind, refused before anything else is read.
+/// The keys of models of another kind, which are refused before anything else is read.
 /// Source    the configuration and modeling files of huggingface/transformers, and those published with weights
 /// Rule      a key is refused that says something (says_something) other than the usual
 inline constexpr unpriced_key always_unpriced[]{
@@ -45,7 +45,7 @@ inline constexpr unpriced_key always_unpriced[]{
     {"zero_expert_num", "some experts compute nothing, and a layer has two attentions"},
 };
 
-/// Those that are refused once the layers are told apart. Rule as above.
+/// The keys that are refused once the layers are told apart. Rule as above.
 inline constexpr unpriced_key unpriced_keys[]{
     {"add_cross_attention", "layers attend to the output of an encoder, too"},
     {"cross_attention_layers", "these layers attend to images instead of the text"},
