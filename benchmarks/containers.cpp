@@ -1,16 +1,18 @@
 // Which containers suit what the runtime keeps of a plan: those of the standard library, or of Boost.Container?
 //
-// Cost of uniform_pipeline.hpp; the first 512 lengths of a list in file order, cut at 262144 tokens; 8 replicas of 4 stages,
-// whose memory limit is 0.75 of the longest sequence, at least 65536 tokens: they share some. No randomness. On what all ranks
-// keep of that plan:
+// Cost of uniform_pipeline.hpp; the first 512 lengths of a list in file order, cut at 262144 tokens; 8 replicas of 4
+// stages, whose memory limit is 0.75 of the longest sequence, at least 65536 tokens: they share some. No randomness. On
+// what all ranks keep of that plan:
 //   pieces of a sequence   forward pieces that wait for their backward ones (detail::stage_script)
 //   sharers' pieces        the slices of a row that replicas run together
 //   message ends           whom an instruction hears and tells
-//   mailboxes              receives and messages of a rank by peer and channel (detail::mailbox), 4 receives posted ahead
+//   mailboxes              receives and messages of a rank by peer and channel (detail::mailbox), 4 receives posted
+//                          ahead
 //   messages under way     sends of a rank, in order, of which 2 are under way
 // Each line is the median of 31 rounds, in which the containers of a question take turns; the ratio is to the first.
 //
-//   slimpack-bench-containers [LIST.txt]     default: examples/data/lengths/mooncake_conversation.txt, from the project's root
+//   slimpack-bench-containers [LIST.txt]     default: examples/data/lengths/mooncake_conversation.txt,
+//                                            from the project's root
 #include "median_time.hpp"
 #include "uniform_pipeline.hpp"
 
@@ -79,7 +81,8 @@ void compare(const char* question, std::size_t operations, const std::string& of
 
 std::string told(const sizes& s, const char* lists) {
   char text[120];
-  std::snprintf(text, sizeof text, "%zu %s of %.2f, at most %zu", s.lists, lists, static_cast<double>(s.items) / static_cast<double>(s.lists), s.most);
+  std::snprintf(text, sizeof text, "%zu %s of %.2f, at most %zu", s.lists, lists,
+                static_cast<double>(s.items) / static_cast<double>(s.lists), s.most);
   return text;
 }
 
@@ -92,7 +95,7 @@ plan shared_plan(const std::filesystem::path& list) {
   return planner{on, slicers::equal_cost{}, benchmarks::uniform_cost}(lengths).value();
 }
 
-// --- Pieces of a sequence: stage_script::match, for each replica -------------------------------------------------------------------
+// --- Pieces of a sequence: stage_script::match, for each replica -----------------------------------------------------
 
 template <class Stack>
 void match(const plan& p) {
@@ -126,7 +129,7 @@ void pieces(const plan& p) {
            {"boost::container::small_vector, 4", [&] { match<container::small_vector<std::uint32_t, few>>(p); }}});
 }
 
-// --- Sharers' pieces: the slices of each row ----------------------------------------------------------------------------------------
+// --- Sharers' pieces: the slices of each row -------------------------------------------------------------------------
 
 template <class List>
 void collect(const plan& p) {
@@ -145,21 +148,23 @@ void rows(const plan& p) {
     found.add(count);
   }
   if (found.lists == 0) return;
-  std::vector<contender> all{{"std::vector", [&] { collect<std::vector<slice>>(p); }},
-                             {"boost::container::small_vector, 4", [&] { collect<container::small_vector<slice, few>>(p); }}};
+  std::vector<contender> all{
+      {"std::vector", [&] { collect<std::vector<slice>>(p); }},
+      {"boost::container::small_vector, 4", [&] { collect<container::small_vector<slice, few>>(p); }}};
   constexpr std::size_t room = 64;  // no bound of the rows of other plans
-  if (found.most <= room) all.push_back({"boost::container::static_vector, 64", [&] { collect<container::static_vector<slice, room>>(p); }});
+  if (found.most <= room)
+    all.push_back({"boost::container::static_vector, 64", [&] { collect<container::static_vector<slice, room>>(p); }});
   compare("sharers' pieces", found.lists, told(found, "rows"), all);
 }
 
-// --- What a rank hears and tells --------------------------------------------------------------------------------------------------------
+// --- What a rank hears and tells -------------------------------------------------------------------------------------
 
 using detail::message_end;
 using list_of_ends = std::vector<message_end>;
 
 struct rank_messages {
-  std::vector<list_of_ends> sources, targets;          ///< per instruction
-  std::vector<std::pair<int, int>> received;           ///< peer and channel of each message and each row, in order
+  std::vector<list_of_ends> sources, targets;  ///< per instruction
+  std::vector<std::pair<int, int>> received;   ///< peer and channel of each message and each row, in order
 };
 
 /// Of each rank, as its script says. A row comes from each other sharer, before the pack that has it.
@@ -175,7 +180,8 @@ std::vector<rank_messages> messages_of(const plan& p) {
       const pack_id pack = row.packs[static_cast<std::size_t>(at - row.sharers.begin())];
       if (pack == merge::none) continue;
       for (const std::uint32_t other : row.sharers)
-        if (other != own) peers[{row.pass, pack.value}].push_back(static_cast<int>(other) * p.shape.stages + script.stage);
+        if (other != own)
+          peers[{row.pass, pack.value}].push_back(static_cast<int>(other) * p.shape.stages + script.stage);
     }
     rank_messages& of = all.emplace_back();
     for (const instruction& i : script.code) {
@@ -207,13 +213,14 @@ void ends(const std::vector<rank_messages>& all) {
     for (const auto* side : {&rank.sources, &rank.targets})
       for (const list_of_ends& one : *side) found.add(one.size());
   // A list has one end, and more only where a vocabulary is spread over the stages: then as many as there are stages.
-  compare("message ends", found.lists, told(found, "lists"),
-          {{"std::vector", [&] { list_ends<list_of_ends>(all); }},
-           {"boost::container::small_vector, 4", [&] { list_ends<container::small_vector<message_end, few>>(all); }},
-           {"boost::container::static_vector, 4", [&] { list_ends<container::static_vector<message_end, few>>(all); }}});
+  compare(
+      "message ends", found.lists, told(found, "lists"),
+      {{"std::vector", [&] { list_ends<list_of_ends>(all); }},
+       {"boost::container::small_vector, 4", [&] { list_ends<container::small_vector<message_end, few>>(all); }},
+       {"boost::container::static_vector, 4", [&] { list_ends<container::static_vector<message_end, few>>(all); }}});
 }
 
-// --- Mailboxes --------------------------------------------------------------------------------------------------------------------------
+// --- Mailboxes -------------------------------------------------------------------------------------------------------
 
 /// As detail::mailbox has them, with small payloads.
 template <class Queue>
@@ -223,7 +230,8 @@ struct route {
 
 struct route_hash {
   std::size_t operator()(const std::pair<int, int>& of) const noexcept {
-    return std::hash<std::uint64_t>{}((static_cast<std::uint64_t>(static_cast<std::uint32_t>(of.first)) << 32) | static_cast<std::uint32_t>(of.second));
+    return std::hash<std::uint64_t>{}((static_cast<std::uint64_t>(static_cast<std::uint32_t>(of.first)) << 32) |
+                                      static_cast<std::uint32_t>(of.second));
   }
 };
 
@@ -277,17 +285,19 @@ void mailboxes(const std::vector<rank_messages>& all) {
   using of_deques = route<std::deque<std::shared_ptr<std::size_t>>>;
   using of_boost_deques = route<container::deque<std::shared_ptr<std::size_t>>>;
   using of_small = route<container::small_vector<std::shared_ptr<std::size_t>, few>>;
-  compare("mailboxes", messages, told(found, "ranks with routes") + "; " + std::to_string(messages) + " messages",
-          {{"std::map of std::deque", [&] { receive_all<std::map<key, of_deques>>(all); }},
-           {"std::unordered_map of std::deque", [&] { receive_all<std::unordered_map<key, of_deques, route_hash>>(all); }},
-           {"boost::container::flat_map of std::deque", [&] { receive_all<container::flat_map<key, of_deques>>(all); }},
-           {"boost::container::flat_map of its deque", [&] { receive_all<container::flat_map<key, of_boost_deques>>(all); }},
-           {"std::map of small_vector, 4", [&] { receive_all<std::map<key, of_small>>(all); }},
-           {"boost::container::flat_map of small_vector, 4", [&] { receive_all<container::flat_map<key, of_small>>(all); }},
-           {"detail::mailbox itself, with its lock", [&] { receive_by_mailbox(all); }}});
+  compare(
+      "mailboxes", messages, told(found, "ranks with routes") + "; " + std::to_string(messages) + " messages",
+      {{"std::map of std::deque", [&] { receive_all<std::map<key, of_deques>>(all); }},
+       {"std::unordered_map of std::deque", [&] { receive_all<std::unordered_map<key, of_deques, route_hash>>(all); }},
+       {"boost::container::flat_map of std::deque", [&] { receive_all<container::flat_map<key, of_deques>>(all); }},
+       {"boost::container::flat_map of its deque",
+        [&] { receive_all<container::flat_map<key, of_boost_deques>>(all); }},
+       {"std::map of small_vector, 4", [&] { receive_all<std::map<key, of_small>>(all); }},
+       {"boost::container::flat_map of small_vector, 4", [&] { receive_all<container::flat_map<key, of_small>>(all); }},
+       {"detail::mailbox itself, with its lock", [&] { receive_by_mailbox(all); }}});
 }
 
-// --- Messages under way ------------------------------------------------------------------------------------------------------------------
+// --- Messages under way ----------------------------------------------------------------------------------------------
 
 /// As detail::messages keeps one.
 struct transfer {
@@ -341,8 +351,10 @@ int main(int argc, char** argv) {
   if (words.size() > 1 || (words.size() == 1 && words[0].starts_with('-'))) return usage(stderr, 2);
   try {
     const plan p = shared_plan(words.empty() ? "examples/data/lengths/mooncake_conversation.txt" : words[0]);
-    std::printf("8 replicas of 4 stages, %zu sequences, %zu shared; time of an item (a row, a list, a message), and ratio to the first\n",
-                p.lengths.size(), p.merges.size());
+    std::printf(
+        "8 replicas of 4 stages, %zu sequences, %zu shared; time of an item (a row, a list, a message), and ratio to "
+        "the first\n",
+        p.lengths.size(), p.merges.size());
     const std::vector<rank_messages> all = messages_of(p);
     pieces(p);
     rows(p);

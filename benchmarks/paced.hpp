@@ -15,14 +15,16 @@
 #include <utility>
 #include <vector>
 
-/// Ranks on threads, with one channel that is as slow as a wire: a message on it comes no earlier than its bytes over the bandwidth after
-/// both sides have posted it. Messages do not delay each other, and take no processor time on their way.
+/// Ranks on threads, with one channel that is as slow as a wire: a message on it comes no earlier than its bytes over
+/// the bandwidth after both sides have posted it. Messages do not delay each other, and take no processor time on their
+/// way.
 /// Units     bandwidth in bytes per second; 0: as fast as threads are
 class paced {
   using clock = std::chrono::steady_clock;
 
  public:
-  paced(int ranks, int channel, double bandwidth) : world_(ranks, {.time_out = {120}}), channel_(channel), bandwidth_(bandwidth) {}
+  paced(int ranks, int channel, double bandwidth)
+      : world_(ranks, {.time_out = {120}}), channel_(channel), bandwidth_(bandwidth) {}
 
   class port {
    public:
@@ -47,7 +49,8 @@ class paced {
     }
     slimpack::result<bool> test(handle& h) {
       slimpack::result<bool> came = port_.test(h.of);
-      return came && came.value() && h.bytes > 0 ? slimpack::result<bool>(world_->arrival(h, rank()) <= clock::now()) : came;
+      return came && came.value() && h.bytes > 0 ? slimpack::result<bool>(world_->arrival(h, rank()) <= clock::now())
+                                                 : came;
     }
     slimpack::result<void> wait(handle& h) {
       slimpack::result<void> came = port_.wait(h.of);
@@ -59,7 +62,8 @@ class paced {
    private:
     friend class paced;
     port(paced& world, int rank) : world_(&world), port_(world.world_.endpoint(rank)) {}
-    static slimpack::result<handle> wrapped(slimpack::result<slimpack::transports::threads::handle> posted, handle made) {
+    static slimpack::result<handle> wrapped(slimpack::result<slimpack::transports::threads::handle> posted,
+                                            handle made) {
       if (!posted) return std::move(posted).error();
       made.of = posted.value();
       return made;
@@ -82,7 +86,8 @@ class paced {
   [[nodiscard]] clock::time_point arrival(const port::handle& h, int to) {
     const std::lock_guard lock(mutex_);
     const auto both = std::max(h.posted, sends_[{h.from, to}][h.number]);
-    return bandwidth_ > 0 ? both + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(static_cast<double>(h.bytes) / bandwidth_))
+    return bandwidth_ > 0 ? both + std::chrono::duration_cast<clock::duration>(
+                                       std::chrono::duration<double>(static_cast<double>(h.bytes) / bandwidth_))
                           : both;
   }
 

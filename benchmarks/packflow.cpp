@@ -1,10 +1,10 @@
-// What does the runtime cost per instruction? Two stages on two threads run a plan whose compute does nothing; beside it,
-// the same messages in the same order by hand. Input: 2000 sequences of one token, one per pack, 1F1B with a lead of 2;
-// no randomness. Waiters spin. Figures are medians over 31 repetitions in one run.
-// And what does it cost a host that only issues work? The same plan over transports::nccl: processor time of a rank's thread from its
-// first call of the compute to its last, beside the same sends, receives and waits by hand. Once over a device that does nothing, so
-// that what CUDA and NCCL take themselves is left out, and their calls are counted; once over the stand-in of the tests, with fewer
-// packs, since it looks for transfers that wait for each other.
+// What does the runtime cost per instruction? Two stages on two threads run a plan whose compute does nothing; beside
+// it, the same messages in the same order by hand. Input: 2000 sequences of one token, one per pack, 1F1B with a lead
+// of 2; no randomness. Waiters spin. Figures are medians over 31 repetitions in one run.
+// And what does it cost a host that only issues work? The same plan over transports::nccl: processor time of a rank's
+// thread from its first call of the compute to its last, beside the same sends, receives and waits by hand. Once over a
+// device that does nothing, so that what CUDA and NCCL take themselves is left out, and their calls are counted; once
+// over the stand-in of the tests, with fewer packs, since it looks for transfers that wait for each other.
 #include <slimpack/devices/host.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner.hpp>
@@ -78,7 +78,8 @@ double by_hand(const program& code, int stage, transports::threads::port& wire) 
   const pass hears = stage == 0 ? pass::backward : pass::forward;
   for (const instruction& i : code) {
     while (receives.size() < std::min(waited + ahead, packs))
-      receives.push_back(wire.receive(1 - stage, stage == 0 ? 2 : 1, std::as_writable_bytes(std::span(&in, 1))).value());
+      receives.push_back(
+          wire.receive(1 - stage, stage == 0 ? 2 : 1, std::as_writable_bytes(std::span(&in, 1))).value());
     if (i.pass == hears)
       wire.wait(receives[waited++]).value();
     else
@@ -98,8 +99,12 @@ double processor_time() {
 /// Issues nothing, and sees when its first call begins and its last.
 struct issues_nothing : nothing {
   void begin_step(const step_outline& o) { left = o.forward_calls + o.backward_calls, first.reset(); }
-  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) { return look(), nothing::forward(p, in, out); }
-  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) { return look(), nothing::backward(p, in, out); }
+  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return look(), nothing::forward(p, in, out);
+  }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return look(), nothing::backward(p, in, out);
+  }
   [[nodiscard]] double issuing() const { return last - *first; }
 
  private:
@@ -181,7 +186,8 @@ double hop(int stage, transports::threads::port& wire) {
   const auto begin = clock_type::now();
   for (std::size_t i = 0; i < packs; ++i) {
     for (const bool sends : {stage == 0, stage == 1}) {
-      auto h = sends ? wire.send(1 - stage, 1 + stage, bytes).value() : wire.receive(1 - stage, 2 - stage, bytes).value();
+      auto h =
+          sends ? wire.send(1 - stage, 1 + stage, bytes).value() : wire.receive(1 - stage, 2 - stage, bytes).value();
       wire.wait(h).value();
     }
   }
@@ -194,7 +200,8 @@ double median(std::vector<double> x) {
 }
 
 template <class Device, class Communicators>
-void print_issuing(const char* what, std::size_t count, std::array<std::pair<Device, Communicators>, 2> devices, const std::size_t* calls = nullptr) {
+void print_issuing(const char* what, std::size_t count, std::array<std::pair<Device, Communicators>, 2> devices,
+                   const std::size_t* calls = nullptr) {
   const plan p = one_token_packs(count);
   const double instructions = 2 * static_cast<double>(count);
   transports::threads hosts{2};
@@ -223,9 +230,11 @@ void print_issuing(const char* what, std::size_t count, std::array<std::pair<Dev
   other.join();
   std::printf("\n%zu instructions each over transports::nccl, %s: processor time of the host\n", 2 * count, what);
   for (std::size_t stage = 0; stage < 2; ++stage)
-    std::printf("stage %zu, per instruction: runtime %7.3f us, its messages alone %7.3f us\n", stage, 1e6 * median(runtime[stage]) / instructions,
-                1e6 * median(bare[stage]) / instructions);
-  if (calls != nullptr) std::printf("calls of the device on stage 0, per instruction: %.2f\n", static_cast<double>(after - before) / instructions);
+    std::printf("stage %zu, per instruction: runtime %7.3f us, its messages alone %7.3f us\n", stage,
+                1e6 * median(runtime[stage]) / instructions, 1e6 * median(bare[stage]) / instructions);
+  if (calls != nullptr)
+    std::printf("calls of the device on stage 0, per instruction: %.2f\n",
+                static_cast<double>(after - before) / instructions);
 }
 
 }  // namespace
@@ -252,16 +261,19 @@ int main() {
   std::thread other(stage_of, 1);
   stage_of(0);
   other.join();
-  std::printf("2 stages, %zu instructions each, compute empty, threads transport, waiters spin, median of %d\n", 2 * packs, repetitions);
+  std::printf("2 stages, %zu instructions each, compute empty, threads transport, waiters spin, median of %d\n",
+              2 * packs, repetitions);
   std::printf("bare hop                         %7.3f us (half a round trip)\n", 1e6 * median(hops[0]));
   for (std::size_t stage = 0; stage < 2; ++stage) {
     std::printf("stage %zu, per instruction: runtime %7.3f us, its messages alone %7.3f us, overhead %7.3f us\n", stage,
-                1e6 * median(empty[stage]) / (2 * packs), 1e6 * median(bare[stage]) / (2 * packs), 1e6 * median(extra[stage]));
+                1e6 * median(empty[stage]) / (2 * packs), 1e6 * median(bare[stage]) / (2 * packs),
+                1e6 * median(extra[stage]));
   }
   std::size_t calls[2]{};
   const auto counting = [&](std::size_t stage) { return std::pair(counted{&calls[stage]}, counted{&calls[stage]}); };
   print_issuing<counted, counted>("a device that does nothing", packs, {counting(0), counting(1)}, &calls[0]);
   std::vector<devices::host> all = devices::host::make(2, {.delay = {0}, .in_issue_order = false});
   using transports::communicators::host;
-  print_issuing<devices::host, host>("stand-in devices", 1000, {std::pair(all[0], host(all[0])), std::pair(all[1], host(all[1]))});
+  print_issuing<devices::host, host>("stand-in devices", 1000,
+                                     {std::pair(all[0], host(all[0])), std::pair(all[1], host(all[1]))});
 }

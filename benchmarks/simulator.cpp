@@ -1,5 +1,5 @@
-// How many task-graph nodes a second does the simulator build and sweep on one core, beside Boost.Graph on the same graph?
-// And how many small changes of that order can it time?
+// How many task-graph nodes a second does the simulator build and sweep on one core, beside Boost.Graph on the same
+// graph? And how many small changes of that order can it time?
 //
 // 512 sequences of 16384 tokens, forward packs of 2048 tokens and backward packs of 1024, 1F1B with a lead of 2,
 // 8 stages; no randomness. The items of a row are graph nodes (instructions and messages), of the last swaps tried.
@@ -8,8 +8,8 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
-#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
+#include <slimpack/simulators/sweep.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -30,7 +30,8 @@ struct uniform_step {
     constexpr std::int64_t length = 16384;
     for (std::uint32_t s = 0; s < 512; ++s) {
       for (std::int64_t at = 0; at < length; at += 2048) packs.forward.push({{s}, {at}, {2048}}), packs.forward.close();
-      for (std::int64_t at = length; at > 0; at -= 1024) packs.backward.push({{s}, {at - 1024}, {1024}}), packs.backward.close();
+      for (std::int64_t at = length; at > 0; at -= 1024)
+        packs.backward.push({{s}, {at - 1024}, {1024}}), packs.backward.close();
     }
     const shape on{.stages = 8};
     const costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};

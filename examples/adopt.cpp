@@ -20,7 +20,9 @@ double wave(slimpack::sequence_id s, std::int64_t t) { return std::sin(0.5 * sta
 struct attention {
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
   double a{0.4}, b{0.3}, c{0.2}, da{}, db{}, dc{}, sum{};
-  struct row { double x, y, attended, total, dkey, dvalue; };
+  struct row {
+    double x, y, attended, total, dkey, dvalue;
+  };
   std::map<slimpack::sequence_id, std::vector<row>> rows{};
   slimpack::message_format format() const { return {1, slimpack::element_type::float64}; }  // one number a token
   double loss() const { return sum; }

@@ -19,12 +19,15 @@ double dot(const row& a, const row& b) { return std::inner_product(a.begin(), a.
 void add(row& to, double factor, const row& a) {
   for (std::size_t i = 0; i < width; ++i) to[i] += factor * a[i];
 }
-struct token { row x{}, q{}, k{}, v{}, mixed{}, y{}, dx{}, dk{}, dv{}, dy{}; double total{}; };
+struct token {
+  row x{}, q{}, k{}, v{}, mixed{}, y{}, dx{}, dk{}, dv{}, dy{};
+  double total{};
+};
 using arena = std::vector<token>;  // of one sequence
 struct layer {
   std::array<row, 4 * width> weights{}, gradients{};  // four matrices, row after row
   layer() {
-    for (double i = 0; row& r : weights)
+    for (double i = 0; row & r : weights)
       for (double& w : r) w = std::sin(i * i) / 2, ++i;
   }
   row product(std::size_t m, const row& x) const {

@@ -32,26 +32,31 @@ tensor operator+(const tensor& a, const tensor& b) {
 }
 tensor operator*(const tensor& a, const tensor& b) {
   return make({a->value * b->value, {a, b}, [a, b](const matrix& g) {
-    a->grad += g * b->value.transpose(), b->grad += a->value.transpose() * g; }});
+                 a->grad += g * b->value.transpose(), b->grad += a->value.transpose() * g;
+               }});
 }
 tensor joined(const tensor& a, const tensor& b) {  // rows of a above rows of b
   if (!a) return b;
   matrix rows(a->value.rows() + b->value.rows(), b->value.cols());
   rows << a->value, b->value;
   return make({rows, {a, b}, [a, b](const matrix& g) {
-    a->grad += g.topRows(a->grad.rows()), b->grad += g.bottomRows(b->grad.rows()); }});
+                 a->grad += g.topRows(a->grad.rows()), b->grad += g.bottomRows(b->grad.rows());
+               }});
 }
 tensor attention(const tensor& q, const tensor& k, const tensor& v) {  // of the last rows to all: causal
   matrix p = (q->value * k->value.transpose()).array().exp();
   for (Eigen::Index hidden = 1; hidden < p.rows(); ++hidden) p.row(p.rows() - 1 - hidden).tail(hidden).setZero();
   p.array().colwise() /= p.rowwise().sum().eval().array();
   return make({p * v->value, {q, k, v}, [=](const matrix& g) {
-    const matrix gp = p.cwiseProduct(g * v->value.transpose()), gs = gp - matrix(gp.rowwise().sum().asDiagonal() * p);
-    q->grad += gs * k->value, k->grad += gs.transpose() * q->value, v->grad += p.transpose() * g; }});
+                 const matrix gp = p.cwiseProduct(g * v->value.transpose()),
+                              gs = gp - matrix(gp.rowwise().sum().asDiagonal() * p);
+                 q->grad += gs * k->value, k->grad += gs.transpose() * q->value, v->grad += p.transpose() * g;
+               }});
 }
 tensor distance(const tensor& a, const matrix& to, double weight) {
-  return make({matrix::Constant(1, 1, weight / 2 * (a->value - to).squaredNorm()), {a},
-               [=](const matrix& g) { a->grad += weight * g(0) * (a->value - to); }});
+  return make({matrix::Constant(1, 1, weight / 2 * (a->value - to).squaredNorm()), {a}, [=](const matrix& g) {
+                 a->grad += weight * g(0) * (a->value - to);
+               }});
 }
 void pull_all(const tensor& root) {
   std::map<int, node*, std::greater<>> open{{root->id, root.get()}};  // the latest first: all made from it is done
@@ -64,13 +69,17 @@ void pull_all(const tensor& root) {
 constexpr int letters = 8;  // and the width of the model, whose tokens are one-hot and learn to be the next
 matrix text(slimpack::sequence_id s, slimpack::tokens begin, slimpack::tokens length) {
   return matrix::NullaryExpr(length.value, letters, [=](auto row, auto letter) {
-    return (begin.value + row) * (begin.value + row + s.value) / 2 % letters == letter ? 1 : 0; });
+    return (begin.value + row) * (begin.value + row + s.value) / 2 % letters == letter ? 1 : 0;
+  });
 }
-struct slice_of_layer { tensor x, y, keys, values, seen_keys, seen_values; };
+struct slice_of_layer {
+  tensor x, y, keys, values, seen_keys, seen_values;
+};
 struct layer {  // a slice attends to itself and to what of its sequence came before
   static tensor weight(int seed) {
     return make({matrix::NullaryExpr(letters, letters, [=](auto i, auto j) {
-      return std::sin(static_cast<double>(seed * (i + 1) * (j + 5) + i * i)) / 2; })});
+      return std::sin(static_cast<double>(seed * (i + 1) * (j + 5) + i * i)) / 2;
+    })});
   }
   std::array<tensor, 4> w{weight(1), weight(2), weight(3), weight(4)};
   slice_of_layer operator()(const tensor& x, const slice_of_layer& past = {}) const {
@@ -122,8 +131,8 @@ struct stage {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  // Each slice is a call, whose launches take as long as 2 tokens. planner_for plans by solvers::refined here, since a graph
-  // runs backward as a whole: both passes are cut at the same places, so that calls are few.
+  // Each slice is a call, whose launches take as long as 2 tokens. planner_for plans by solvers::refined here, since a
+  // graph runs backward as a whole: both passes are cut at the same places, so that calls are few.
   const slimpack::costs::quadratic cost{.per_call = {2e-6}};
   const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .quantum = {4}}, {}, cost)(lengths).value();
   slimpack::transports::threads world{2};
@@ -145,7 +154,8 @@ int main() {
       const tensor l = distance(y, text(s, {1}, lengths[s.value]), 1.0 / 155);
       l->grad.setOnes(), pull_all(l), expected += l->value(0);
     }
-    same = same && loss == same_loss && std::abs(loss - expected) < 1e-12 * expected && stages[1].reduced == 4 * (step + 1);
+    same = same && loss == same_loss && std::abs(loss - expected) < 1e-12 * expected &&
+           stages[1].reduced == 4 * (step + 1);
     for (std::size_t i = 0; i < 8; ++i) {
       node &a = *sliced[i / 4].w[i % 4], &b = *whole[i / 4].w[i % 4];
       same = same && (a.grad - b.grad).norm() < 1e-12 * b.grad.norm();

@@ -1,5 +1,6 @@
-// A trainer on a GPU adopts slimpack: matrix products by cuBLAS, attention by a plain kernel, two stages on streams of one GPU.
-// Gradients equal those of whole texts on the host. All but this file runs without a GPU, too: device/ has the stage and its kernels.
+// A trainer on a GPU adopts slimpack: matrix products by cuBLAS, attention by a plain kernel, two stages on streams of
+// one GPU. Gradients equal those of whole texts on the host. All but this file runs without a GPU, too: device/ has the
+// stage and its kernels.
 #include "device/cuda_products.hpp"
 #include "device/training.hpp"
 

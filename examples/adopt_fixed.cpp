@@ -36,7 +36,10 @@ struct linear {
       for (std::size_t i = 0; i < width; ++i) add(dx[r], dy[r][i], weights[i]), add(gradients[i], dy[r][i], x[r]);
   }
 };
-struct part { const rows& tokens; std::size_t begin, end; };  // of a pack: tokens [begin, end) of a sequence, by row
+struct part {
+  const rows& tokens;
+  std::size_t begin, end;
+};  // of a pack: tokens [begin, end) of a sequence, by row
 struct layer {
   linear query{0}, key{64}, value{128}, output{192};
   buffer x, q, k, v, mixed, y, dx, dq, dk, dv, dmixed, dy;
@@ -90,7 +93,7 @@ std::size_t size(const slimpack::piece& p) { return static_cast<std::size_t>(p.s
 struct stage {
   layer own;
   double sum{};
-  std::size_t tall{};  // rows of a slot
+  std::size_t tall{};                       // rows of a slot
   std::vector<std::size_t> live{}, free{};  // per slot: rows in use; slots with none
   std::map<slimpack::sequence_id, rows> placed{};
 
@@ -153,7 +156,8 @@ struct stage {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .replicas = 2, .quantum = {4}})(lengths).value();
+  const slimpack::plan plan =
+      slimpack::planner_for<stage>({.stages = 2, .replicas = 2, .quantum = {4}})(lengths).value();
   slimpack::transports::threads world{4};
   std::vector<stage> stages(4);
   const auto run = [&](std::size_t rank) {

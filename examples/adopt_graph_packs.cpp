@@ -1,6 +1,6 @@
-// A trainer with an autograd engine runs whole packs in one call. Forward runs linear layers once over the rows of its pack
-// and splits the result into leaves, one state for each piece. Backward joins the rows of its own pack, whichever forward
-// packs they came from. Gradients equal those of whole sequences.
+// A trainer with an autograd engine runs whole packs in one call. Forward runs linear layers once over the rows of its
+// pack and splits the result into leaves, one state for each piece. Backward joins the rows of its own pack, whichever
+// forward packs they came from. Gradients equal those of whole sequences.
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
@@ -34,7 +34,8 @@ tensor operator+(const tensor& a, const tensor& b) {
 }
 tensor product(const tensor& a, const tensor& b, matrix value) {  // whose gradients do not need its value
   return make({std::move(value), {a, b}, [a, b](const matrix& g) {
-    a->grad += g * b->value.transpose(), b->grad += a->value.transpose() * g; }});
+                 a->grad += g * b->value.transpose(), b->grad += a->value.transpose() * g;
+               }});
 }
 tensor operator*(const tensor& a, const tensor& b) { return product(a, b, a->value * b->value); }
 tensor joined(const std::vector<tensor>& parts) {  // rows of the first above those of the next
@@ -54,12 +55,15 @@ tensor attention(const tensor& q, const tensor& k, const tensor& v) {  // of the
   for (Eigen::Index hidden = 1; hidden < p.rows(); ++hidden) p.row(p.rows() - 1 - hidden).tail(hidden).setZero();
   p.array().colwise() /= p.rowwise().sum().eval().array();
   return make({p * v->value, {q, k, v}, [=](const matrix& g) {
-    const matrix gp = p.cwiseProduct(g * v->value.transpose()), gs = gp - matrix(gp.rowwise().sum().asDiagonal() * p);
-    q->grad += gs * k->value, k->grad += gs.transpose() * q->value, v->grad += p.transpose() * g; }});
+                 const matrix gp = p.cwiseProduct(g * v->value.transpose()),
+                              gs = gp - matrix(gp.rowwise().sum().asDiagonal() * p);
+                 q->grad += gs * k->value, k->grad += gs.transpose() * q->value, v->grad += p.transpose() * g;
+               }});
 }
 tensor distance(const tensor& a, const matrix& to, double weight) {
-  return make({matrix::Constant(1, 1, weight / 2 * (a->value - to).squaredNorm()), {a},
-               [=](const matrix& g) { a->grad += weight * g(0) * (a->value - to); }});
+  return make({matrix::Constant(1, 1, weight / 2 * (a->value - to).squaredNorm()), {a}, [=](const matrix& g) {
+                 a->grad += weight * g(0) * (a->value - to);
+               }});
 }
 void pull_all(const tensor& root) {
   std::map<int, node*, std::greater<>> open{{root->id, root.get()}};  // the latest first: all made from it is done
@@ -72,25 +76,30 @@ void pull_all(const tensor& root) {
 constexpr int letters = 8;  // and the width of the model, whose tokens are one-hot and learn to be the next
 matrix text(slimpack::sequence_id s, slimpack::tokens begin, slimpack::tokens length) {
   return matrix::NullaryExpr(length.value, letters, [=](auto row, auto letter) {
-    return (begin.value + row) * (begin.value + row + s.value) / 2 % letters == letter ? 1 : 0; });
+    return (begin.value + row) * (begin.value + row + s.value) / 2 % letters == letter ? 1 : 0;
+  });
 }
 struct layer {
   static tensor weight(int seed) {
     return make({matrix::NullaryExpr(letters, letters, [=](auto i, auto j) {
-      return std::sin(static_cast<double>(seed * (i + 1) * (j + 5) + i * i)) / 2; })});
+      return std::sin(static_cast<double>(seed * (i + 1) * (j + 5) + i * i)) / 2;
+    })});
   }
   std::array<tensor, 4> w{weight(1), weight(2), weight(3), weight(4)};  // of queries, keys, values, outputs
   tensor operator()(const tensor& x) const { return x + attention(x * w[0], x * w[1], x * w[2]) * w[3]; }
 };
 
-// What adopts slimpack: a layer as a stage, pack by pack. A graph ends at leaves, so that each piece has one of its own.
+// What adopts slimpack: a layer as a stage, pack by pack. A graph ends at leaves, so that each piece has one of its
+// own.
 struct stage {
-  struct state { tensor x, q, k, v, mixed, y; };  // leaves, but for mixed, what attention makes of q, k and v
+  struct state {
+    tensor x, q, k, v, mixed, y;
+  };  // leaves, but for mixed, what attention makes of q, k and v
   using pieces = std::span<const slimpack::piece>;
   using states = std::span<state>;
   const layer& own;
   double sum{};
-  std::size_t calls{};  // of forward
+  std::size_t calls{};                                                         // of forward
   std::map<slimpack::sequence_id, std::array<std::vector<tensor>, 2>> past{};  // keys and values of its slices so far
 
   slimpack::message_format format() const { return {letters, slimpack::element_of<double>}; }
@@ -113,7 +122,8 @@ struct stage {
   /// Gives each piece its rows of a pack.
   static void split(pieces pack, const auto& visit) {
     Eigen::Index at = 0;
-    for (std::size_t i = 0; i < pack.size(); at += pack[i++].slice.length.value) visit(i, at, pack[i].slice.length.value);
+    for (std::size_t i = 0; i < pack.size(); at += pack[i++].slice.length.value)
+      visit(i, at, pack[i].slice.length.value);
   }
 
   slimpack::result<void> forward(pieces pack, states graphs, std::span<const std::byte> in, slimpack::outgoing& out) {
@@ -134,7 +144,8 @@ struct stage {
       if (out.wanted()) return;
       const auto& [sequence, begin, length] = pack[i].slice;
       graphs[i].y = make({y.middleRows(at, size)});
-      const tensor loss = distance(graphs[i].y, text(sequence, {begin.value + 1}, length), pack[i].loss_weight / static_cast<double>(size));
+      const tensor loss = distance(graphs[i].y, text(sequence, {begin.value + 1}, length),
+                                   pack[i].loss_weight / static_cast<double>(size));
       loss->grad.setOnes(), pull_all(loss), sum += loss->value(0);
     });
     return put(y, out);
@@ -177,7 +188,8 @@ int main() {
     const double loss = run(0), same_loss = other.get();
     double expected = 0;
     for (slimpack::sequence_id s{}; s.value < lengths.size(); ++s.value) {  // the step as it was
-      const tensor l = distance(whole[1](whole[0](make({text(s, {0}, lengths[s.value])}))), text(s, {1}, lengths[s.value]), 1.0 / 230);
+      const tensor l = distance(whole[1](whole[0](make({text(s, {0}, lengths[s.value])}))),
+                                text(s, {1}, lengths[s.value]), 1.0 / 230);
       l->grad.setOnes(), pull_all(l), expected += l->value(0);
     }
     same = same && loss == same_loss && std::abs(loss - expected) < 1e-12 * expected;
@@ -198,8 +210,8 @@ int main() {
     for (const slimpack::slice& s : cut.backward[i]) from.insert(ran.at({s.sequence, s.begin}));
     most = std::max(most, from.size());
   }
-  std::printf("%zu sequences in %zu forward and %zu backward packs of %zu pieces, one of %zu forward packs\n", lengths.size(),
-              cut.forward.size(), cut.backward.size(), cut.forward.slices().size(), most);
-  std::printf("%zu calls of forward on each stage: loss and gradients are %sthose of whole sequences, to 1e-12\n", stages[0].calls,
-              same ? "" : "not ");
+  std::printf("%zu sequences in %zu forward and %zu backward packs of %zu pieces, one of %zu forward packs\n",
+              lengths.size(), cut.forward.size(), cut.backward.size(), cut.forward.slices().size(), most);
+  std::printf("%zu calls of forward on each stage: loss and gradients are %sthose of whole sequences, to 1e-12\n",
+              stages[0].calls, same ? "" : "not ");
 }

@@ -19,13 +19,16 @@ double dot(const row& a, const row& b) { return std::inner_product(a.begin(), a.
 void add(row& to, double factor, const row& a) {
   for (std::size_t i = 0; i < width; ++i) to[i] += factor * a[i];
 }
-struct token { row x{}, q{}, k{}, v{}, mixed{}, y{}, dx{}, dq{}, dk{}, dv{}, dy{}; double total{}; };
+struct token {
+  row x{}, q{}, k{}, v{}, mixed{}, y{}, dx{}, dq{}, dk{}, dv{}, dy{};
+  double total{};
+};
 using arena = std::vector<token>;  // of one sequence
 using places = std::vector<std::size_t>;
 struct layer {
   std::array<row, 4 * width> weights{}, gradients{};  // four matrices, row after row
   layer() {
-    for (double i = 0; row& r : weights)
+    for (double i = 0; row & r : weights)
       for (double& w : r) w = std::sin(i * i) / 2, ++i;
   }
   row product(std::size_t m, const row& x) const {
@@ -37,7 +40,8 @@ struct layer {
     for (std::size_t i = 0, r = m * width; i < width; ++i, ++r) add(dx, dy[i], weights[r]), add(gradients[r], dy[i], x);
   }
   void project(arena& a, const places& at) const {  // x to q, k, v
-    for (const std::size_t t : at) a[t].q = product(0, a[t].x), a[t].k = product(1, a[t].x), a[t].v = product(2, a[t].x);
+    for (const std::size_t t : at)
+      a[t].q = product(0, a[t].x), a[t].k = product(1, a[t].x), a[t].v = product(2, a[t].x);
   }
   void attend(arena& a, const places& at) const {  // q, and k, v of what lies before, to y
     for (const std::size_t t : at) {
@@ -58,7 +62,8 @@ struct layer {
     }
   }
   void project_back(arena& a, const places& at) {  // dq, dk, dv to dx
-    for (const std::size_t t : at) pull(0, a[t].x, a[t].dx, a[t].dq), pull(1, a[t].x, a[t].dx, a[t].dk), pull(2, a[t].x, a[t].dx, a[t].dv);
+    for (const std::size_t t : at)
+      pull(0, a[t].x, a[t].dx, a[t].dq), pull(1, a[t].x, a[t].dx, a[t].dk), pull(2, a[t].x, a[t].dx, a[t].dv);
   }
 };
 row letter(slimpack::sequence_id s, std::size_t t) {  // one-hot; each learns to be the next
@@ -95,12 +100,24 @@ struct stage {
   slimpack::bytes held() const { return {static_cast<double>(arenas.size())}; }
   void abort_step() { arenas.clear(), own.gradients = {}; }
   void discard(const slimpack::piece& p) { arenas.erase(p.slice.sequence); }
-  slimpack::result<void> reduce(auto& replicas) { return replicas.sum(std::span(own.gradients[0].data(), 4 * width * width)); }
+  slimpack::result<void> reduce(auto& replicas) {
+    return replicas.sum(std::span(own.gradients[0].data(), 4 * width * width));
+  }
   // Pieces of sequences that this replica has alone, and of rows that others share.
-  slimpack::result<void> forward(const slimpack::piece& p, std::span<const std::byte>, slimpack::outgoing&) { return fore({&p, 1}, nullptr); }
-  slimpack::result<void> backward(const slimpack::piece& p, std::span<const std::byte>, slimpack::outgoing&) { return back({&p, 1}, nullptr); }
-  slimpack::result<void> forward(std::span<const slimpack::piece> r, std::span<const std::byte>, slimpack::outgoing&, slimpack::sharing& with) { return fore(r, &with); }
-  slimpack::result<void> backward(std::span<const slimpack::piece> r, std::span<const std::byte>, slimpack::outgoing&, slimpack::sharing& with) { return back(r, &with); }
+  slimpack::result<void> forward(const slimpack::piece& p, std::span<const std::byte>, slimpack::outgoing&) {
+    return fore({&p, 1}, nullptr);
+  }
+  slimpack::result<void> backward(const slimpack::piece& p, std::span<const std::byte>, slimpack::outgoing&) {
+    return back({&p, 1}, nullptr);
+  }
+  slimpack::result<void> forward(std::span<const slimpack::piece> r, std::span<const std::byte>, slimpack::outgoing&,
+                                 slimpack::sharing& with) {
+    return fore(r, &with);
+  }
+  slimpack::result<void> backward(std::span<const slimpack::piece> r, std::span<const std::byte>, slimpack::outgoing&,
+                                  slimpack::sharing& with) {
+    return back(r, &with);
+  }
 
   slimpack::result<void> fore(std::span<const slimpack::piece> pieces, slimpack::sharing* with) {
     arena& a = arenas[pieces[0].slice.sequence];
@@ -128,7 +145,8 @@ struct stage {
       const std::size_t first = at.size();
       append(at, p.slice);
       for (std::size_t i = first; i < at.size(); ++i)
-        sum += distance(a[at[i]], letter(p.slice.sequence, at[i] + 1), p.loss_weight / static_cast<double>(p.slice.length.value));
+        sum += distance(a[at[i]], letter(p.slice.sequence, at[i] + 1),
+                        p.loss_weight / static_cast<double>(p.slice.length.value));
     }
     own.attend_back(a, at);
     if (with != nullptr) {
@@ -136,7 +154,8 @@ struct stage {
       for (const std::size_t t : places_of(with->others())) theirs.push_back(a[t].dk), theirs.push_back(a[t].dv);
       if (slimpack::result<void> owed = with->owe(0, slimpack::as_span(theirs)); !owed) return owed;
       for (const std::size_t t : places_of(with->own())) mine.push_back(a[t].dk), mine.push_back(a[t].dv);
-      if (slimpack::result<void> due = with->due(0, std::span(mine.front().data(), mine.size() * width)); !due) return due;
+      if (slimpack::result<void> due = with->due(0, std::span(mine.front().data(), mine.size() * width)); !due)
+        return due;
       const row* next = mine.data();
       for (const std::size_t t : places_of(with->own())) a[t].dk = *next++, a[t].dv = *next++;
     }

@@ -1,6 +1,6 @@
 // A trainer with an autograd engine whose replicas share sequences that are too long for one. Keys and values of others
-// enter a slice's graph as leaves, and the gradients of these leaves leave it for whoever made them. The runtime keeps a
-// graph per slice. Gradients equal those of whole sequences on one rank.
+// enter a slice's graph as leaves, and the gradients of these leaves leave it for whoever made them. The runtime keeps
+// a graph per slice. Gradients equal those of whole sequences on one rank.
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
@@ -33,7 +33,8 @@ tensor operator+(const tensor& a, const tensor& b) {
 }
 tensor operator*(const tensor& a, const tensor& b) {
   return make({a->value * b->value, {a, b}, [a, b](const matrix& g) {
-    a->grad += g * b->value.transpose(), b->grad += a->value.transpose() * g; }});
+                 a->grad += g * b->value.transpose(), b->grad += a->value.transpose() * g;
+               }});
 }
 tensor joined(const std::vector<tensor>& parts) {  // rows of the first above those of the next
   Eigen::Index rows = 0;
@@ -53,12 +54,16 @@ tensor attention(const tensor& q, const tensor& kv) {  // of the last rows to al
   for (Eigen::Index hidden = 1; hidden < p.rows(); ++hidden) p.row(p.rows() - 1 - hidden).tail(hidden).setZero();
   p.array().colwise() /= p.rowwise().sum().eval().array();
   return make({p * v, {q, kv}, [=](const matrix& g) {
-    const matrix gp = p.cwiseProduct(g * v.transpose()), gs = gp - matrix(gp.rowwise().sum().asDiagonal() * p);
-    q->grad += gs * k, kv->grad.leftCols(letters) += gs.transpose() * q->value, kv->grad.rightCols(letters) += p.transpose() * g; }});
+                 const matrix gp = p.cwiseProduct(g * v.transpose()),
+                              gs = gp - matrix(gp.rowwise().sum().asDiagonal() * p);
+                 q->grad += gs * k, kv->grad.leftCols(letters) += gs.transpose() * q->value,
+                     kv->grad.rightCols(letters) += p.transpose() * g;
+               }});
 }
 tensor distance(const tensor& a, const matrix& to, double weight) {
-  return make({matrix::Constant(1, 1, weight / 2 * (a->value - to).squaredNorm()), {a},
-               [=](const matrix& g) { a->grad += weight * g(0) * (a->value - to); }});
+  return make({matrix::Constant(1, 1, weight / 2 * (a->value - to).squaredNorm()), {a}, [=](const matrix& g) {
+                 a->grad += weight * g(0) * (a->value - to);
+               }});
 }
 void pull_all(const tensor& root) {
   std::map<int, node*, std::greater<>> open{{root->id, root.get()}};  // the latest first: all made from it is done
@@ -70,12 +75,14 @@ void pull_all(const tensor& root) {
 }
 matrix text(slimpack::sequence_id s, slimpack::tokens begin, slimpack::tokens length) {
   return matrix::NullaryExpr(length.value, letters, [=](auto row, auto letter) {
-    return (begin.value + row) * (begin.value + row + s.value) / 2 % letters == letter ? 1 : 0; });
+    return (begin.value + row) * (begin.value + row + s.value) / 2 % letters == letter ? 1 : 0;
+  });
 }
 struct layer {
   static tensor weight(int seed, int columns = letters) {
     return make({matrix::NullaryExpr(letters, columns, [=](auto i, auto j) {
-      return std::sin(static_cast<double>(seed * (i + 1) * (j + 5) + i * i)) / 2; })});
+      return std::sin(static_cast<double>(seed * (i + 1) * (j + 5) + i * i)) / 2;
+    })});
   }
   std::array<tensor, 3> w{weight(1, 2 * letters), weight(3), weight(4)};
   tensor keys_values(const tensor& x) const { return x * w[0]; }
@@ -91,11 +98,14 @@ matrix rows_of(std::span<const std::byte> message, Eigen::Index columns) {
 }
 struct stage {
   static constexpr bool shares_rows = true;
-  struct state { tensor x, kv, y; };
+  struct state {
+    tensor x, kv, y;
+  };
   using pieces = std::span<const piece>;
   using states = std::span<state>;
   using message = std::span<const std::byte>;
-  using leaves = std::map<std::int64_t, tensor>;  // keys and values by first token, where the graphs of later slices end
+  using leaves = std::map<std::int64_t, tensor>;  // keys and values by first token, where the graphs of later slices
+                                                  // end
   layer own{};
   double sum{};
   std::map<slimpack::sequence_id, leaves> known{};  // own, and what others gave
@@ -124,8 +134,12 @@ struct stage {
   result<void> backward(const piece& p, state s, message in, outgoing& out) {
     return back({&p, 1}, {&s, 1}, in, out, nullptr);
   }
-  result<void> forward(pieces row, states s, message in, outgoing& out, sharing& with) { return fore(row, s, in, out, &with); }
-  result<void> backward(pieces row, states s, message in, outgoing& out, sharing& with) { return back(row, s, in, out, &with); }
+  result<void> forward(pieces row, states s, message in, outgoing& out, sharing& with) {
+    return fore(row, s, in, out, &with);
+  }
+  result<void> backward(pieces row, states s, message in, outgoing& out, sharing& with) {
+    return back(row, s, in, out, &with);
+  }
 
   static matrix stacked(states all, auto rows) {
     matrix m;
@@ -203,7 +217,8 @@ struct stage {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .replicas = 2, .quantum = {4}})(lengths).value();
+  const slimpack::plan plan =
+      slimpack::planner_for<stage>({.stages = 2, .replicas = 2, .quantum = {4}})(lengths).value();
   slimpack::transports::threads world{4};
   std::array<stage, 4> stages;
   const auto run = [&](std::size_t rank) {

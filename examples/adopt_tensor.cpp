@@ -1,8 +1,9 @@
-// A trainer with tensor parallelism adopts slimpack: two ranks of each stage have half of the heads, and sum their outputs by an
-// all-reduce of the trainer's own. Each tensor rank runs the same plan over a transport of its own. Gradients equal those of
-// undivided layers on whole sequences. At the end a rank fails: a watchdog over all ranks ends the step on each.
-#include <slimpack/executors/packflow.hpp>
+// A trainer with tensor parallelism adopts slimpack: two ranks of each stage have half of the heads, and sum their
+// outputs by an all-reduce of the trainer's own. Each tensor rank runs the same plan over a transport of its own.
+// Gradients equal those of undivided layers on whole sequences. At the end a rank fails: a watchdog over all ranks ends
+// the step on each.
 #include <slimpack/executors/job/watchdog.hpp>
+#include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 
@@ -40,6 +41,7 @@ class all_reduce {
     const std::lock_guard lock(mutex_);
     ended_[rank] = true, all_came_.notify_all();
   }
+
  private:
   bool meet(std::size_t rank) {
     std::unique_lock lock(mutex_);
@@ -98,7 +100,8 @@ struct layer {
       }
     return y;
   }
-  std::vector<row> backward(text& all, std::size_t begin, std::size_t end, const std::vector<row>& dy) {  // what they add to dy
+  std::vector<row> backward(text& all, std::size_t begin, std::size_t end,
+                            const std::vector<row>& dy) {  // what they add to dy
     std::vector<row> dx(end - begin);
     for (std::size_t t = end; t-- > begin;)
       for (std::size_t h = 0; h < own.size(); ++h) {
@@ -131,7 +134,8 @@ row letter(slimpack::sequence_id s, std::size_t t) {  // one-hot; each learns to
   row one{};
   return one[t * (t + s.value) / 2 % width] = 1, one;
 }
-double step_of_whole_texts(std::vector<layer>& stages, const std::vector<slimpack::tokens>& lengths) {  // undivided layers
+double step_of_whole_texts(std::vector<layer>& stages,
+                           const std::vector<slimpack::tokens>& lengths) {  // undivided layers
   double all = 0, loss = 0;
   for (const slimpack::tokens length : lengths) all += static_cast<double>(length.value);
   for (slimpack::sequence_id s{}; s.value < lengths.size(); ++s.value) {
@@ -153,8 +157,8 @@ double step_of_whole_texts(std::vector<layer>& stages, const std::vector<slimpac
   return loss;
 }
 
-// What adopts slimpack: a rank's heads as a stage. Nothing here is about the plan: all ranks of a stage make the same calls in the
-// same order, so that their all-reduces meet.
+// What adopts slimpack: a rank's heads as a stage. Nothing here is about the plan: all ranks of a stage make the same
+// calls in the same order, so that their all-reduces meet.
 struct stage {
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
   layer own;
@@ -168,7 +172,8 @@ struct stage {
   slimpack::result<void> forward(const slimpack::piece& p, std::span<const std::byte> in, slimpack::outgoing& out) {
     text& all = texts[p.slice.sequence];
     all.resize(static_cast<std::size_t>(p.sequence_length.value));
-    const auto begin = static_cast<std::size_t>(p.slice.begin.value), end = static_cast<std::size_t>(p.slice.end().value);
+    const auto begin = static_cast<std::size_t>(p.slice.begin.value),
+               end = static_cast<std::size_t>(p.slice.end().value);
     for (std::size_t t = begin; t < end; ++t)
       all[t].x = in.empty() ? letter(p.slice.sequence, t) : slimpack::as<row>(in)[t - begin];
     std::vector<row> y = own.forward(all, begin, end);
@@ -178,11 +183,13 @@ struct stage {
   }
   slimpack::result<void> backward(const slimpack::piece& p, std::span<const std::byte> in, slimpack::outgoing& out) {
     text& all = texts[p.slice.sequence];
-    const auto begin = static_cast<std::size_t>(p.slice.begin.value), end = static_cast<std::size_t>(p.slice.end().value);
+    const auto begin = static_cast<std::size_t>(p.slice.begin.value),
+               end = static_cast<std::size_t>(p.slice.end().value);
     std::vector<row> dy(end - begin);
     for (std::size_t t = begin; t < end; ++t)
       if (in.empty())
-        sum += miss(all[t].y, letter(p.slice.sequence, t + 1), p.loss_weight / static_cast<double>(p.slice.length.value), dy[t - begin]);
+        sum += miss(all[t].y, letter(p.slice.sequence, t + 1),
+                    p.loss_weight / static_cast<double>(p.slice.length.value), dy[t - begin]);
       else
         dy[t - begin] = slimpack::as<row>(in)[t - begin];
     std::vector<row> dx = own.backward(all, begin, end, dy);
@@ -199,24 +206,29 @@ struct stage {
 int main() {
   constexpr std::size_t stages = 2, tensor = 2;
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  const slimpack::plan plan = slimpack::planner_for<stage>({.stages = stages, .tensor = tensor, .quantum = {4}})(lengths).value();
+  const slimpack::plan plan =
+      slimpack::planner_for<stage>({.stages = stages, .tensor = tensor, .quantum = {4}})(lengths).value();
   std::array<all_reduce, stages> group{all_reduce{tensor}, all_reduce{tensor}};
-  std::array<slimpack::transports::threads, tensor> alike{slimpack::transports::threads{stages}, slimpack::transports::threads{stages}};
+  std::array<slimpack::transports::threads, tensor> alike{slimpack::transports::threads{stages},
+                                                          slimpack::transports::threads{stages}};
   slimpack::transports::threads job{stages * tensor};  // of all ranks, for the watchdogs
   using watchdog = slimpack::executors::watchdog<slimpack::transports::threads::port>;
   std::array<std::unique_ptr<watchdog>, stages * tensor> watchdogs;
-  for (int rank = 0; std::unique_ptr<watchdog>& one : watchdogs) one = std::make_unique<watchdog>(job.endpoint(rank++));
+  for (int rank = 0; std::unique_ptr<watchdog> & one : watchdogs)
+    one = std::make_unique<watchdog>(job.endpoint(rank++));
   std::array<std::array<stage, tensor>, stages> all;
   for (std::size_t s = 0; s < stages; ++s)
     for (std::size_t t = 0; t < tensor; ++t) {
       all[s][t].sum_up = [&, s, t](std::vector<row>& rows) { return group[s](t, rows); };
       all[s][t].end_sum = [&, s, t] { group[s].end(t); };
-      for (std::size_t h = 0; h < heads / tensor; ++h) all[s][t].own.own.emplace_back(s * heads + t * heads / tensor + h);
+      for (std::size_t h = 0; h < heads / tensor; ++h)
+        all[s][t].own.own.emplace_back(s * heads + t * heads / tensor + h);
     }
   const auto run = [&](std::size_t s, std::size_t t) {
     auto port = alike[t].endpoint(static_cast<int>(s));  // to the other stages, of the same heads
     const slimpack::executors::packflow<> packflow{
-        .trainer_rank = [&](int of) { return of * static_cast<int>(tensor) + static_cast<int>(t); }, .world = watchdogs[s * tensor + t].get()};
+        .trainer_rank = [&](int of) { return of * static_cast<int>(tensor) + static_cast<int>(t); },
+        .world = watchdogs[s * tensor + t].get()};
     return packflow.execute(plan, all[s][t], port);
   };
   // End of what adopts slimpack.
@@ -249,7 +261,8 @@ int main() {
       for (stage& one : of_stage) one.sum = 0;
     if (step % 10 == 0) std::printf("step %2d, loss %.4f\n", step, loss);
   }
-  std::printf("2 stages of 2 tensor ranks: loss and gradients are %sthose of undivided layers on whole sequences\n", same ? "" : "not ");
+  std::printf("2 stages of 2 tensor ranks: loss and gradients are %sthose of undivided layers on whole sequences\n",
+              same ? "" : "not ");
 
   all[1][1].sum_up = [](std::vector<row>&) { return false; };
   std::vector<std::future<slimpack::result<slimpack::step_report>>> last;

@@ -20,9 +20,11 @@ using namespace slimpack;  // examples of plans in a few lines; a trainer writes
 int main() {
   const std::vector<tokens> lengths{{98304}, {16000}, {9000}, {7000}, {12000}, {5000}, {3000}, {800}, {600}, {400}};
   const costs::quadratic cost{.linear = 1e-6, .attention = 4e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}};
-  const plan p = planner{{.stages = 4, .replicas = 2}, slicers::equal_cost{}, cost, solvers::two_phase{},
-                         schedules::zero_bubble{}}(lengths)
-                     .value();
+  const plan p =
+      planner{
+          {.stages = 4, .replicas = 2}, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::zero_bubble{}}(
+          lengths)
+          .value();
   const auto ms = [](seconds s) { return std::to_string(std::lround(1e3 * s.value)) + " ms"; };
   const sequence_id longest{0};
 
@@ -62,8 +64,8 @@ int main() {
             << ms(taken(views::instructions(p, 1, 3))) << "\n";
 
   const auto first = views::instructions(p, 0, 0);
-  const auto backward = ranges::find_if_not(
-      first, [](const instruction_view& i) { return i.instruction.pass == pass::forward; });
+  const auto backward =
+      ranges::find_if_not(first, [](const instruction_view& i) { return i.instruction.pass == pass::forward; });
   std::cout << "9. How many forwards does stage 0 run before its first backward?  " << backward - first.begin() << "\n";
 
   const auto all = ranges::accumulate(views::messages(p, 0), seconds{}, {}, &message_view::time);

@@ -19,7 +19,9 @@ using text = std::vector<token>;  // of a sequence, and the token after it, whic
 /// The tokens that a rank has for a step.
 class shipped {
  public:
-  void put(const slimpack::slice& at, std::span<const token> tokens) { runs_[at.sequence][at.begin].assign(tokens.begin(), tokens.end()); }
+  void put(const slimpack::slice& at, std::span<const token> tokens) {
+    runs_[at.sequence][at.begin].assign(tokens.begin(), tokens.end());
+  }
   [[nodiscard]] token at(slimpack::sequence_id sequence, std::int64_t t) const {
     const auto run = std::prev(runs_.at(sequence).upper_bound({t}));
     return run->second.at(static_cast<std::size_t>(t - run->first.value));
@@ -43,7 +45,8 @@ void each_need(const slimpack::plan& plan, int rank, int from, int ranks, const 
 
 /// Sends each rank its tokens in one message, and takes those that the others have for this one.
 template <class Transport>
-slimpack::result<shipped> ship(const slimpack::plan& plan, Transport& transport, const std::map<slimpack::sequence_id, text>& own) {
+slimpack::result<shipped> ship(const slimpack::plan& plan, Transport& transport,
+                               const std::map<slimpack::sequence_id, text>& own) {
   constexpr int channel = 1;
   const int ranks = transport.size();
   std::vector<text> sent(static_cast<std::size_t>(ranks)), got(sent.size());
@@ -59,7 +62,8 @@ slimpack::result<shipped> ship(const slimpack::plan& plan, Transport& transport,
       message.insert(message.end(), first, first + need.tokens.length.value);
     });
     std::size_t expected = 0;
-    each_need(plan, transport.rank(), peer, ranks, [&](const slimpack::need_view& need) { expected += static_cast<std::size_t>(need.tokens.length.value); });
+    each_need(plan, transport.rank(), peer, ranks,
+              [&](const slimpack::need_view& need) { expected += static_cast<std::size_t>(need.tokens.length.value); });
     text& into = got[static_cast<std::size_t>(peer)];
     if (peer == transport.rank()) {
       into = message;
@@ -101,7 +105,8 @@ struct stage {
   slimpack::result<void> forward(const slimpack::piece& p, std::span<const std::byte> in, slimpack::outgoing& out) {
     std::vector<double> y;
     for (std::int64_t i = 0; i < p.slice.length.value; ++i) {
-      const double x = in.empty() ? tokens->at(p.slice.sequence, p.slice.begin.value + i) : slimpack::as<double>(in)[static_cast<std::size_t>(i)];
+      const double x = in.empty() ? tokens->at(p.slice.sequence, p.slice.begin.value + i)
+                                  : slimpack::as<double>(in)[static_cast<std::size_t>(i)];
       y.push_back(x + 3.5);
       if (out.wanted()) continue;
       const double miss = y.back() - tokens->at(p.slice.sequence, p.slice.begin.value + i + 1);
@@ -118,15 +123,19 @@ struct stage {
 int main() {
   constexpr int ranks = 4;
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}, {55}, {8}};
-  const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .replicas = 2, .quantum = {4}})(lengths).value();
-  const auto letter = [](slimpack::sequence_id s, std::size_t t) { return static_cast<token>((7 * t + 5 * s.value + t * t % 3) % 1000); };
+  const slimpack::plan plan =
+      slimpack::planner_for<stage>({.stages = 2, .replicas = 2, .quantum = {4}})(lengths).value();
+  const auto letter = [](slimpack::sequence_id s, std::size_t t) {
+    return static_cast<token>((7 * t + 5 * s.value + t * t % 3) % 1000);
+  };
 
   double expected = 0, tokens = 0;
   std::array<std::map<slimpack::sequence_id, text>, ranks> texts;
   for (slimpack::sequence_id s{}; s.value < lengths.size(); ++s.value) {
     text& t = texts[static_cast<std::size_t>(owner(s, ranks))][s];
     for (std::size_t i = 0; i <= static_cast<std::size_t>(lengths[s.value].value); ++i) t.push_back(letter(s, i));
-    for (std::size_t i = 0; i + 1 < t.size(); ++i, ++tokens) expected += (t[i] + 7.0 - t[i + 1]) * (t[i] + 7.0 - t[i + 1]);
+    for (std::size_t i = 0; i + 1 < t.size(); ++i, ++tokens)
+      expected += (t[i] + 7.0 - t[i + 1]) * (t[i] + 7.0 - t[i + 1]);
   }
 
   slimpack::transports::threads world{ranks};
@@ -140,7 +149,8 @@ int main() {
   for (int rank = 0; rank < ranks; ++rank) losses.push_back(std::async(std::launch::async, run, rank));
   for (int rank = 0; rank < ranks; ++rank) {
     std::size_t needed = 0;
-    for (const slimpack::need_view& need : slimpack::views::needs(plan, static_cast<std::size_t>(rank) / 2, static_cast<std::size_t>(rank) % 2))
+    for (const slimpack::need_view& need :
+         slimpack::views::needs(plan, static_cast<std::size_t>(rank) / 2, static_cast<std::size_t>(rank) % 2))
       needed += static_cast<std::size_t>(need.tokens.length.value);
     std::printf("rank %d needs %zu tokens, loss %.6f\n", rank, needed, losses[static_cast<std::size_t>(rank)].get());
   }

@@ -1,5 +1,5 @@
-// A divider of one's own: deals sequences to replicas, the most work first, back and forth. Each rank then plans its own
-// replica, and what all ranks plan is the plan of the whole batch.
+// A divider of one's own: deals sequences to replicas, the most work first, back and forth. Each rank then plans its
+// own replica, and what all ranks plan is the plan of the whole batch.
 #include <slimpack/planner.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/rank_plan_laws.hpp>
@@ -11,7 +11,8 @@ struct snake {
   bool forgetful{};  // the slip: leaves the shortest sequence out
 
   template <class Cost>
-  slimpack::result<slimpack::divide::division> divide(const slimpack::divide::division_problem& asked, const Cost&) const {
+  slimpack::result<slimpack::divide::division> divide(const slimpack::divide::division_problem& asked,
+                                                      const Cost&) const {
     std::vector<slimpack::sequence> by_work = asked.batch;
     std::stable_sort(by_work.begin(), by_work.end(), [&](const slimpack::sequence& a, const slimpack::sequence& b) {
       return asked.work[a.id.value] > asked.work[b.id.value];
@@ -31,7 +32,9 @@ struct snake {
 int main() {
   using solver = slimpack::solvers::two_phase_with<slimpack::solvers::improve::shipped, snake>;
   const auto planner_with = [](snake divider) {
-    return slimpack::planner{{.stages = 2, .replicas = 3}, slimpack::slicers::equal_cost{}, slimpack::costs::quadratic{},
+    return slimpack::planner{{.stages = 2, .replicas = 3},
+                             slimpack::slicers::equal_cost{},
+                             slimpack::costs::quadratic{},
                              solver{{}, divider}};
   };
   const std::vector<slimpack::tokens> lengths{{9000}, {30000}, {3000}, {2000}, {20000}, {900}, {12000}, {25000}};
@@ -40,6 +43,7 @@ int main() {
   std::cout << slimpack::testing::rank_plan_laws(plan_batch, lengths, 3);
 
   const slimpack::rank_plan mine = plan_batch.of_replica(lengths, 1).value();
-  std::cout << "\nreplica 1 runs " << mine.part.replicas[1].sequences.size() << " of " << lengths.size() << " sequences\n";
+  std::cout << "\nreplica 1 runs " << mine.part.replicas[1].sequences.size() << " of " << lengths.size()
+            << " sequences\n";
   std::cout << planner_with({.forgetful = true})(lengths).error().detail << "\n";
 }

@@ -1,5 +1,5 @@
-// A move of one's own for the search: two packs that follow each other become more alike. Checked by the laws, beside one with a
-// slip. One line registers it beside the shipped moves, and a report says how often it was tried and taken.
+// A move of one's own for the search: two packs that follow each other become more alike. Checked by the laws, beside
+// one with a slip. One line registers it beside the shipped moves, and a report says how often it was tried and taken.
 #include <slimpack/planner.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/search_report.hpp>
@@ -54,7 +54,8 @@ int main() {
 
   for (const solvers::move_report& m : report.moves())
     if (m.name == level::name)
-      std::cout << "level was tried" << (m.taken > 0 ? " and taken" : "") << (m.gained.value > 0 ? ", and gained" : "") << "\n";
+      std::cout << "level was tried" << (m.taken > 0 ? " and taken" : "") << (m.gained.value > 0 ? ", and gained" : "")
+                << "\n";
   std::cout << "a step takes " << static_cast<int>(100 * (mine.step_time / usual.step_time) + 0.5)
             << " % of its time without it\n";
 }

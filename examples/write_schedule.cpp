@@ -12,8 +12,7 @@
 struct gpipe {
   slimpack::result<std::vector<slimpack::program>> programs(const slimpack::workload& work) const {
     // Virtual stages are for schedules that interleave them.
-    if (work.shape.chunks > 1)
-      return slimpack::error{slimpack::errc::invalid_input, "gpipe runs one chunk per stage"};
+    if (work.shape.chunks > 1) return slimpack::error{slimpack::errc::invalid_input, "gpipe runs one chunk per stage"};
     slimpack::program code;
     for (const slimpack::pass p : {slimpack::pass::forward, slimpack::pass::backward})
       for (std::uint32_t pack = 0; pack < work.of(p).size(); ++pack) code.push_back({p, {pack}});

@@ -1,5 +1,5 @@
-// A simulator of one's own: tasks run as they become ready, without relying on their numbers. Checked by the laws, beside
-// one with a slip, then used by a planner, which makes the same plan as with the shipped one.
+// A simulator of one's own: tasks run as they become ready, without relying on their numbers. Checked by the laws,
+// beside one with a slip, then used by a planner, which makes the same plan as with the shipped one.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/plan_graphs.hpp>
@@ -18,20 +18,24 @@ struct ready_queue {
 
   slimpack::result<std::vector<slimpack::seconds>> starts(const task_graph& graph) const {
     const std::vector<task_graph::node> order = runnable(graph);
-    if (order.size() < graph.size()) return slimpack::error{slimpack::errc::cyclic_schedule, "tasks wait for each other"};
+    if (order.size() < graph.size())
+      return slimpack::error{slimpack::errc::cyclic_schedule, "tasks wait for each other"};
     std::vector<slimpack::seconds> start(graph.size());
     for (const task_graph::node n : order)
-      for (const task_graph::node m : graph.successors(n)) start[m] = std::max(start[m], start[n] + graph.tasks()[n].duration);
+      for (const task_graph::node m : graph.successors(n))
+        start[m] = std::max(start[m], start[n] + graph.tasks()[n].duration);
     return start;
   }
 
   slimpack::result<std::vector<slimpack::seconds>> tails(const task_graph& graph) const {
     std::vector<task_graph::node> order = runnable(graph);
-    if (order.size() < graph.size()) return slimpack::error{slimpack::errc::cyclic_schedule, "tasks wait for each other"};
+    if (order.size() < graph.size())
+      return slimpack::error{slimpack::errc::cyclic_schedule, "tasks wait for each other"};
     std::reverse(order.begin(), order.end());
     std::vector<slimpack::seconds> tail(graph.size());
     for (const task_graph::node n : order)
-      for (const task_graph::node m : graph.successors(n)) tail[n] = std::max(tail[n], tail[m] + graph.tasks()[m].duration);
+      for (const task_graph::node m : graph.successors(n))
+        tail[n] = std::max(tail[n], tail[m] + graph.tasks()[m].duration);
     return tail;
   }
 
@@ -73,9 +77,11 @@ int main() {
   };
   const slimpack::plan mine = planned(ready_queue{});
   const bool same = mine.hash == planned(slimpack::simulators::sweep{}).hash;
-  std::cout << "simulated by " << mine.simulator << ": " << (same ? "the same plan as by sweep" : "another plan") << "\n";
+  std::cout << "simulated by " << mine.simulator << ": " << (same ? "the same plan as by sweep" : "another plan")
+            << "\n";
 
-  // What shows a plan simulates it again, by the simulator it is given: write_timeline, write_trace and write_graph take one, too.
+  // What shows a plan simulates it again, by the simulator it is given: write_timeline, write_trace and write_graph
+  // take one, too.
   slimpack::simulators::plan_graphs graphs(mine, ready_queue{});
   graphs.select(0).value();
   const auto path = slimpack::simulators::critical_path(graphs.graph(), graphs.start());

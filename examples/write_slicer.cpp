@@ -11,7 +11,8 @@ struct halves {
   template <class Cost>
   slimpack::slice next(const slimpack::sequence& s, slimpack::tokens at, slimpack::pass p,
                        const slimpack::cut_budget& left, const Cost& cost) const {
-    const std::int64_t middle = s.length > whole_up_to ? s.length.value / 2 / left.quantum.value * left.quantum.value : 0;
+    const std::int64_t middle =
+        s.length > whole_up_to ? s.length.value / 2 / left.quantum.value * left.quantum.value : 0;
     slimpack::slice half{s.id, at, {0}};
     if (p == slimpack::pass::forward) {
       half.length = {at.value < middle ? middle - at.value : s.length.value - at.value};

@@ -35,7 +35,8 @@ struct one_by_one {
 // The same with a slip: it leaves the last sequence of a batch out.
 struct forgetful : one_by_one {
   template <class Slicer, class Cost, class Schedule>
-  slimpack::result<slimpack::solution> solve(slimpack::problem batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule) const {
+  slimpack::result<slimpack::solution> solve(slimpack::problem batch, const Slicer& slicer, const Cost& cost,
+                                             const Schedule& schedule) const {
     if (batch.lengths.size() > 1) batch.lengths = batch.lengths.first(batch.lengths.size() - 1);
     return one_by_one::solve(batch, slicer, cost, schedule);
   }

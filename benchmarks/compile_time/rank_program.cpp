@@ -31,7 +31,8 @@ struct trainer_link {
   bool receive(int peer, std::span<std::byte> bytes);
 };
 
-slimpack::result<slimpack::step_report> step(const slimpack::plan& plan, stage& mine, slimpack::transports::blocking<trainer_link>& over) {
+slimpack::result<slimpack::step_report> step(const slimpack::plan& plan, stage& mine,
+                                             slimpack::transports::blocking<trainer_link>& over) {
   return slimpack::executors::packflow{}.execute(plan, mine, over);
 }
 

@@ -34,9 +34,7 @@ std::string name_of(const collective_sample& s) {
   return std::string(slimpack::costs::name_of(s.op)) + " of " + std::to_string(s.ranks) + ", " +
          std::to_string(s.ranks_per_node) + " a node";
 }
-std::string box_of(const collective_sample& s) {
-  return s.node.empty() ? s.gpu : s.gpu + " " + s.node;
-}
+std::string box_of(const collective_sample& s) { return s.node.empty() ? s.gpu : s.gpu + " " + s.node; }
 
 row row_of(const collective_sample& s, double predicted) {
   return {box_of(s) + ", " + name_of(s) + ", " + std::to_string(static_cast<long long>(s.size.value)) + " B", predicted,

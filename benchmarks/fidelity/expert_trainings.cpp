@@ -54,7 +54,8 @@ void each_expert_run(const std::filesystem::path& data, machines& cluster, left_
   each_row(data / "published/moe_training.csv", [&](const cells& c) {
     const double measured = c.measured("tokens_per_gpu_s");
     std::string file = "models/" + c.text("model") + ".json";
-    std::transform(file.begin(), file.end(), file.begin(), [](char l) { return l >= 'A' && l <= 'Z' ? static_cast<char>(l - 'A' + 'a') : l; });
+    std::transform(file.begin(), file.end(), file.begin(),
+                   [](char l) { return l >= 'A' && l <= 'Z' ? static_cast<char>(l - 'A' + 'a') : l; });
     const result<costs::model_shape> model = io::read_model(found(data, file));
     if (!model) return others.add(c.where(), "model " + c.text("model") + ": no " + file + " describes it");
     const std::string family = costs::gpu_family(c.text("gpu"));
@@ -72,8 +73,11 @@ void each_expert_run(const std::filesystem::path& data, machines& cluster, left_
                    .micro_batch = c.count("micro_batch"),
                    .length = {c.count("seq")},
                    .measured = measured};
-      r.on = {.stages = c.count("pp"), .tensor = c.count("tp"), .context = c.count("cp"),
-              .chunks = c.count("virtual_stages"), .expert = c.count("ep")};
+      r.on = {.stages = c.count("pp"),
+              .tensor = c.count("tp"),
+              .context = c.count("cp"),
+              .chunks = c.count("virtual_stages"),
+              .expert = c.count("ep")};
       r.on.replicas = r.gpus / (r.on.stages * r.on.tensor * r.on.context);
       r.with.reduction = costs::reduction::exposed;
       r.with.linear_speed = is_bf16 ? 1 : 2;
@@ -118,8 +122,10 @@ score expert_trainings(const std::filesystem::path& data) {
     s.notes.push_back(text);
   });
   s.notes.push_back(
-      "no goal is set: products in FP8 count as twice as fast as in bf16, and casts to it as nothing; 1F1B stands for DualPipe, whose second copy of the "
-      "weights and smaller bubble it lacks; neither multi-token prediction nor what MLA's up-projections take when they are "
+      "no goal is set: products in FP8 count as twice as fast as in bf16, and casts to it as nothing; 1F1B stands for "
+      "DualPipe, whose second copy of the "
+      "weights and smaller bubble it lacks; neither multi-token prediction nor what MLA's up-projections take when "
+      "they are "
       "computed again is in the model; the reduction of gradients counts as not hidden");
   others.tell(s.notes);
   return s;

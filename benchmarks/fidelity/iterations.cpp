@@ -2,9 +2,9 @@
 // kernels and collectives (costs::profiled_of), F6 through the library's interleaved schedule and its simulator.
 
 #include "baselines.hpp"
-#include "machines.hpp"
 #include "data.hpp"
 #include "layer_operations.hpp"
+#include "machines.hpp"
 #include "paper_runs.hpp"
 #include "priced_trainings.hpp"
 #include "scores.hpp"
@@ -110,7 +110,8 @@ struct cross_validation {
   std::string text{};                      ///< and its mean error there
 };
 
-cross_validation cross_validated(const std::filesystem::path& data, const std::vector<paper_run>& runs, machines& cluster) {
+cross_validation cross_validated(const std::filesystem::path& data, const std::vector<paper_run>& runs,
+                                 machines& cluster) {
   std::vector<std::map<std::string, std::vector<double>>> errors;  // of each candidate, by file
   for (const double slowdown : candidates) {
     std::map<std::string, std::vector<double>>& of = errors.emplace_back();
@@ -175,7 +176,8 @@ std::vector<score> iterations(const std::filesystem::path& data) {
   std::vector<score> all =
       layer_scores(layers_of(data, cluster, costs::stage_options{}.slowdown.compute, other_layers));
   other_layers.tell(all.front().notes);
-  all.insert(all.begin(), {std::move(whole), other_trainings(data), torchtitan_trainings(data), expert_trainings(data)});
+  all.insert(all.begin(),
+             {std::move(whole), other_trainings(data), torchtitan_trainings(data), expert_trainings(data)});
   for (score& s : layer_operations(data)) all.push_back(std::move(s));
   std::vector<paper_run> unfitted = runs;
   for (paper_run& r : unfitted) r.with.slowdown.compute = fit.chosen.at(r.file);

@@ -55,26 +55,16 @@ constexpr const char* prior = ", near the constants as shipped, which saw all sh
 
 // Attention and products, asked alike.
 
-std::string program_of(const attention_sample& s) {
-  return s.kernel;
-}
-std::string program_of(const product_sample&) {
-  return "products";
-}
-std::string kernel_of(const attention_sample& s) {
-  return "attention " + s.kernel + " on " + s.gpu;
-}
-std::string kernel_of(const product_sample& s) {
-  return "products on " + s.gpu;
-}
+std::string program_of(const attention_sample& s) { return s.kernel; }
+std::string program_of(const product_sample&) { return "products"; }
+std::string kernel_of(const attention_sample& s) { return "attention " + s.kernel + " on " + s.gpu; }
+std::string kernel_of(const product_sample& s) { return "products on " + s.gpu; }
 
 // In this order every second point is every second length.
 auto shape_of(const attention_sample& s) {
   return std::tuple(s.heads, s.kv_heads, s.head_dim, s.batch, s.queries, s.keys);
 }
-auto shape_of(const product_sample& s) {
-  return std::tuple(s.n, s.k, s.m);
-}
+auto shape_of(const product_sample& s) { return std::tuple(s.n, s.k, s.m); }
 
 std::string name_of(const attention_sample& s) {
   return s.kernel + " on " + s.gpu + ", batch " + std::to_string(s.batch) + ", " + std::to_string(s.queries.value) +
@@ -85,19 +75,13 @@ std::string name_of(const product_sample& s) {
   return s.gpu + ", " + std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k);
 }
 
-seconds measured(const attention_sample& s) {
-  return s.forward;
-}
-seconds measured(const product_sample& s) {
-  return s.time;
-}
+seconds measured(const attention_sample& s) { return s.forward; }
+seconds measured(const product_sample& s) { return s.time; }
 
 seconds modelled(const wave_model& m, const attention_sample& s) {
   return m.attention(pass::forward, s.queries, s.keys, s.batch * s.heads, s.batch * s.kv_heads, s.head_dim);
 }
-seconds modelled(const wave_model& m, const product_sample& s) {
-  return m.product(s.m, s.n, s.k);
-}
+seconds modelled(const wave_model& m, const product_sample& s) { return m.product(s.m, s.n, s.k); }
 
 attention_table tabulated(const wave_model& m, const std::vector<attention_sample>& rows) {
   return attention_table::make(m, rows).value();
@@ -108,9 +92,7 @@ product_table tabulated(const wave_model& m, const std::vector<product_sample>& 
 seconds looked_up(const attention_table& t, const attention_sample& s) {
   return t(pass::forward, s.queries, s.keys, s.heads, s.kv_heads, s.head_dim, s.batch).time;
 }
-seconds looked_up(const product_table& t, const product_sample& s) {
-  return t(s.m, s.n, s.k).time;
-}
+seconds looked_up(const product_table& t, const product_sample& s) { return t(s.m, s.n, s.k).time; }
 
 double work(const attention_sample& s) {
   const auto q = static_cast<double>(s.queries.value), k = static_cast<double>(s.keys.value);
@@ -124,9 +106,7 @@ result<calibrated> fit(const wave_model& start, const std::vector<product_sample
   return calibrated::fit(start, {}, rows);
 }
 /// Throws what cannot be fitted.
-wave_model fitted(const wave_model& start, const auto& rows) {
-  return fit(start, rows).value().model();
-}
+wave_model fitted(const wave_model& start, const auto& rows) { return fit(start, rows).value().model(); }
 
 /// What was measured of one kernel on one GPU, in order of shape.
 template <class Sample>
@@ -194,9 +174,7 @@ std::vector<attention_sample> forwards(const std::vector<attention_sample>& all)
   return kept;
 }
 
-row row_of(const auto& sample, seconds predicted) {
-  return {name_of(sample), predicted.value, measured(sample).value};
-}
+row row_of(const auto& sample, seconds predicted) { return {name_of(sample), predicted.value, measured(sample).value}; }
 
 double mean_error(const wave_model& m, const auto& rows) {
   double sum = 0;
@@ -292,8 +270,8 @@ score two_constants_of_another_gpu(const kernel<attention_sample>& k, const kern
   const wave_model start(k.device, theirs.attention(), theirs.product());
   score s{.id = "F8",
           .claim = k.name + " as on a GPU never measured: forward, seconds",
-          .fitted = "5 constants to " + donor.name + prior +
-                    "; share and tile_keys, for each half of the rows to the other"};
+          .fitted =
+              "5 constants to " + donor.name + prior + "; share and tile_keys, for each half of the rows to the other"};
   for (const bool second : {false, true}) {
     const wave_model model = two_constants(start, k.half(!second));
     for (const attention_sample& r : k.half(second)) s.rows.push_back(row_of(r, modelled(model, r)));

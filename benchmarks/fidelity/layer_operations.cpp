@@ -1,8 +1,8 @@
 // What one layer of a model takes where no table of that model is at hand: its matrix products and its element-wise
 // kernels, from single kernels and from tables of other models' layers on the same GPU. Each model is left out in turn.
 
-#include "data.hpp"
 #include "layer_operations.hpp"
+#include "data.hpp"
 #include "machines.hpp"
 
 #include <slimpack/costs/detail/layer_pricing.hpp>
@@ -31,7 +31,8 @@ costs::model_shape model_of(const costs::layer_sample& s) {
 /// Goals of a score, and of its rows on each GPU.
 void set_goals(score& s, double mean, double bias, const std::map<std::string, std::vector<row>>& by_gpu) {
   s.goals.push_back({"mean error", summarise(s).mean, mean});
-  for (const auto& [gpu, rows] : by_gpu) s.goals.push_back({"bias on " + gpu, std::abs(summarise({.rows = rows}).bias), bias});
+  for (const auto& [gpu, rows] : by_gpu)
+    s.goals.push_back({"bias on " + gpu, std::abs(summarise({.rows = rows}).bias), bias});
 }
 
 std::vector<costs::layer_sample> without(const std::vector<costs::layer_sample>& all,
@@ -61,13 +62,14 @@ std::pair<seconds, seconds> predicted(const costs::layer_sample& s, const machin
 
 std::vector<score> layer_operations(const std::filesystem::path& data) {
   // What other models' layers took longer than the sum of their kernels is a median of measured ratios
-  // (costs/detail/other_layers.hpp), not a term with a source: these scores say what it is worth on a model that it has not seen.
+  // (costs/detail/other_layers.hpp), not a term with a source: these scores say what it is worth on a model that it has
+  // not seen.
   score products{.id = "F7", .claim = "matrix products of a layer whose model is left out, forward, seconds"};
   score kernels{.id = "F7", .claim = "element-wise kernels of a layer whose model is left out, forward, seconds"};
   products.fitted = "medians of ratios to other models' layers on the same GPU";
   kernels.fitted = "the same, and row_share: any three of the four models on their GPUs choose 0.50 to 0.51";
   machines cluster(data);
-  double alone[2]{};  // bias without other models' tables
+  double alone[2]{};                                                // bias without other models' tables
   std::map<std::string, std::vector<row>> products_on, kernels_on;  // by GPU
   const std::vector<costs::layer_sample> measured = io::read_profile(data / "profiles").value().layers;
   for (const costs::layer_sample& s : measured) {
@@ -76,8 +78,8 @@ std::vector<score> layer_operations(const std::filesystem::path& data) {
         !s.post_attention_layernorm || !s.add || !s.attn_rope || !s.mlp_act)
       continue;
     const machine& m = cluster.of(s.gpu);
-    const std::string name = s.gpu + " " + s.model + " tp " + std::to_string(s.tensor) + ", " +
-                             std::to_string(s.tokens.value) + " tokens";
+    const std::string name =
+        s.gpu + " " + s.model + " tp " + std::to_string(s.tensor) + ", " + std::to_string(s.tokens.value) + " tokens";
     const std::vector<costs::layer_sample> others = without(m.layers, s);
     const auto [multiplied, moved] = predicted(s, m, others);
     const seconds own_products = *s.attn_pre_proj + *s.attn_post_proj + *s.mlp_up_proj + *s.mlp_down_proj;

@@ -2,8 +2,8 @@
 // FP8, with context parallelism as it was run, against the best shape without.
 
 #include "baselines.hpp"
-#include "machines.hpp"
 #include "data.hpp"
+#include "machines.hpp"
 #include "scores.hpp"
 #include "trainings.hpp"
 

@@ -32,7 +32,8 @@ const machine& machines::of(const std::string& name) {
   const std::string family = io::gpu_family(name);
   const result<io::profile> measured = profile_.of(family);
   io::profile own = measured ? measured.value() : io::profile{};  // else the data sheet's constants stand alone
-  if (const result<costs::gpu> chip = io::read_gpu(found(data_, "gpus/" + family + ".json"))) own = own.on_board(chip.value(), device);
+  if (const result<costs::gpu> chip = io::read_gpu(found(data_, "gpus/" + family + ".json")))
+    own = own.on_board(chip.value(), device);
   std::erase_if(own.collectives, [](const costs::collective_sample& s) { return s.ranks > s.ranks_per_node; });
   const auto other = [&](const costs::attention_sample& a) { return a.kernel.find(kernel_) == std::string::npos; };
   if (!std::all_of(own.attention.begin(), own.attention.end(), other)) std::erase_if(own.attention, other);

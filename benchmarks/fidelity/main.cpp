@@ -39,7 +39,7 @@ struct subject {
 
 constexpr subject subjects[] = {
     {"F1 F2 F3 F4 F5", fidelity::pipelines}, {"F6 F7 F15", fidelity::iterations}, {"F8 F9 F10", fidelity::kernels},
-    {"F11", fidelity::collectives},          {"F12", fidelity::memory},       {"F13", fidelity::speed},
+    {"F11", fidelity::collectives},          {"F12", fidelity::memory},           {"F13", fidelity::speed},
     {"F14", fidelity::long_context}};
 
 bool among(std::string_view ids, const std::string& id) {
@@ -131,8 +131,9 @@ int main(int argc, char** argv) {
     } else if (given == "--speed-up-errors" && i + 1 < argc) {
       o.speed_up_errors = argv[++i];
     } else if (given.substr(0, 1) == "-") {
-      std::fprintf(stderr, "usage: slimpack-bench-fidelity [--rows] [--only F4,F5] [--price-errors FILE] "
-                           "[--speed-up-errors FILE] [FOLDER]\n");
+      std::fprintf(stderr,
+                   "usage: slimpack-bench-fidelity [--rows] [--only F4,F5] [--price-errors FILE] "
+                   "[--speed-up-errors FILE] [FOLDER]\n");
       return 2;
     } else {
       o.data = given;

@@ -150,17 +150,18 @@ std::vector<row> zero_bubble_rows(const std::filesystem::path& data, const costs
 score zero_bubble(const std::filesystem::path& data) {
   score s{.id = "F12",
           .claim = "measured peak memory of 1F1B, interleaved 1F1B, ZB-1p and ZB-2p, GB of the fullest GPU",
-          .fitted = "three choices for all rows: dense or flash attention (dense), 16, 18 or 20 bytes a parameter "
-                    "(16), GB or GiB (GB)"};
+          .fitted =
+              "three choices for all rows: dense or flash attention (dense), 16, 18 or 20 bytes a parameter "
+              "(16), GB or GiB (GB)"};
   s.rows = zero_bubble_rows(data, table_of(data, "megatron_zero_bubble"), s.notes);
   if (s.rows.empty()) return s;
   s.goals.push_back({"mean error", summarise(s).mean, 0.10});
-  s.notes.push_back("on tables 4, 8 and 9 as shared, any three of the four models choose the same: 0.6 to 2.6 % on the "
-                    "model left out");
+  s.notes.push_back(
+      "on tables 4, 8 and 9 as shared, any three of the four models choose the same: 0.6 to 2.6 % on the "
+      "model left out");
   std::vector<std::string> told;  // the notes that are there already
-  const score built_in{.id = s.id,
-                       .claim = s.claim,
-                       .rows = zero_bubble_rows(data, costs::saved_tensors::flash_attention(), told)};
+  const score built_in{
+      .id = s.id, .claim = s.claim, .rows = zero_bubble_rows(data, costs::saved_tensors::flash_attention(), told)};
   s.notes.push_back("with the built-in table, flash attention: mean error " + in_percent(summarise(built_in).mean));
   return s;
 }
@@ -174,9 +175,10 @@ costs::recompute torchtitan_recompute(const std::string& mode) {
 score torchtitan(const std::filesystem::path& data) {
   score s{.id = "F12",
           .claim = "measured peak memory of torchtitan, GiB of the fullest GPU",
-          .fitted = "no constant; the table is read off the stack's code. Which passing tensors it counts "
-                    "(log-probabilities and two gradients of them, gradients of the running MLP) was chosen on the "
-                    "rows shared: 3.7 to 9.1 % on a model left out"};
+          .fitted =
+              "no constant; the table is read off the stack's code. Which passing tensors it counts "
+              "(log-probabilities and two gradients of them, gradients of the running MLP) was chosen on the "
+              "rows shared: 3.7 to 9.1 % on a model left out"};
   const costs::saved_tensors table = table_of(data, "torchtitan");
   each_row(data / "published/torchtitan_llama3.csv", [&](const cells& cell) {
     std::string model = cell.text("model");
@@ -202,7 +204,8 @@ score torchtitan(const std::filesystem::path& data) {
   });
   if (!s.rows.empty()) s.goals.push_back({"mean error", summarise(s).mean, 0.15});
   s.notes.push_back("not told apart: compiled or not, float8, asynchronous tensor parallelism");
-  s.notes.push_back("the stack reports what its allocator reserves, unused fragments included; predicted is what is used");
+  s.notes.push_back(
+      "the stack reports what its allocator reserves, unused fragments included; predicted is what is used");
   return s;
 }
 
@@ -213,9 +216,10 @@ score galvatron(const std::filesystem::path& data) {
   const costs::saved_tensors table = table_of(data, "galvatron");
   score s{.id = "F12",
           .claim = "measured memory of Galvatron's Llama-2-7B layers, MiB of a GPU",
-          .fitted = "14.8 bytes a token and hidden element of a layer, to the rows of tp 1 and pp 1, which are not "
-                    "scored; that a bf16 vocabulary matrix is there beside logits, to those of tp 2: 125 of its 250 "
-                    "MiB go with vocab_tp"};
+          .fitted =
+              "14.8 bytes a token and hidden element of a layer, to the rows of tp 1 and pp 1, which are not "
+              "scored; that a bf16 vocabulary matrix is there beside logits, to those of tp 2: 125 of its 250 "
+              "MiB go with vocab_tp"};
   score one_stage;
   each_row(data / "profiles/memory_galvatron.csv", [&](const cells& cell) {
     if (cell.text("model") != llama.name) {
@@ -242,7 +246,8 @@ score galvatron(const std::filesystem::path& data) {
     const bool scored = on.tensor > 1 || on.stages > 1;
     const row kept{name + " activations after forward", (rates.live_token + rates.forward_token) * pack / mib,
                    cell.measured("activation_mb"), scored};
-    const row peak{name + " states and peak", (rates.fixed + gathered + (rates.live_token + rates.backward_token) * pack) / mib,
+    const row peak{name + " states and peak",
+                   (rates.fixed + gathered + (rates.live_token + rates.backward_token) * pack) / mib,
                    cell.measured("model_state_mb") + cell.measured("activation_peak_mb"), scored};
     for (const row& r : {kept, peak}) {
       s.rows.push_back(r);
@@ -251,7 +256,8 @@ score galvatron(const std::filesystem::path& data) {
   });
   // Today's 3.05 and 4.60 %, rounded up. The rows that are shipped have one stage.
   if (!one_stage.rows.empty())
-    s.goals = {{"mean error of pp 1", summarise(one_stage).mean, 0.04}, {"worst error of pp 1", std::abs(summarise(one_stage).worst), 0.05}};
+    s.goals = {{"mean error of pp 1", summarise(one_stage).mean, 0.04},
+               {"worst error of pp 1", std::abs(summarise(one_stage).worst), 0.05}};
   return s;
 }
 

@@ -40,8 +40,7 @@ struct sliced_pipeline {
         packs.backward.close();
       }
     const shape on{.stages = stages, .chunks = chunks, .quantum = {1}};
-    const workload work =
-        price(packs, equal_slices{}, on, std::vector<memory_rates>(static_cast<std::size_t>(stages)));
+    const workload work = price(packs, equal_slices{}, on, std::vector<memory_rates>(static_cast<std::size_t>(stages)));
     const std::vector<program> programs = schedules::one_f_one_b{}.programs(work).value();
     const auto slices = static_cast<double>(n);
     bubble = 1 - 3 * m * slices * chunks / simulators::makespan(work, programs).value().value;
@@ -144,8 +143,8 @@ score slimpipe_tables() {
   for (const auto& [context, printed, half] : {std::tuple{4, 3.914, 0.0005}, {8, 1.957, 0.0005}, {16, 0.979, 0.0005}})
     add("13B 256K logits, t c " + std::to_string(8 * context),
         stage_of(small, {.tensor = 8, .context = context}, true).forward_token * 262144 / gib, printed, half);
-  for (const auto& [model, stages, printed] : {std::tuple{&small, 1, 9.32}, {&small, 4, 2.67}, {&small, 8, 1.57},
-                                               {&middle, 8, 6.71}, {&middle, 16, 3.72}})
+  for (const auto& [model, stages, printed] :
+       {std::tuple{&small, 1, 9.32}, {&small, 4, 2.67}, {&small, 8, 1.57}, {&middle, 8, 6.71}, {&middle, 16, 3.72}})
     add(model->name + " weights and gradients, p " + std::to_string(stages),
         stage_of(*model, {.stages = stages, .tensor = 8}, false).fixed * 6 / 18 / gib, printed, 0.005);
   struct row_of_bubbles {
@@ -154,9 +153,12 @@ score slimpipe_tables() {
     int slices, stages, chunks;
     double printed;
   };
-  for (const row_of_bubbles& r : {row_of_bubbles{"13B", 8, 16, 8, 5, 1.08}, {"13B", 8, 8, 4, 10, 0.47},
-                                  {"70B", 16, 16, 8, 10, 0.27}, {"150B", 32, 16, 16, 6, 0.49},
-                                  {"13B", 8, 1, 8, 5, 14.89}, {"70B", 16, 1, 8, 10, 4.19}}) {
+  for (const row_of_bubbles& r : {row_of_bubbles{"13B", 8, 16, 8, 5, 1.08},
+                                  {"13B", 8, 8, 4, 10, 0.47},
+                                  {"70B", 16, 16, 8, 10, 0.27},
+                                  {"150B", 32, 16, 16, 6, 0.49},
+                                  {"13B", 8, 1, 8, 5, 14.89},
+                                  {"70B", 16, 1, 8, 10, 4.19}}) {
     const std::string name = std::string(r.model) + " bubble, m " + std::to_string(r.sequences) + " n " +
                              std::to_string(r.slices) + " p " + std::to_string(r.stages) + " v " +
                              std::to_string(r.chunks);

@@ -52,8 +52,9 @@ std::optional<costs::model_shape> llama_of(const std::filesystem::path& data, st
 
 /// How torchtitan runs: PyTorch's pipelines, which wait for their messages and add each pack's bf16 gradients to fp32
 /// ones; torchao's FP8 with dynamic scales. Weights are gathered once a step in a pipeline; without one their traffic
-/// is under the layers, but here it is waited for at the end, and FSDP2 copies: each gathered weight to its place twice (4
-/// bytes each), and each gradient, cast to fp32, into what is scattered (6). Without torch.compile kernels are PyTorch's own.
+/// is under the layers, but here it is waited for at the end, and FSDP2 copies: each gathered weight to its place twice
+/// (4 bytes each), and each gradient, cast to fp32, into what is scattered (6). Without torch.compile kernels are
+/// PyTorch's own.
 costs::stage_options torchtitan(const cells& c) {
   costs::stage_options with;
   with.recompute = c.text("recompute") == "selective" ? costs::recompute::selective : costs::recompute::full;
@@ -87,7 +88,8 @@ struct torchtitan_run {
 std::optional<torchtitan_run> torchtitan_run_of(const std::filesystem::path& data, const cells& c) {
   const std::optional<costs::model_shape> model = llama_of(data, c.text("model"));
   if (!model) return std::nullopt;
-  torchtitan_run r{.model = *model, .local_batch = c.count("local_batch"), .length = {c.count("seq")}, .with = torchtitan(c)};
+  torchtitan_run r{
+      .model = *model, .local_batch = c.count("local_batch"), .length = {c.count("seq")}, .with = torchtitan(c)};
   r.on = {.stages = c.count("pp"),
           .replicas = c.count("fsdp"),
           .tensor = c.count("tp"),
@@ -97,8 +99,8 @@ std::optional<torchtitan_run> torchtitan_run_of(const std::filesystem::path& dat
   r.with.longest = r.length * r.micro_batch;
   r.share = r.local_batch * c.number("fsdp") * c.number("seq") / c.number("gpus");
   r.measured = r.share / c.number("tokens_per_gpu_s");
-  r.name = c.text("row_id") + " " + c.text("model") + " tp " + c.text("tp") + " pp " + c.text("pp") + " cp " + c.text("cp") +
-           (c.count("float8") == 1 ? " FP8" : " bf16");
+  r.name = c.text("row_id") + " " + c.text("model") + " tp " + c.text("tp") + " pp " + c.text("pp") + " cp " +
+           c.text("cp") + (c.count("float8") == 1 ? " FP8" : " bf16");
   return r;
 }
 

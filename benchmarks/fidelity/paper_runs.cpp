@@ -120,7 +120,8 @@ void add_sc21_rows(const std::filesystem::path& data, std::vector<paper_run>& to
 
 }  // namespace
 
-std::vector<paper_run> megatron_runs(const std::filesystem::path& data, machines& cluster, std::vector<std::string>& notes) {
+std::vector<paper_run> megatron_runs(const std::filesystem::path& data, machines& cluster,
+                                     std::vector<std::string>& notes) {
   std::vector<paper_run> runs;
   add_recompute_rows(data, runs);
   add_sc21_rows(data, runs, notes);

@@ -79,9 +79,10 @@ struct profile {
 
 /// A schedule of the paper by its name there, at the times that were profiled.
 outcome simulate(const std::string& schedule, const setting& s, const zero_bubble_model& m, sends how = sends::beside) {
-  return run_zero_bubble(schedule, s.stages, s.microbatches, m, how, [&](int chunks, double live, double until_b, sends with) {
-    return profile{.from = s, .chunks = chunks, .live = live, .until_b = until_b, .how = with};
-  });
+  return run_zero_bubble(schedule, s.stages, s.microbatches, m, how,
+                         [&](int chunks, double live, double until_b, sends with) {
+                           return profile{.from = s, .chunks = chunks, .live = live, .until_b = until_b, .how = with};
+                         });
 }
 
 /// Whether simulate knows a schedule; interleaved 1F1B needs a layer a stage.
@@ -133,9 +134,9 @@ struct catalogue {
   [[nodiscard]] std::string lacks(const std::string& name, int microbatches) const {
     const bool timed = std::any_of(settings.begin(), settings.end(), [&](const setting& s) { return s.model == name; });
     return "model " + name + ": " +
-           (!timed                       ? "no times of it in zero_bubble_profiled_times.csv"
-            : !models.contains(name)     ? "no size of it in zero_bubble_throughput.csv"
-                                         : "not profiled with " + std::to_string(microbatches) + " micro-batches");
+           (!timed                   ? "no times of it in zero_bubble_profiled_times.csv"
+            : !models.contains(name) ? "no size of it in zero_bubble_throughput.csv"
+                                     : "not profiled with " + std::to_string(microbatches) + " micro-batches");
   }
   [[nodiscard]] bool profiled(const setting& s) const {
     return std::any_of(settings.begin(), settings.end(), [&](const setting& t) {
@@ -172,14 +173,13 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
     const bool splits = schedule.substr(0, 2) == "ZB";
     score& to = splits ? f3 : schedule == "1F1B" ? f1 : f2;
     const std::string label = name + " x" + std::to_string(microbatches) + " " + schedule;
-    to.rows.push_back(
-        {label, s->bubble(splits ? got.span : got.makespan), rows->number(i, "bubble_rate").value()});
+    to.rows.push_back({label, s->bubble(splits ? got.span : got.makespan), rows->number(i, "bubble_rate").value()});
     if (splits) fullest = std::max(fullest, got.memory / got.limit);
     if (schedule == "1F1B-I")
       hops.push_back((got.makespan - s->work() / (1 - to.rows.back().measured)) / s->hop.value / s->stages);
-    to.notes.push_back(label + ": bubble of the span " + shown("%.4f", s->bubble(got.span)) +
-                       ", of the makespan " + shown("%.4f", s->bubble(got.makespan)) + "; holds " +
-                       shown("%.2f", got.memory) + " micro-batches of " + std::to_string(s->stages) + " stages");
+    to.notes.push_back(label + ": bubble of the span " + shown("%.4f", s->bubble(got.span)) + ", of the makespan " +
+                       shown("%.4f", s->bubble(got.makespan)) + "; holds " + shown("%.2f", got.memory) +
+                       " micro-batches of " + std::to_string(s->stages) + " stages");
   }
   if (!hops.empty())
     f2.notes.push_back("longer than published by " + shown("%.2f", *std::min_element(hops.begin(), hops.end())) +

@@ -1,7 +1,7 @@
 // F15: are the prices that slimpack-plan plans with those of real trainings? Every published training in bf16 that its
 // shapes can describe, by each of --cost measured, transformer and transformer:sheet: those of F6 and F4, now from
-// prices and not from profiled times, and torchtitan's that was not compiled. How each trainer ran is as its paper says.
-// Beside them those with experts, in FP8 too, and the speed-ups of one training over another of the same work.
+// prices and not from profiled times, and torchtitan's that was not compiled. How each trainer ran is as its paper
+// says. Beside them those with experts, in FP8 too, and the speed-ups of one training over another of the same work.
 
 #include "priced_trainings.hpp"
 
@@ -83,7 +83,8 @@ stage_prices zero_bubble_prices(const cells& c, const machine& m, price_kind by)
   });
 }
 
-std::vector<row> priced_zero_bubble(const std::filesystem::path& data, machines& cluster, price_kind by, left_out& others) {
+std::vector<row> priced_zero_bubble(const std::filesystem::path& data, machines& cluster, price_kind by,
+                                    left_out& others) {
   std::vector<row> rows;
   each_row(data / "published/zero_bubble_throughput.csv", [&](const cells& c) {
     if (!cluster.describes(c.text("gpu"))) return others.add(c.where(), cluster.lacks(c.text("gpu")));
@@ -184,7 +185,8 @@ score speed_up_score(price_kind by, const std::vector<kind_of_training>& kinds) 
 
 }  // namespace
 
-std::vector<score> priced_trainings(const std::filesystem::path& data, const std::vector<paper_run>& runs, machines& cluster) {
+std::vector<score> priced_trainings(const std::filesystem::path& data, const std::vector<paper_run>& runs,
+                                    machines& cluster) {
   machines pytorch(data, "fa2");  // its attention in 2024
   std::vector<score> all;
   for (const price_kind by : all_prices) {
@@ -193,7 +195,8 @@ std::vector<score> priced_trainings(const std::filesystem::path& data, const std
     const std::vector<kind_of_training> kinds{
         {"a100", "GPT by Megatron-LM before flash attention", priced_megatron(runs, cluster, by)},
         {"a100", "GPT by zero-bubble pipelines before flash attention", priced_zero_bubble(data, cluster, by, others)},
-        {"h100", "Llama 3.1 by torchtitan on H100s of 500 W with nothing compiled", torchtitan_rows(data, pytorch, by)}};
+        {"h100", "Llama 3.1 by torchtitan on H100s of 500 W with nothing compiled",
+         torchtitan_rows(data, pytorch, by)}};
     for (const kind_of_training& kind : kinds) {
       if (kind.rows.empty()) continue;
       const summary own = add(s, "dense", by, kind);

@@ -22,8 +22,8 @@ inline constexpr price_kind all_prices[]{price_kind::measured, price_kind::trans
   return by == price_kind::measured ? "measured" : by == price_kind::transformer ? "transformer" : "transformer:sheet";
 }
 
-/// Calls with the cost model of a training on a machine: tables, rates, or the data sheet's. The last knows recomputation,
-/// layers, reduction and routing, but nothing else of how a trainer runs.
+/// Calls with the cost model of a training on a machine: tables, rates, or the data sheet's. The last knows
+/// recomputation, layers, reduction and routing, but nothing else of how a trainer runs.
 /// Errors    those of the cost model are thrown
 template <class Call>
 auto with_price(price_kind by, const machine& m, const slimpack::costs::model_shape& model, const slimpack::shape& on,

@@ -14,7 +14,7 @@ struct row {
   std::string name;
   double predicted{};
   double measured{};
-  bool scored{true};  ///< false: shown, but in no mean and no goal
+  bool scored{true};   ///< false: shown, but in no mean and no goal
   std::string work{};  ///< rows of the same work ran one batch of one model on the same GPUs; empty: like no other
 };
 
@@ -28,8 +28,8 @@ using benchmarks::goal;
 
 /// What one claim about the simulator came to.
 struct score {
-  std::string id{};      ///< "F4"
-  std::string claim{};   ///< in a line, with the unit of its rows
+  std::string id{};               ///< "F4"
+  std::string claim{};            ///< in a line, with the unit of its rows
   std::string fitted{"nothing"};  ///< constants that were fitted, and the rows they were fitted to
   error_kind kind{error_kind::relative};
   std::vector<row> rows{};
@@ -54,8 +54,8 @@ struct summary {
 /// "4.2 %" of 0.042.
 [[nodiscard]] std::string in_percent(double ratio);
 
-/// Prints a score: its summary, its goals met, missed or without rows, its notes; every row when asked. False when a goal
-/// is missed.
+/// Prints a score: its summary, its goals met, missed or without rows, its notes; every row when asked. False when a
+/// goal is missed.
 bool print(const score& s, bool every_row);
 
 }  // namespace fidelity

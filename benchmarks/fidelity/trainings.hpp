@@ -30,8 +30,8 @@ struct iterated {
 /// An iteration in which each replica runs so many sequences of one length, some a pack, in Megatron-LM's order: 1F1B,
 /// interleaved where a stage has several chunks. Nothing where the shape's memory limit is exceeded.
 template <class Cost>
-std::optional<iterated> iterate(const Cost& cost, const slimpack::shape& on, int sequences,
-                                       slimpack::tokens length, int micro_batch) {
+std::optional<iterated> iterate(const Cost& cost, const slimpack::shape& on, int sequences, slimpack::tokens length,
+                                int micro_batch) {
   using namespace slimpack;
   partition replica;
   for (micropacks* pass : {&replica.forward, &replica.backward})
@@ -48,8 +48,8 @@ std::optional<iterated> iterate(const Cost& cost, const slimpack::shape& on, int
 
 /// Its seconds.
 template <class Cost>
-std::optional<slimpack::seconds> iteration(const Cost& cost, const slimpack::shape& on,
-                                                  int sequences, slimpack::tokens length, int micro_batch) {
+std::optional<slimpack::seconds> iteration(const Cost& cost, const slimpack::shape& on, int sequences,
+                                           slimpack::tokens length, int micro_batch) {
   const std::optional<iterated> made = iterate(cost, on, sequences, length, micro_batch);
   return made ? std::optional(made->time) : std::nullopt;
 }

@@ -42,12 +42,13 @@ struct outcome {
   double limit{};   ///< of the same
 };
 
-/// The schedules of Qi et al. by their names there, each in the memory that it is given there, over micro-batches of one
-/// sequence: `cost_of(chunks, bytes of a token until W, until B, sends)` makes the cost model. Orders are made with messages
-/// beside compute. Those drawn by hand count whole micro-batches until W; ZB-1p and ZB-2p are planned with what B releases.
+/// The schedules of Qi et al. by their names there, each in the memory that it is given there, over micro-batches of
+/// one sequence: `cost_of(chunks, bytes of a token until W, until B, sends)` makes the cost model. Orders are made with
+/// messages beside compute. Those drawn by hand count whole micro-batches until W; ZB-1p and ZB-2p are planned with
+/// what B releases.
 template <class CostOf>
-outcome run_zero_bubble(const std::string& schedule, int stages, int microbatches, const zero_bubble_model& m, sends how,
-                        const CostOf& cost_of) {
+outcome run_zero_bubble(const std::string& schedule, int stages, int microbatches, const zero_bubble_model& m,
+                        sends how, const CostOf& cost_of) {
   using namespace slimpack;
   const auto run = [&](const auto& policy, double limit, int chunks, double live, double until_b) {
     const tokens size{128};  // of a micro-batch: only ratios count here
@@ -67,7 +68,8 @@ outcome run_zero_bubble(const std::string& schedule, int stages, int microbatche
     const simulators::timeline lanes = simulators::simulate(settled(priced(how), programs), programs).value();
     outcome out{.makespan = lanes.makespan.value, .limit = limit};
     for (const auto& lane : lanes.stages) out.span = std::max(out.span, (lane.back().end - lane.front().begin).value);
-    for (const double held : simulators::peak_memory(planned, programs)) out.memory = std::max(out.memory, held / micro_batch);
+    for (const double held : simulators::peak_memory(planned, programs))
+      out.memory = std::max(out.memory, held / micro_batch);
     return out;
   };
   using schedules::zero_bubble;

@@ -1,5 +1,5 @@
-// Plans whose replicas share sequences, by what their exchange costs: keys and values kept, queries, and rings, over links
-// of two kinds and for nothing.
+// Plans whose replicas share sequences, by what their exchange costs: keys and values kept, queries, and rings, over
+// links of two kinds and for nothing.
 
 #include "laws.hpp"
 #include "parts.hpp"
@@ -26,8 +26,15 @@ namespace {
 constexpr shape replicas_of_stages{.stages = 8, .replicas = 8};
 
 /// Layers of Llama-3.1-8B, 4 a stage: 2,048 elements of keys and values a token, 4,096 of queries and of outputs.
-const costs::model_shape eight_billion{.name = "8B", .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128,
-                                       .value_dim = 128, .intermediate = 14336, .vocabulary = 128256};
+const costs::model_shape eight_billion{.name = "8B",
+                                       .layers = 32,
+                                       .hidden = 4096,
+                                       .heads = 32,
+                                       .kv_heads = 8,
+                                       .head_dim = 128,
+                                       .value_dim = 128,
+                                       .intermediate = 14336,
+                                       .vocabulary = 128256};
 
 /// The uniform pipeline whose sharers exchange over links of so many bytes a second.
 class exchanging : public costs::quadratic {
@@ -35,8 +42,11 @@ class exchanging : public costs::quadratic {
   explicit exchanging(double bandwidth)
       : quadratic(uniform_cost),
         rows_(eight_billion, replicas_of_stages, std::vector<int>(8, 4), costs::recompute::none,
-              costs::network({.name = "any", .gpus_per_node = 1, .backward_attention_ratio = backward_attention,
-                              .inside = {{}, bandwidth}, .between = {{}, bandwidth}})) {}
+              costs::network({.name = "any",
+                              .gpus_per_node = 1,
+                              .backward_attention_ratio = backward_attention,
+                              .inside = {{}, bandwidth},
+                              .between = {{}, bandwidth}})) {}
 
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     double pairs = 0;
@@ -80,10 +90,13 @@ double worst_of(const Cost& cost, exchange_set exchanges, const effort& search, 
 
 void exchanges(const options& o, scoreboard& board) {
   std::printf(
-      "exchange: useful work over rank-time of log-normal 512, p 8, dp 8, cap 1.25; the longest sequence is twice a replica's\n"
+      "exchange: useful work over rank-time of log-normal 512, p 8, dp 8, cap 1.25; the longest sequence is twice a "
+      "replica's\n"
       "  share. 4 layers a stage, 2048 elements of keys and values a token, 2 bytes each (gradients 4); worst seed\n"
-      "  %-10s %-8s %-6s %9s %8s\n", "bandwidth", "exchange", "effort", "useful", "goal");
-  const auto line = [&](const char* wire, const char* how, const effort& search, double useful, double limit, const std::string& note) {
+      "  %-10s %-8s %-6s %9s %8s\n",
+      "bandwidth", "exchange", "effort", "useful", "goal");
+  const auto line = [&](const char* wire, const char* how, const effort& search, double useful, double limit,
+                        const std::string& note) {
     const char* verdict = "";
     if (limit > 0)
       verdict = board.judge({"exchange: " + std::string(wire) + ", " + how + ", " + search.name, useful, limit, false});

@@ -13,8 +13,9 @@ finished_rows::finished_rows(std::filesystem::path path, const std::string& sett
     std::string line;
     std::getline(in, line);
     if (line != settings)
-      throw plan_error({errc::invalid_input, path_.string() + " has rows of other settings: name another file. Its first line is\n  " +
-                                                 line + "\nand would be\n  " + settings});
+      throw plan_error({errc::invalid_input,
+                        path_.string() + " has rows of other settings: name another file. Its first line is\n  " +
+                            line + "\nand would be\n  " + settings});
     while (std::getline(in, line)) {
       if (in.eof()) break;  // no end of line: the run was ended while it wrote the row
       const auto tab = line.find('\t');

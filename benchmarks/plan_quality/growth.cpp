@@ -2,8 +2,8 @@
 //
 // Log-normal lengths, uniform pipeline, 8 stages, cap 1.25 times the longest; once with 64 sequences for each replica,
 // once with 8 replicas. Times are those of the processor, certificate included, so that other programs and the number
-// of threads do not matter; medians. `one plan` tries a single candidate a replica, so that no budget makes large batches
-// look cheap. The exponent is the slope of the least-squares line through the logarithms.
+// of threads do not matter; medians. `one plan` tries a single candidate a replica, so that no budget makes large
+// batches look cheap. The exponent is the slope of the least-squares line through the logarithms.
 
 #include "laws.hpp"
 #include "parts.hpp"
@@ -58,9 +58,8 @@ void series(const options& o, scoreboard& board, const char* name, bool more_rep
   std::printf("  %-28s %-8s ms:", name, at.name);
   for (std::size_t n = 512; n <= most; n *= 2) {
     const std::vector<tokens> lengths = log_normal(n, o.seeds.front());
-    const shape on{.stages = 8,
-                   .replicas = more_replicas ? static_cast<int>(n / 64) : 8,
-                   .memory = times_longest(1.25, lengths)};
+    const shape on{
+        .stages = 8, .replicas = more_replicas ? static_cast<int>(n / 64) : 8, .memory = times_longest(1.25, lengths)};
     sequences.push_back(static_cast<double>(n));
     const auto once = [&] { planned(on, uniform_cost, lengths, at.budget).value(); };
     times.push_back(median_processor_time(n < 16384 ? 5 : 3, once));
@@ -87,8 +86,8 @@ void largest(const options& o) {
   const std::vector<tokens> lengths = log_normal(n, o.seeds.front());
   const shape on{.stages = 16, .replicas = static_cast<int>(n / 64), .memory = times_longest(1.25, lengths)};
   result<plan> made = error{errc::invalid_input, ""};
-  const double planning = median_processor_time(
-      1, [&] { made = planned(on, uniform_cost, lengths, solvers::search_budget::normal()); });
+  const double planning =
+      median_processor_time(1, [&] { made = planned(on, uniform_cost, lengths, solvers::search_budget::normal()); });
   const plan& p = made.value();
   std::size_t nodes = 0;
   const double simulating = median_processor_time(1, [&] {

@@ -1,11 +1,13 @@
 // slimpack-bench-plan_quality: how good plans are, beside the figures they are meant to reach.
 //
-//   slimpack-bench-plan_quality [--only table,bounds,balance,realistic,time,growth,ranks,ablation,exchange,frames,chunks,calls,refit] [--quick] [--seeds 1,2,3]
-//   [--models mixtral-8x22b,deepseek-v3] [--gpus 64,256] [--rows FILE] [--constants light,front] [FOLDER]
+//   slimpack-bench-plan_quality [--only PARTS] [--quick] [--seeds 1,2,3] [--models mixtral-8x22b,deepseek-v3]
+//                               [--gpus 64,256] [--rows FILE] [--constants light,front] [FOLDER]
 //
-// refit is measured where --only names it: it judges constants, not plans, all or those of --constants. --models, --gpus: of the realistic part,
-// which takes hours, most of them on 1024 GPUs. --rows: where that part keeps the rows that it has finished, so that a run
-// that was ended goes on where it was; the file of another build is to be deleted.
+// PARTS: table, bounds, balance, realistic, time, growth, ranks, ablation, exchange, frames, chunks, calls, refit.
+//
+// refit is measured where --only names it: it judges constants, not plans, all or those of --constants. --models,
+// --gpus: of the realistic part, which takes hours, most of them on 1024 GPUs. --rows: where that part keeps the rows
+// that it has finished, so that a run that was ended goes on where it was; the file of another build is to be deleted.
 // FOLDER holds lengths/, models/, profiles/ as examples/data does, which is the default. Everything but times is the
 // same on every machine with the same C library. The exit status is 1 when a goal is missed that
 // known_misses.hpp does not list.
@@ -31,16 +33,19 @@ struct part {
   bool where_named{};  ///< only
 };
 
-constexpr part parts[] = {{"table", quality::table},         {"bounds", quality::bounds}, {"balance", quality::balance},
-                          {"realistic", quality::realistic}, {"time", quality::planning}, {"growth", quality::growth},
-                          {"ranks", quality::ranks},         {"ablation", quality::ablation}, {"exchange", quality::exchanges}, {"frames", quality::frames},
-                          {"chunks", quality::chunks},       {"calls", quality::calls},
-                          {"refit", quality::refit, true}};
+constexpr part parts[] = {
+    {"table", quality::table},         {"bounds", quality::bounds},     {"balance", quality::balance},
+    {"realistic", quality::realistic}, {"time", quality::planning},     {"growth", quality::growth},
+    {"ranks", quality::ranks},         {"ablation", quality::ablation}, {"exchange", quality::exchanges},
+    {"frames", quality::frames},       {"chunks", quality::chunks},     {"calls", quality::calls},
+    {"refit", quality::refit, true}};
 
 int complain() {
   std::fprintf(stderr, "usage: slimpack-bench-plan_quality [--only");
   for (const part& each : parts) std::fprintf(stderr, "%c%s", &each == parts ? ' ' : ',', each.name);
-  std::fprintf(stderr, "] [--quick] [--seeds 1,2,3] [--models NAMES] [--gpus COUNTS] [--rows FILE] [--constants NAMES] [FOLDER]\n");
+  std::fprintf(
+      stderr,
+      "] [--quick] [--seeds 1,2,3] [--models NAMES] [--gpus COUNTS] [--rows FILE] [--constants NAMES] [FOLDER]\n");
   return 2;
 }
 

@@ -17,7 +17,8 @@
 namespace slimpack::plan_quality {
 
 /// A model's stages on a GPU by the tables of times that come with the library, below `data`.
-[[nodiscard]] inline costs::profiled measured(const std::filesystem::path& data, const costs::model_shape& model, const costs::gpu& device, const shape& on) {
+[[nodiscard]] inline costs::profiled measured(const std::filesystem::path& data, const costs::model_shape& model,
+                                              const costs::gpu& device, const shape& on) {
   const io::profile rows = io::read_profile(data / "profiles").value().of(device.name).value();
   const costs::wave_model sheet(device);
   const auto fitted = costs::calibrated::fit(sheet, rows.attention, rows.products);

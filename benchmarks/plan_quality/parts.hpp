@@ -30,9 +30,11 @@ void growth(const options& o, scoreboard& board);     ///< planning time over th
 void ranks(const options& o, scoreboard& board);      ///< divisions by estimates, and one rank that plans its own
 void ablation(const options& o, scoreboard& board);   ///< what each idea adds
 void exchanges(const options& o, scoreboard& board);  ///< shared sequences, by what their exchange costs
-void frames(const options& o, scoreboard& board);     ///< a vocabulary that is spread over the stages, beside one that is not
+void frames(const options& o, scoreboard& board);     ///< a vocabulary that is spread over the stages, beside one that
+                                                      ///< is not
 void chunks(const options& o, scoreboard& board);     ///< virtual stages and weight gradients apart on a short batch
-void calls(const options& o, scoreboard& board);      ///< computes called by piece, whose backward is cut at forward cuts
+void calls(const options& o, scoreboard& board);      ///< computes called by piece, whose backward is cut at forward
+                                                      ///< cuts
 void refit(const options& o, scoreboard& board);      ///< every constant of the search against its neighbours
 
 }  // namespace slimpack::plan_quality

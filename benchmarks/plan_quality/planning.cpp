@@ -41,8 +41,8 @@ double million_nodes_a_second(const plan& p) {
   return 1e-6 * static_cast<double>(graph.size()) / time;
 }
 
-/// Where a process has freed a large buffer, as any trainer soon has, glibc keeps what is freed later. Before that it gives
-/// free memory at the end of its heap back, and every plan waits for the same pages again.
+/// Where a process has freed a large buffer, as any trainer soon has, glibc keeps what is freed later. Before that it
+/// gives free memory at the end of its heap back, and every plan waits for the same pages again.
 void free_a_large_buffer(std::uint64_t seed) {
   std::vector<char> large(31u << 20);
   volatile char& used = large[seed % large.size()];
@@ -77,7 +77,8 @@ void planning(const options& o, scoreboard& board) {
   std::printf(
       "time: planning, lengths in memory to certified plan, p 8, uniform pipeline, batches as in bounds (processor "
       "time, median\n"
-      "  of 5 fast, 3 normal, 1 high); `cold` is with all free memory given back to the system before, as for the first "
+      "  of 5 fast, 3 normal, 1 high); `cold` is with all free memory given back to the system before, as for the "
+      "first "
       "plan of\n"
       "  a process\n");
   std::printf("  %-34s %-6s %11s %10s %10s %-6s\n", "batch", "effort", "planning ms", "cold ms", "goal", "");

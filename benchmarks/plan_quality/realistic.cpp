@@ -109,7 +109,9 @@ std::string compared(const cluster& on, const batch& b) {
   std::string name;
   std::optional<rank_time> spent;
   double over_same = 0;
-  for (const std::string_view baseline : baselines::sharing_none.first<4>()) {  // slimpipe's rows take part in every plan of slimpack's, and are not tuned here
+  for (const std::string_view baseline : baselines::sharing_none.first<4>()) {  // slimpipe's rows take part in every
+                                                                                // plan of slimpack's, and are not tuned
+                                                                                // here
     const std::string planner(baseline);
     const std::optional<shapes::candidate> other = on.tuned(planner, layouts, b.lengths);
     if (!other) continue;
@@ -118,10 +120,12 @@ std::string compared(const cluster& on, const batch& b) {
     const result<plan> same = on.planned(other->layout, b.lengths);
     if (planner == "megatron") megatron = other, over_same = same ? other->step_time / same.value().step_time : 0;
     if (same && same.value().step_time < own->step_time)
-      spent = same.value().rank_time, own->layout = other->layout, own->step_time = same.value().step_time, own->bubble = same.value().bubble;
+      spent = same.value().rank_time, own->layout = other->layout, own->step_time = same.value().step_time,
+      own->bubble = same.value().bubble;
   }
-  if (!megatron) return "megatron has room on no layout, slimpack takes " + std::to_string(own->step_time.value) + " s on " +
-                          text_of(own->layout);
+  if (!megatron)
+    return "megatron has room on no layout, slimpack takes " + std::to_string(own->step_time.value) + " s on " +
+           text_of(own->layout);
   comparison c{{}, step_of(*own), step_of(*megatron), name};
   c.over_megatron = megatron->step_time / own->step_time;
   c.over_fastest = fastest->step_time / own->step_time;
@@ -130,7 +134,8 @@ std::string compared(const cluster& on, const batch& b) {
   if (!spent) spent = on.planned(own->layout, b.lengths).value().rank_time;
   c.spent = split_of(*spent);
   c.longest = longest_share(cost, b.lengths);
-  c.uncut = (uncut_floor(cost, own->layout.shape, b.lengths) + simulators::least_reduction(cost, own->layout.shape)) / own->step_time;
+  c.uncut = (uncut_floor(cost, own->layout.shape, b.lengths) + simulators::least_reduction(cost, own->layout.shape)) /
+            own->step_time;
   return c.row();
 }
 
@@ -162,14 +167,16 @@ void summarise_model(const std::string& model, std::vector<comparison> all, scor
   std::printf(
       "  2.8 x megatron is reached in %td of %zu, 1.5 x in %td, 1.1 x in %td; bubbles are cut by 93.7 %% in %td\n",
       reached(2.8), all.size(), reached(1.5), reached(1.1), cut);
-  const auto slower = std::count_if(all.begin(), all.end(), [](const comparison& c) { return c.over_fastest * (1 + 1e-9) < 1; });
+  const auto slower =
+      std::count_if(all.begin(), all.end(), [](const comparison& c) { return c.over_fastest * (1 + 1e-9) < 1; });
   std::printf("  slower than a baseline in %td of %zu, goal 0: %s\n", slower, all.size(),
               board.judge({"realistic: batches slower than a baseline, " + model, static_cast<double>(slower), 0}));
   split mean{};
   for (const comparison& c : all)
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += 100 * c.spent[i] / static_cast<double>(all.size());
   std::printf("  rank-time of ours, mean %%:");
-  for (std::size_t i = 0; i < mean.size(); ++i) std::printf("%s %s %.1f", i == 0 ? "" : ",", rank_time_parts[i].first, mean[i]);
+  for (std::size_t i = 0; i < mean.size(); ++i)
+    std::printf("%s %s %.1f", i == 0 ? "" : ",", rank_time_parts[i].first, mean[i]);
   std::printf("\n");
   std::stable_sort(all.begin(), all.end(),
                    [](const comparison& a, const comparison& b) { return a.over_megatron > b.over_megatron; });
@@ -185,22 +192,31 @@ void realistic(const options& o, scoreboard& board) {
   const char* const models[] = {"llama-3.1-8b", "llama-3.1-70b", "mixtral-8x22b", "deepseek-v3"};
   std::printf(
       "realistic: steps of 512 sequences on H100s, transformer cost; 80 GB a GPU less 4 GiB, everything included\n"
-      "  every planner on the layout that is fastest for it, of every dp x pp x tp x cp with 1, 2 and 4 virtual stages,\n"
-      "  without, with selective and with full recomputation, the vocabulary on the last stage or spread, layers as many on\n"
-      "  each part or so that stages are even, experts over any ranks of a stage; those that pack to a length over 12 lengths\n"
-      "  or more, from the longest sequence to what a replica has or fits (pack_lengths.hpp); slimpack also on every layout\n"
+      "  every planner on the layout that is fastest for it, of every dp x pp x tp x cp with 1, 2 and 4 virtual "
+      "stages,\n"
+      "  without, with selective and with full recomputation, the vocabulary on the last stage or spread, layers as "
+      "many on\n"
+      "  each part or so that stages are even, experts over any ranks of a stage; those that pack to a length over 12 "
+      "lengths\n"
+      "  or more, from the longest sequence to what a replica has or fits (pack_lengths.hpp); slimpack also on every "
+      "layout\n"
       "  that a baseline ends on. Makespans with the\n"
-      "  reduction of gradients, s; layouts are dp/pp/tp/cp/vpp, x: ranks over which experts are spread, v: spread vocabulary,\n"
+      "  reduction of gradients, s; layouts are dp/pp/tp/cp/vpp, x: ranks over which experts are spread, v: spread "
+      "vocabulary,\n"
       "  s or f: recomputation, e: even stages. Lists as in bounds, lengths cut to the context, seed %llu;\n"
-      "  short ones do not depend on it. over: step of megatron, and of the fastest baseline, over ours; same: of megatron\n"
-      "  on its own layout; bubbles in %% of rank-time; cut: of megatron's, %%; long.: the longest sequence's share of the\n"
+      "  short ones do not depend on it. over: step of megatron, and of the fastest baseline, over ours; same: of "
+      "megatron\n"
+      "  on its own layout; bubbles in %% of rank-time; cut: of megatron's, %%; long.: the longest sequence's share of "
+      "the\n"
       "  work, %%; uncut: what no plan of whole sequences can beat on our layout, over our step\n",
       static_cast<unsigned long long>(o.seeds.front()));
   std::printf("  %-28s %9s %-16s %9s %-16s %6s %6s %-14s %6s %6s %6s %6s %6s %6s\n", "batch", "slimpack", "layout",
               "megatron", "layout", "over", "over", "fastest", "same", "bubble", "its", "cut", "long.", "uncut");
-  if (std::none_of(std::begin(models), std::end(models), [&](const char* m) { return benchmarks::chosen(o.models, m); }))
+  if (std::none_of(std::begin(models), std::end(models),
+                   [&](const char* m) { return benchmarks::chosen(o.models, m); }))
     std::printf("  --models %s names none of them\n", o.models.c_str());
-  if (std::none_of(gpus.begin(), gpus.end(), [&](int count) { return benchmarks::chosen(o.gpus, std::to_string(count)); }))
+  if (std::none_of(gpus.begin(), gpus.end(),
+                   [&](int count) { return benchmarks::chosen(o.gpus, std::to_string(count)); }))
     std::printf("  --gpus %s names none of these clusters\n", o.gpus.c_str());
 
   struct row {
@@ -221,8 +237,10 @@ void realistic(const options& o, scoreboard& board) {
         }
     }
   }
-  finished_rows kept(o.rows, "realistic, baselines tuned, vocabulary last or spread, layers even or not, experts spread, collectives apart, 512 sequences, seed " +
-                                 std::to_string(o.seeds.front()));
+  finished_rows kept(o.rows,
+                     "realistic, baselines tuned, vocabulary last or spread, layers even or not, experts spread, "
+                     "collectives apart, 512 sequences, seed " +
+                         std::to_string(o.seeds.front()));
   std::vector<comparison> all;
   std::optional<cluster> on;
   const auto begin = std::chrono::steady_clock::now();
@@ -230,10 +248,11 @@ void realistic(const options& o, scoreboard& board) {
     const row& r = rows[i];
     if (i == 0 || r.model != rows[i - 1].model || r.gpus != rows[i - 1].gpus || r.context != rows[i - 1].context) {
       on = cluster::of(io::read_model(o.data / "models" / (r.model + ".json")).value(), r.gpus);
-      std::printf(" %s, %d H100s, context %lld, %zu layouts\n", r.model.c_str(), r.gpus, static_cast<long long>(r.context.value),
-                  on->layouts.size());
+      std::printf(" %s, %d H100s, context %lld, %zu layouts\n", r.model.c_str(), r.gpus,
+                  static_cast<long long>(r.context.value), on->layouts.size());
     }
-    const std::string where = r.of.name + ", " + r.model + ", " + std::to_string(r.gpus) + ", " + std::to_string(r.context.value);
+    const std::string where =
+        r.of.name + ", " + r.model + ", " + std::to_string(r.gpus) + ", " + std::to_string(r.context.value);
     std::optional<std::string> text = kept.find(where);
     if (!text) {
       text = compared(*on, r.of);

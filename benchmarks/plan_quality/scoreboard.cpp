@@ -29,8 +29,12 @@ void scoreboard::print_summary() const {
     if (g.met()) ++met;
     if (g.met() && !listed) continue;
     if (!g.met() && listed) ++known;
-    std::printf("%-7s %-72s %10.5g, goal %s %.5g%s\n", g.met() ? "met" : listed ? "known" : "MISSED", g.what.c_str(),
-                g.value, g.at_most ? "at most" : "at least", g.limit, g.met() ? "; known_misses.hpp lists it" : "");
+    std::printf("%-7s %-72s %10.5g, goal %s %.5g%s\n",
+                g.met()  ? "met"
+                : listed ? "known"
+                         : "MISSED",
+                g.what.c_str(), g.value, g.at_most ? "at most" : "at least", g.limit,
+                g.met() ? "; known_misses.hpp lists it" : "");
   }
   std::printf("%zu goals, %zu met, %zu known to be missed, %zu missed besides\n", goals_.size(), met, known,
               goals_.size() - met - known);

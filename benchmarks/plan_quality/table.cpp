@@ -48,7 +48,8 @@ void measure(const row& r, const effort& search, double limit, const options& o,
   for (const double u : useful) mean += u / static_cast<double>(useful.size());
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   char name[64];
-  std::snprintf(name, sizeof name, "%s %zu, p %d, dp %d, cap %.2f", r.from.name, r.from.sequences, r.stages, r.replicas, r.cap);
+  std::snprintf(name, sizeof name, "%s %zu, p %d, dp %d, cap %.2f", r.from.name, r.from.sequences, r.stages, r.replicas,
+                r.cap);
   const char* verdict = board.judge({"table: " + std::string(name) + ", " + search.name, worst, limit, false});
   std::printf("  %-38s %-6s %9.5f %9.5f %8.4f %-6s %11.1f%s\n", name, search.name, worst, mean, limit, verdict,
               1e3 * times[times.size() / 2], why.c_str());

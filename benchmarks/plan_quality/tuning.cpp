@@ -31,7 +31,8 @@ result<costs::transformer> priced(const costs::model_shape& model, const shapes:
 /// A planner of the command line, as a shape search asks it: a baseline at its best setting on each layout.
 struct named {
   std::string planner;
-  seconds& fastest;  ///< of its plans so far: a baseline makes none that is slower, of which the search would think no more
+  seconds& fastest;  ///< of its plans so far: a baseline makes none that is slower, of which the search would think no
+                     ///< more
 
   result<plan> operator()(const shapes::layout& on, const costs::transformer& cost, std::span<const tokens> lengths,
                           const solvers::search_budget& effort) const {
@@ -72,9 +73,7 @@ cluster cluster::of(costs::model_shape model, int gpus) {
   return {std::move(model), gpus, space.layouts()};
 }
 
-result<costs::transformer> cluster::cost_on(const shapes::layout& on) const {
-  return priced(model, on);
-}
+result<costs::transformer> cluster::cost_on(const shapes::layout& on) const { return priced(model, on); }
 
 std::vector<shapes::layout> cluster::layouts_for(std::span<const tokens> lengths) const {
   const std::vector<std::vector<tokens>> batches{{lengths.begin(), lengths.end()}};
@@ -84,8 +83,8 @@ std::vector<shapes::layout> cluster::layouts_for(std::span<const tokens> lengths
 result<plan> cluster::planned(const shapes::layout& on, std::span<const tokens> lengths) const {
   result<costs::transformer> cost = cost_on(on);
   if (!cost) return std::move(cost).error();
-  return cli::plan_named({.planner = "slimpack", .shape = on.shape, .effort = solvers::search_budget::normal()}, lengths,
-                         std::move(cost).value());
+  return cli::plan_named({.planner = "slimpack", .shape = on.shape, .effort = solvers::search_budget::normal()},
+                         lengths, std::move(cost).value());
 }
 
 std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std::span<const shapes::layout> among,

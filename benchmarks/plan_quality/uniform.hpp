@@ -33,12 +33,14 @@ inline constexpr effort efforts[] = {{"fast", solvers::search_budget::fast()},
                                    weight_gradients weights = weight_gradients::with_inputs);
 
 /// The same by a planner that divides by estimates (divide::estimated).
-[[nodiscard]] result<plan> planned_by_estimates(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
-                                                const solvers::search_budget& effort);
+[[nodiscard]] result<plan> planned_by_estimates(const shape& on, const costs::quadratic& cost,
+                                                std::span<const tokens> lengths, const solvers::search_budget& effort);
 
-/// What that planner makes for one rank: the group of its replica. planning_time is likewise processor time, of one thread.
-[[nodiscard]] result<rank_plan> planned_for_rank(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
-                                                 const solvers::search_budget& effort, std::uint32_t replica);
+/// What that planner makes for one rank: the group of its replica. planning_time is likewise processor time, of one
+/// thread.
+[[nodiscard]] result<rank_plan> planned_for_rank(const shape& on, const costs::quadratic& cost,
+                                                 std::span<const tokens> lengths, const solvers::search_budget& effort,
+                                                 std::uint32_t replica);
 
 /// Useful work over rank-time, the work from nothing but the plan's lengths.
 [[nodiscard]] double useful_share(const plan& p, const costs::quadratic& cost);

@@ -18,8 +18,8 @@
 
 namespace check_device {
 
-/// Checks a transport between all ranks, each of which calls this. out: where this rank says what it saw; the first rank also
-/// says what holds of all, and a line for each link.
+/// Checks a transport between all ranks, each of which calls this. out: where this rank says what it saw; the first
+/// rank also says what holds of all, and a line for each link.
 /// Returns   the table of links
 /// Errors    transport_failed: laws are broken, on some rank; those of transport and device
 template <class Transport>
@@ -32,9 +32,12 @@ slimpack::result<std::string> check(Transport& t, int node, const options& o, st
   if (!all) return all.error();
   const auto broken = std::count(all.value().begin(), all.value().end(), std::byte{0});
   if (broken > 0)
-    return slimpack::error{slimpack::errc::transport_failed, "laws of the transport are broken on " + std::to_string(broken) + " of " +
-                                                                 std::to_string(t.size()) + " ranks"};
-  if (t.rank() == 0) out << "laws of the transport hold on all " << t.size() << " ranks, in " << laws.checks() << " checks on this one\n";
+    return slimpack::error{
+        slimpack::errc::transport_failed,
+        "laws of the transport are broken on " + std::to_string(broken) + " of " + std::to_string(t.size()) + " ranks"};
+  if (t.rank() == 0)
+    out << "laws of the transport hold on all " << t.size() << " ranks, in " << laws.checks()
+        << " checks on this one\n";
 
   const std::vector<std::size_t> sizes = sizes_up_to(o.largest);
   const auto links = link_trial<Transport>::all(t, node, sizes);

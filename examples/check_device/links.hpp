@@ -53,7 +53,8 @@ class link_trial {
     std::vector<link> links;
     for (int from = 0; from < t.size(); ++from)
       for (int to = from + 1; to < t.size(); ++to) {
-        link& one = links.emplace_back(link{from, to, nodes[static_cast<std::size_t>(from)] == nodes[static_cast<std::size_t>(to)]});
+        link& one = links.emplace_back(
+            link{from, to, nodes[static_cast<std::size_t>(from)] == nodes[static_cast<std::size_t>(to)]});
         if (auto measured = trial.measure(one, sizes); !measured) return std::move(measured).error();
       }
     return links;
@@ -78,7 +79,8 @@ class link_trial {
     // Others hear of it; the next link begins when all have.
     const auto told = slimpack::gathered(t_, std::span<const slimpack::seconds>(one.times));
     if (!told) return told.error();
-    std::copy_n(told.value().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(one.from) * sizes.size()), sizes.size(), one.times.begin());
+    std::copy_n(told.value().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(one.from) * sizes.size()),
+                sizes.size(), one.times.begin());
     return slimpack::success();
   }
 
@@ -86,7 +88,8 @@ class link_trial {
   slimpack::result<slimpack::seconds> round_trip_of(const link& one, std::size_t size, int times) {
     const bool is_first = t_.rank() == one.from;
     const int peer = is_first ? one.to : one.from;
-    const int there = slimpack::channel_of(slimpack::traffic::forward, 1), back = slimpack::channel_of(slimpack::traffic::backward, 1);
+    const int there = slimpack::channel_of(slimpack::traffic::forward, 1),
+              back = slimpack::channel_of(slimpack::traffic::backward, 1);
     const auto begin = t_.mark();
     if (!begin) return begin.error();
     for (int i = 0; i < times; ++i)
@@ -111,19 +114,21 @@ class link_trial {
 /// A line for people.
 inline std::string told(const link& one, std::span<const std::size_t> sizes) {
   char text[160];
-  std::snprintf(text, sizeof text, "ranks %3d and %3d, %s: latency %8.2f us, %8.2f GB/s at %zu bytes\n", one.from, one.to,
-                one.one_node ? "one node " : "two nodes", 1e6 * one.times.front().value,
+  std::snprintf(text, sizeof text, "ranks %3d and %3d, %s: latency %8.2f us, %8.2f GB/s at %zu bytes\n", one.from,
+                one.to, one.one_node ? "one node " : "two nodes", 1e6 * one.times.front().value,
                 1e-9 * static_cast<double>(sizes.back()) / one.times.back().value, sizes.back());
   return text;
 }
 
 /// What `slimpack-plan --cost profiled:DIR` reads of links (io/profile_table.hpp), with the ranks beside it.
-inline std::string profile_table(std::span<const link> links, std::span<const std::size_t> sizes, const std::string& gpu) {
+inline std::string profile_table(std::span<const link> links, std::span<const std::size_t> sizes,
+                                 const std::string& gpu) {
   std::string table = "gpu,op,gpus,gpus_per_node,bytes,ms,from,to\n";
   for (const link& one : links)
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       char row[128];
-      std::snprintf(row, sizeof row, ",send_recv,2,%d,%zu,%.6g,%d,%d\n", one.one_node ? 2 : 1, sizes[i], 1e3 * one.times[i].value, one.from, one.to);
+      std::snprintf(row, sizeof row, ",send_recv,2,%d,%zu,%.6g,%d,%d\n", one.one_node ? 2 : 1, sizes[i],
+                    1e3 * one.times[i].value, one.from, one.to);
       table += gpu + row;
     }
   return table;

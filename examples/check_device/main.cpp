@@ -21,12 +21,14 @@ namespace {
 slimpack::result<int> take_gpu(int world_rank, int gpus) {
   MPI_Comm here{};
   int rank = 0, node = world_rank;
-  if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS || MPI_Comm_rank(here, &rank) != MPI_SUCCESS ||
-      MPI_Bcast(&node, 1, MPI_INT, 0, here) != MPI_SUCCESS || MPI_Comm_free(&here) != MPI_SUCCESS)
+  if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS ||
+      MPI_Comm_rank(here, &rank) != MPI_SUCCESS || MPI_Bcast(&node, 1, MPI_INT, 0, here) != MPI_SUCCESS ||
+      MPI_Comm_free(&here) != MPI_SUCCESS)
     return slimpack::error{slimpack::errc::transport_failed, "MPI does not say which ranks share a node"};
   if (rank >= gpus)
-    return slimpack::error{slimpack::errc::invalid_input, "rank " + std::to_string(world_rank) + " is number " + std::to_string(rank + 1) +
-                                                              " on its node, which has " + std::to_string(gpus) + " GPUs: start a rank for each GPU"};
+    return slimpack::error{slimpack::errc::invalid_input,
+                           "rank " + std::to_string(world_rank) + " is number " + std::to_string(rank + 1) +
+                               " on its node, which has " + std::to_string(gpus) + " GPUs: start a rank for each GPU"};
   if (const cudaError_t code = cudaSetDevice(rank); code != cudaSuccess)
     return slimpack::error{slimpack::errc::transport_failed, std::string("CUDA: ") + cudaGetErrorString(code)};
   return node;
@@ -38,7 +40,8 @@ std::string gpu_name() {
   if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&known, device) != cudaSuccess) return "GPU";
   std::string name = known.name;
   if (name.starts_with("NVIDIA ")) name.erase(0, 7);
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == ' ' || c == ','; }, '-');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ' ' || c == ','; }, '-');
   return name;
 }
 
@@ -48,7 +51,8 @@ slimpack::result<void> check_rank(check_device::options o, int gpus) {
   const slimpack::result<int> node = take_gpu(world.rank(), gpus);
   if (!node) return node.error();
   if (o.gpu.empty()) o.gpu = gpu_name();
-  slimpack::transports::nccl transport(world, slimpack::devices::cuda{}, slimpack::transports::communicators::nccl{}, {time_out});
+  slimpack::transports::nccl transport(world, slimpack::devices::cuda{}, slimpack::transports::communicators::nccl{},
+                                       {time_out});
   if (slimpack::result<void> made = transport.open(); !made) return made;
   const slimpack::result<std::string> table = check_device::check(transport, node.value(), o, std::cout);
   if (!table) return table.error();
@@ -63,7 +67,8 @@ slimpack::result<void> check_rank(check_device::options o, int gpus) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const slimpack::result<check_device::options> asked = check_device::parse(std::span<const char* const>(argv + 1, static_cast<std::size_t>(argc - 1)));
+  const slimpack::result<check_device::options> asked =
+      check_device::parse(std::span<const char* const>(argv + 1, static_cast<std::size_t>(argc - 1)));
   if (!asked) {
     std::fprintf(stderr, "slimpack-check-device: %s\n", asked.error().detail.c_str());
     return 2;

@@ -33,14 +33,15 @@ class cuda_products {
     if (slimpack::result<void> r = told(cublasSetStream(handle, on.get())); !r) return std::move(r).error();
     return made;
   }
-  /// cuBLAS has columns one after the other: what it sees are all matrices transposed, and transposed products are turned round.
-  slimpack::result<void> product(const matrix& c, const const_matrix& a,
-                                 const const_matrix& b, double keep) {
+  /// cuBLAS has columns one after the other: what it sees are all matrices transposed, and transposed products are
+  /// turned round.
+  slimpack::result<void> product(const matrix& c, const const_matrix& a, const const_matrix& b, double keep) {
     const auto how = [](const const_matrix& m) { return m.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
     const auto size = [](std::size_t n) { return static_cast<int>(n); };
     const double one = 1;
-    return told(cublasDgemm(handle_.get(), how(b), how(a), size(c.columns), size(c.rows), size(a.transposed ? a.rows : a.columns), &one,
-                            b.at, size(b.columns), a.at, size(a.columns), &keep, c.at, size(c.columns)));
+    return told(cublasDgemm(handle_.get(), how(b), how(a), size(c.columns), size(c.rows),
+                            size(a.transposed ? a.rows : a.columns), &one, b.at, size(b.columns), a.at, size(a.columns),
+                            &keep, c.at, size(c.columns)));
   }
   template <class Kernel>
   slimpack::result<void> run(std::size_t count, const Kernel& kernel) {

@@ -13,11 +13,15 @@ namespace device_trainer {
 /// Products and kernels of a stand-in device: loops that run later than their call.
 class host_products {
  public:
-  host_products(slimpack::devices::host device, slimpack::devices::host::stream on) : device_(std::move(device)), on_(on) {}
+  host_products(slimpack::devices::host device, slimpack::devices::host::stream on)
+      : device_(std::move(device)), on_(on) {}
 
-  [[nodiscard]] slimpack::result<void> product(const matrix& c, const const_matrix& a, const const_matrix& b, double keep) {
+  [[nodiscard]] slimpack::result<void> product(const matrix& c, const const_matrix& a, const const_matrix& b,
+                                               double keep) {
     return device_.run(on_, [=] {
-      const auto at = [](const const_matrix& m, std::size_t r, std::size_t k) { return m.transposed ? m.at[k * m.columns + r] : m.at[r * m.columns + k]; };
+      const auto at = [](const const_matrix& m, std::size_t r, std::size_t k) {
+        return m.transposed ? m.at[k * m.columns + r] : m.at[r * m.columns + k];
+      };
       const std::size_t inner = a.transposed ? a.rows : a.columns;
       for (std::size_t r = 0; r < c.rows; ++r)
         for (std::size_t k = 0; k < c.columns; ++k) {

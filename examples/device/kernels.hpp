@@ -12,8 +12,8 @@
 #define DEVICE_TRAINER_EVERYWHERE
 #endif
 
-/// What a device runs for a layer besides products, each number by a thread: function objects that are called with 0, 1, 2, ...,
-/// in any order or at once. The same text runs on a GPU, and on the host without one.
+/// What a device runs for a layer besides products, each number by a thread: function objects that are called with 0,
+/// 1, 2, ..., in any order or at once. The same text runs on a GPU, and on the host without one.
 namespace device_trainer::kernels {
 
 /// Attention of queries, the last of the keys: each attends to the keys up to its own.
@@ -63,12 +63,15 @@ struct attended {
   const double* totals;
   const_matrix dmixed;
 
-  DEVICE_TRAINER_EVERYWHERE double share(std::size_t query, std::size_t key) const { return std::exp(with.score(query, key) - totals[query]); }
+  DEVICE_TRAINER_EVERYWHERE double share(std::size_t query, std::size_t key) const {
+    return std::exp(with.score(query, key) - totals[query]);
+  }
   /// The gradient of a score, of which `share` is given.
   DEVICE_TRAINER_EVERYWHERE double dscore(std::size_t query, std::size_t key, double share) const {
     const std::size_t n = mixed.columns;
     const double* const d = dmixed.at + query * n;
-    return share * with.scale() * (attention::dot(d, with.v.at + key * n, n) - attention::dot(d, mixed.at + query * n, n));
+    return share * with.scale() *
+           (attention::dot(d, with.v.at + key * n, n) - attention::dot(d, mixed.at + query * n, n));
   }
 };
 

@@ -38,8 +38,9 @@ inline std::vector<double> initial_weights(int stage) {
   return all;
 }
 
-/// One layer as a stage compute whose calls only issue work, on the transport's stream: y = x + attention(x Wq, x Wk, x Wv) Wo. The
-/// last stage learns that each row is to become the next of its text. Replicas may share a text: they send each other keys and values.
+/// One layer as a stage compute whose calls only issue work, on the transport's stream: y = x + attention(x Wq, x Wk, x
+/// Wv) Wo. The last stage learns that each row is to become the next of its text. Replicas may share a text: they send
+/// each other keys and values.
 ///   End       a transport of device memory: device(), stream()
 ///   Products  of that device: product(c, a, b, keep) for c = a b + keep c, run(count, kernel) for one of kernels.hpp
 template <class End, class Products>
@@ -54,7 +55,8 @@ class layer_stage {
   static slimpack::result<layer_stage> make(End& on, Products products, const texts& batch, int stage) {
     layer_stage made(on, std::move(products), batch);
     const std::vector<double> weights = initial_weights(stage);
-    for (const auto& [to, size] : {std::pair{&made.text_, batch.numbers().size()}, {&made.weights_, weights.size()},
+    for (const auto& [to, size] : {std::pair{&made.text_, batch.numbers().size()},
+                                   {&made.weights_, weights.size()},
                                    {&made.gradients_, weights.size()}}) {
       auto taken = made.memory_->take(size);
       if (!taken) return std::move(taken).error();
@@ -64,9 +66,12 @@ class layer_stage {
     if (!loss) return std::move(loss).error();
     made.loss_.emplace(std::move(loss).value());
     made.loss_number() = 0;
-    if (slimpack::result<void> sent = made.upload(batch.numbers(), made.text_.numbers()); !sent) return std::move(sent).error();
-    if (slimpack::result<void> sent = made.upload(weights, made.weights_.numbers()); !sent) return std::move(sent).error();
-    if (slimpack::result<void> done = made.products_.run(weights.size(), kernels::clear{made.gradients_.numbers()}); !done)
+    if (slimpack::result<void> sent = made.upload(batch.numbers(), made.text_.numbers()); !sent)
+      return std::move(sent).error();
+    if (slimpack::result<void> sent = made.upload(weights, made.weights_.numbers()); !sent)
+      return std::move(sent).error();
+    if (slimpack::result<void> done = made.products_.run(weights.size(), kernels::clear{made.gradients_.numbers()});
+        !done)
       return std::move(done).error();
     return made;
   }
@@ -75,10 +80,14 @@ class layer_stage {
   slimpack::row_format rows(std::uint32_t /*chunk*/) const {  // of a token: its key, and its value behind it
     return {1, {2 * width, slimpack::element_type::float64}, {2 * width, slimpack::element_type::float64}};
   }
-  block make_tensor(slimpack::tokens size) { return memory_->take(static_cast<std::size_t>(size.value) * width).value(); }
+  block make_tensor(slimpack::tokens size) {
+    return memory_->take(static_cast<std::size_t>(size.value) * width).value();
+  }
   double loss() { return loss_number(); }
 
-  slimpack::result<void> copy_rows(std::span<const std::byte> from, std::span<std::byte> to) { return on_->device().copy(on_->stream(), to, from); }
+  slimpack::result<void> copy_rows(std::span<const std::byte> from, std::span<std::byte> to) {
+    return on_->device().copy(on_->stream(), to, from);
+  }
   slimpack::result<void> add_rows(std::span<const std::byte> from, std::span<std::byte> to) {
     const auto more = slimpack::as<double>(from);
     return products_.run(more.size(), kernels::add{more.data(), reinterpret_cast<double*>(to.data())});
@@ -92,8 +101,8 @@ class layer_stage {
     return w.issued;
   }
   /// The pieces of a text that others have the rest of.
-  slimpack::result<void> forward(std::span<const slimpack::piece> row, std::span<const std::byte> in, slimpack::outgoing& out,
-                                 slimpack::sharing& with) {
+  slimpack::result<void> forward(std::span<const slimpack::piece> row, std::span<const std::byte> in,
+                                 slimpack::outgoing& out, slimpack::sharing& with) {
     if (slimpack::result<void> made = begin(row.front()); !made) return made;
     const sequence& s = kept_.at(with.sequence());
     const const_matrix x = rows_of(in);
@@ -119,20 +128,23 @@ class layer_stage {
     project_backward(w, p, rows_of(in), rows_of(out));
     return w.issued;
   }
-  slimpack::result<void> backward(std::span<const slimpack::piece> row, std::span<const std::byte> in, slimpack::outgoing& out,
-                                  slimpack::sharing& with) {
+  slimpack::result<void> backward(std::span<const slimpack::piece> row, std::span<const std::byte> in,
+                                  slimpack::outgoing& out, slimpack::sharing& with) {
     const sequence& s = kept_.at(with.sequence());
     const const_matrix dy = rows_of(in);
     const matrix dx = rows_of(out);
     work w{*this};
-    each(row, [&](const slimpack::piece& p, std::size_t at, std::size_t count) { mix_backward(w, p, dy.from(at, count)); });
+    each(row,
+         [&](const slimpack::piece& p, std::size_t at, std::size_t count) { mix_backward(w, p, dy.from(at, count)); });
     block owed = room_for(w, with.others()), own = room_for(w, with.own());
     join(w, s.dqkv, with.others(), owed.numbers());
     w.then([&] { return with.owe(0, as_span(owed)); });
     join(w, s.dqkv, with.own(), own.numbers());
     w.then([&] { return with.due(0, std::span(own.numbers(), own.size())); });
     part(w, own.numbers(), with.own(), s.dqkv);
-    each(row, [&](const slimpack::piece& p, std::size_t at, std::size_t count) { project_backward(w, p, dy.from(at, count), dx.from(at, count)); });
+    each(row, [&](const slimpack::piece& p, std::size_t at, std::size_t count) {
+      project_backward(w, p, dy.from(at, count), dx.from(at, count));
+    });
     return w.issued;
   }
 
@@ -159,7 +171,9 @@ class layer_stage {
     auto host = on_->device().allocate_pinned(4 * width * width * sizeof(double));
     if (!host) return std::move(host).error();
     const std::span<std::byte> bytes = as_span(host.value());
-    if (slimpack::result<void> copied = on_->device().copy(on_->stream(), bytes, bytes_of(gradients_of(0).from(0, 4 * width))); !copied)
+    if (slimpack::result<void> copied =
+            on_->device().copy(on_->stream(), bytes, bytes_of(gradients_of(0).from(0, 4 * width)));
+        !copied)
       return std::move(copied).error();
     if (slimpack::result<void> came = on_->device().synchronize(on_->stream()); !came) return std::move(came).error();
     const auto* const numbers = reinterpret_cast<const double*>(bytes.data());
@@ -167,7 +181,8 @@ class layer_stage {
   }
 
  private:
-  /// What backward needs of a text, all in one block: by token, so that the plan may cut backward where it did not cut forward.
+  /// What backward needs of a text, all in one block: by token, so that the plan may cut backward where it did not cut
+  /// forward.
   struct sequence {
     block memory;
     matrix x, mixed, dy, dmixed;
@@ -217,7 +232,8 @@ class layer_stage {
     w.copy(kept, x.at != nullptr ? x : batch_->rows(text_.numbers(), p.slice.sequence, first, count));
     for (std::size_t m = 0; m < 3; ++m) w.product(s.qkv[m].from(first, count), kept, weights_of(m), 0);
   }
-  /// Its attention to all keys before, which are there. y: where its rows go, or none on the last stage, which has the loss
+  /// Its attention to all keys before, which are there. y: where its rows go, or none on the last stage, which has the
+  /// loss
   void mix(work& w, const slimpack::piece& p, const matrix& to) {
     const sequence& s = kept_.at(p.slice.sequence);
     const std::size_t first = first_of(p.slice), count = count_of(p.slice);
@@ -250,7 +266,8 @@ class layer_stage {
   void project_backward(work& w, const slimpack::piece& p, const const_matrix& in, const matrix& dx) {
     const sequence& s = kept_.at(p.slice.sequence);
     const std::size_t first = first_of(p.slice), count = count_of(p.slice);
-    for (std::size_t m = 0; m < 3; ++m) w.product(gradients_of(m), transpose(s.x.from(first, count)), s.dqkv[m].from(first, count), 1);
+    for (std::size_t m = 0; m < 3; ++m)
+      w.product(gradients_of(m), transpose(s.x.from(first, count)), s.dqkv[m].from(first, count), 1);
     if (dx.at == nullptr) return;
     w.copy(dx, gradients_in(s, p, in));
     for (std::size_t m = 0; m < 3; ++m) w.product(dx, s.dqkv[m].from(first, count), transpose(weights_of(m)), 1);
@@ -287,7 +304,10 @@ class layer_stage {
   }
 
   layer_stage(End& on, Products products, const texts& batch)
-      : on_(&on), products_(std::move(products)), batch_(&batch), memory_(std::make_unique<pool<device>>(on.device())) {}
+      : on_(&on),
+        products_(std::move(products)),
+        batch_(&batch),
+        memory_(std::make_unique<pool<device>>(on.device())) {}
 
   slimpack::result<void> begin(const slimpack::piece& p) {
     if (kept_.contains(p.slice.sequence)) return slimpack::success();
@@ -296,7 +316,8 @@ class layer_stage {
     if (!taken) return std::move(taken).error();
     sequence s{std::move(taken).value(), {}, {}, {}, {}, {}, {}, {}, {}};
     double* at = s.memory.numbers();
-    for (matrix* const one : {&s.x, &s.mixed, &s.dy, &s.dmixed, &s.qkv[0], &s.qkv[1], &s.qkv[2], &s.dqkv[0], &s.dqkv[1], &s.dqkv[2]}) {
+    for (matrix* const one :
+         {&s.x, &s.mixed, &s.dy, &s.dmixed, &s.qkv[0], &s.qkv[1], &s.qkv[2], &s.dqkv[0], &s.dqkv[1], &s.dqkv[2]}) {
       *one = {at, length, width};
       at += length * width;
     }
@@ -311,7 +332,8 @@ class layer_stage {
     if (!host) return std::move(host).error();
     std::copy(numbers.begin(), numbers.end(), reinterpret_cast<double*>(as_span(host.value()).data()));
     const matrix there{to, numbers.size(), 1};
-    if (slimpack::result<void> sent = on_->device().copy(on_->stream(), bytes_of(there), as_span(host.value())); !sent) return sent;
+    if (slimpack::result<void> sent = on_->device().copy(on_->stream(), bytes_of(there), as_span(host.value())); !sent)
+      return sent;
     return on_->device().synchronize(on_->stream());
   }
 
@@ -325,7 +347,9 @@ class layer_stage {
     const auto numbers = message.as<double>();
     return {numbers.data(), numbers.size() / width, width};
   }
-  [[nodiscard]] const_matrix weights_of(std::size_t m) { return {weights_.numbers() + m * width * width, width, width}; }
+  [[nodiscard]] const_matrix weights_of(std::size_t m) {
+    return {weights_.numbers() + m * width * width, width, width};
+  }
   [[nodiscard]] matrix gradients_of(std::size_t m) { return {gradients_.numbers() + m * width * width, width, width}; }
   [[nodiscard]] double& loss_number() { return *reinterpret_cast<double*>(as_span(*loss_).data()); }
 

@@ -11,8 +11,9 @@
 
 namespace device_trainer {
 
-/// Memory of a device that is used again, since its host may have to wait for new memory. Whoever is given a block works on it on
-/// one stream: so a block that is free on the host can be given out at once, as what writes it next comes after what reads it now.
+/// Memory of a device that is used again, since its host may have to wait for new memory. Whoever is given a block
+/// works on it on one stream: so a block that is free on the host can be given out at once, as what writes it next
+/// comes after what reads it now.
 template <slimpack::streams Device>
 class pool {
   using memory = typename Device::memory;
@@ -22,7 +23,9 @@ class pool {
   class block {
    public:
     block() = default;
-    friend std::span<std::byte> as_span(block& b) noexcept { return b.memory_ ? as_span(*b.memory_).first(b.size_) : std::span<std::byte>{}; }
+    friend std::span<std::byte> as_span(block& b) noexcept {
+      return b.memory_ ? as_span(*b.memory_).first(b.size_) : std::span<std::byte>{};
+    }
     [[nodiscard]] double* numbers() { return reinterpret_cast<double*>(as_span(*this).data()); }
     [[nodiscard]] std::size_t size() const { return size_ / sizeof(double); }
 
@@ -45,7 +48,8 @@ class pool {
     taken.size_ = numbers * sizeof(double);
     auto best = free_.end();
     for (auto one = free_.begin(); one != free_.end(); ++one)
-      if (fits(**one, taken.size_) && (best == free_.end() || as_span(**one).size() < as_span(**best).size())) best = one;
+      if (fits(**one, taken.size_) && (best == free_.end() || as_span(**one).size() < as_span(**best).size()))
+        best = one;
     if (best == free_.end()) {
       auto made = device_.allocate(taken.size_);
       if (!made) return std::move(made).error();

@@ -15,7 +15,8 @@ namespace device_trainer {
 
 constexpr std::size_t width = 8;  // of a token's row
 
-/// The batch, as a data loader gives it: a row for each token, which is 1 in one column, and one row more for what follows.
+/// The batch, as a data loader gives it: a row for each token, which is 1 in one column, and one row more for what
+/// follows.
 class texts {
  public:
   explicit texts(std::span<const slimpack::tokens> lengths) {

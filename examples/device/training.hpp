@@ -46,7 +46,8 @@ slimpack::result<outcome> train(const slimpack::plan& plan, End& on, Products pr
     }
     if (slimpack::result<void> changed = stage.value().step(0.3); !changed) return std::move(changed).error();
   }
-  if (slimpack::result<void> ended = slimpack::finish(on); !ended) return std::move(ended).error();  // before the stage's memory goes
+  if (slimpack::result<void> ended = slimpack::finish(on); !ended)
+    return std::move(ended).error();  // before the stage's memory goes
   return seen;
 }
 
@@ -63,21 +64,24 @@ inline double difference(const slimpack::plan& plan, std::span<const outcome> ra
   const whole_batch expected(plan.lengths, plan.shape.stages);
   double most = 0;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    most = std::max({most, std::abs(ranks[rank].losses[0] - expected.loss), difference(expected, rank, ranks[rank].gradients)});
+    most = std::max(
+        {most, std::abs(ranks[rank].losses[0] - expected.loss), difference(expected, rank, ranks[rank].gradients)});
   return most;
 }
 
 /// What the program prints.
 inline std::string report(const slimpack::plan& plan, std::span<const outcome> ranks) {
   const slimpack::partition& cut = plan.replicas[0].partition;
-  std::string text = std::to_string(cut.forward.slices().size()) + " slices forward, " + std::to_string(cut.backward.slices().size()) + " backward\n";
+  std::string text = std::to_string(cut.forward.slices().size()) + " slices forward, " +
+                     std::to_string(cut.backward.slices().size()) + " backward\n";
   for (int step = 0; step < shown_steps; step += 10) {
     char line[64];
     std::snprintf(line, sizeof line, "step %2d, loss %.4f\n", step, ranks[0].losses[static_cast<std::size_t>(step)]);
     text += line;
   }
   const bool equal = difference(plan, ranks) < 1e-12;
-  return text + (equal ? "gradients equal" : "gradients do not equal") + " those of whole texts on the host, to 1e-12\n";
+  return text + (equal ? "gradients equal" : "gradients do not equal") +
+         " those of whole texts on the host, to 1e-12\n";
 }
 
 }  // namespace device_trainer

@@ -29,8 +29,10 @@ class whole_batch {
     double by;
   };
 
-  whole_batch(std::span<const slimpack::tokens> lengths, int stages, std::optional<change> other = {}) : batch_(lengths) {
-    for (int s = 0; s < stages; ++s) weights_.push_back(initial_weights(s)), gradients.emplace_back(weights_.back().size());
+  whole_batch(std::span<const slimpack::tokens> lengths, int stages, std::optional<change> other = {})
+      : batch_(lengths) {
+    for (int s = 0; s < stages; ++s)
+      weights_.push_back(initial_weights(s)), gradients.emplace_back(weights_.back().size());
     if (other) weights_[other->stage][other->number] += other->by;
     for (const slimpack::tokens length : lengths) tokens_ += static_cast<double>(length.value);
     for (std::uint32_t s = 0; s < lengths.size(); ++s) add({s}, static_cast<std::size_t>(lengths[s].value));
@@ -56,14 +58,19 @@ class whole_batch {
   /// to += a W, or a W transposed
   static void add_product(row& to, const row& a, const double* w, bool transposed) {
     for (std::size_t i = 0; i < width; ++i)
-      for (std::size_t j = 0; j < width; ++j) transposed ? to[i] += a[j] * w[i * width + j] : to[j] += a[i] * w[i * width + j];
+      for (std::size_t j = 0; j < width; ++j)
+        transposed ? to[i] += a[j] * w[i * width + j] : to[j] += a[i] * w[i * width + j];
   }
   static void add_outer(double* dw, const row& a, const row& b) {
     for (std::size_t i = 0; i < width; ++i)
       for (std::size_t j = 0; j < width; ++j) dw[i * width + j] += a[i] * b[j];
   }
-  [[nodiscard]] const double* weight(std::size_t stage, std::size_t m) const { return weights_[stage].data() + m * width * width; }
-  [[nodiscard]] double* gradient(std::size_t stage, std::size_t m) { return gradients[stage].data() + m * width * width; }
+  [[nodiscard]] const double* weight(std::size_t stage, std::size_t m) const {
+    return weights_[stage].data() + m * width * width;
+  }
+  [[nodiscard]] double* gradient(std::size_t stage, std::size_t m) {
+    return gradients[stage].data() + m * width * width;
+  }
   static double scale() { return 1 / std::sqrt(static_cast<double>(width)); }
 
   rows forward(std::size_t stage, layer& l, const rows& x) const {
@@ -76,7 +83,8 @@ class whole_batch {
     rows y = x;
     for (std::size_t t = 0; t < n; ++t) {
       double total = 0;
-      for (std::size_t s = 0; s <= t; ++s) total += l.shares[t].emplace_back(std::exp(scale() * dot(l.qkv[0][t], l.qkv[1][s])));
+      for (std::size_t s = 0; s <= t; ++s)
+        total += l.shares[t].emplace_back(std::exp(scale() * dot(l.qkv[0][t], l.qkv[1][s])));
       for (std::size_t s = 0; s <= t; ++s) add_to(l.mixed[t], l.shares[t][s] /= total, l.qkv[2][s]);
       add_product(y[t], l.mixed[t], weight(stage, 3), false);
     }

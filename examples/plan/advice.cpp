@@ -27,8 +27,8 @@ using namespace slimpack;
 using shapes::candidate;
 using shapes::layout;
 
-/// The fastest of these layouts with a plan for every batch, until the time is up. Among many, measured prices would take long to tabulate: the
-/// analytic ones choose, and the measured ones tell its time.
+/// The fastest of these layouts with a plan for every batch, until the time is up. Among many, measured prices would
+/// take long to tabulate: the analytic ones choose, and the measured ones tell its time.
 std::optional<candidate> fastest(const setting& s, std::span<const layout> layouts,
                                  std::span<const std::vector<tokens>> batches, const std::stop_token& stop) {
   if (layouts.empty() || stop.stop_requested()) return std::nullopt;
@@ -45,7 +45,8 @@ std::optional<candidate> fastest(const setting& s, std::span<const layout> layou
   return found && found.value().best() ? std::optional(*found.value().best()) : std::nullopt;
 }
 
-/// All layouts of so many GPUs that can be typed beside the options. A quadratic cost prices one stage, so nothing that would change a stage may change.
+/// All layouts of so many GPUs that can be typed beside the options. A quadratic cost prices one stage, so nothing that
+/// would change a stage may change.
 std::vector<layout> layouts_on(const setting& s, int gpus) {
   const shape& on = s.layout.shape;
   std::vector<int> chunks{1};
@@ -71,7 +72,8 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
 
 std::string fits(const setting& s, const std::string& options, const candidate& c, std::int64_t gpus) {
   return options + " fits: " + time_of(c.step_time) + (s.options.forward_only ? " an evaluation on " : " a step on ") +
-         (c.layout.gpus() == gpus ? "the same number of GPUs" : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus));
+         (c.layout.gpus() == gpus ? "the same number of GPUs"
+                                  : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus));
 }
 
 /// What can be changed, and what may be tried for it.
@@ -86,7 +88,8 @@ struct question {
     if (s.options.automatic) return {layouts_of(s, s.options.planner, static_cast<int>(n))};
     std::vector<layout> all = layouts_on(s, static_cast<int>(n));
     std::vector<layout> near;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(near), [&](const layout& l) { return l.changes(s.layout) <= 2; });
+    std::copy_if(all.begin(), all.end(), std::back_inserter(near),
+                 [&](const layout& l) { return l.changes(s.layout) <= 2; });
     return {std::move(near), std::move(all)};
   }
   [[nodiscard]] std::optional<candidate> on(std::int64_t n) const {
@@ -128,7 +131,8 @@ std::optional<std::string> advice_on_memory(const question& asked) {
       low = middle;
   }
   const int digits = std::fmod(high, 8) == 0 ? 0 : 3;
-  return fits(asked.s, "--memory " + (in_tokens ? fixed(high * unit, 0) + "tokens" : fixed(high / 8, digits) + "GiB"), *best, asked.gpus);
+  return fits(asked.s, "--memory " + (in_tokens ? fixed(high * unit, 0) + "tokens" : fixed(high / 8, digits) + "GiB"),
+              *best, asked.gpus);
 }
 
 /// More GPUs: twice as many again and again, then as few between the last two as three more trials find.
@@ -147,16 +151,20 @@ std::optional<std::string> advice_on_gpus(const question& asked, std::int64_t mo
       few = middle;
   }
   const bool chosen = asked.s.options.automatic.has_value();
-  return fits(asked.s, chosen ? "--gpus " + std::to_string(enough) : options_of(best->layout, asked.s.layout), *best, base);
+  return fits(asked.s, chosen ? "--gpus " + std::to_string(enough) : options_of(best->layout, asked.s.layout), *best,
+              base);
 }
 
-/// Other exchanges than the one that keeps keys and values of others, where slimpack's replicas may share sequences by that alone.
+/// Other exchanges than the one that keeps keys and values of others, where slimpack's replicas may share sequences by
+/// that alone.
 std::optional<candidate> by_any_exchange(const question& asked) {
   const setting& s = asked.s;
   setting other = s;
   other.options.exchanges = s.options.trainer.exchanges;
-  const bool keeps_all = s.options.exchanges == exchange_set::only(exchange::keep) && !other.options.exchanges.without_keeping().empty();
-  if (!keeps_all || s.options.planner != "slimpack" || s.options.sharers == 1 || s.layout.shape.replicas == 1 || s.options.forward_only)
+  const bool keeps_all =
+      s.options.exchanges == exchange_set::only(exchange::keep) && !other.options.exchanges.without_keeping().empty();
+  if (!keeps_all || s.options.planner != "slimpack" || s.options.sharers == 1 || s.layout.shape.replicas == 1 ||
+      s.options.forward_only)
     return std::nullopt;
   return fastest(other, std::span(&s.layout, 1), asked.batches, asked.stop);
 }
@@ -167,9 +175,12 @@ std::optional<std::string> advice_on_batch(const question& asked) {
   const options& o = asked.s.options;
   if (o.batch || o.token_budget || o.automatic || asked.batches.front().size() <= many_sequences) return std::nullopt;
   const std::vector<tokens> first(asked.batches.front().begin(), asked.batches.front().begin() + usual);
-  const std::optional<candidate> best = fastest(asked.s, std::span(&asked.s.layout, 1), std::span(&first, 1), asked.stop);
+  const std::optional<candidate> best =
+      fastest(asked.s, std::span(&asked.s.layout, 1), std::span(&first, 1), asked.stop);
   if (!best) return std::nullopt;
-  return fits(asked.s, "--batch " + std::to_string(usual) + ", not all " + std::to_string(asked.batches.front().size()) + " sequences as one batch,",
+  return fits(asked.s,
+              "--batch " + std::to_string(usual) + ", not all " + std::to_string(asked.batches.front().size()) +
+                  " sequences as one batch,",
               *best, asked.gpus);
 }
 
@@ -182,7 +193,8 @@ std::string found(const question& asked) {
       setting own = s;
       own.options.planner = "slimpack";
       const bool can_be_typed = refusal(own.options, s.layout).empty();
-      if (const std::optional<candidate> best = can_be_typed ? fastest(own, std::span(&s.layout, 1), asked.batches, asked.stop) : std::nullopt)
+      if (const std::optional<candidate> best =
+              can_be_typed ? fastest(own, std::span(&s.layout, 1), asked.batches, asked.stop) : std::nullopt)
         return fits(s, "--planner slimpack", *best, gpus);
     }
     const std::optional<candidate> best = asked.on(gpus), other = by_any_exchange(asked);
@@ -200,20 +212,23 @@ std::string found(const question& asked) {
   std::int64_t longest = 0;
   for (const std::vector<tokens>& lengths : asked.batches)
     longest = std::max(longest, std::max_element(lengths.begin(), lengths.end())->value);
-  return "nothing that was tried on up to " + std::to_string(most) + " GPUs fits: raise --memory (the longest sequence alone has " +
-         std::to_string(longest) + " tokens) or lower --max-context";
+  return "nothing that was tried on up to " + std::to_string(most) +
+         " GPUs fits: raise --memory (the longest sequence alone has " + std::to_string(longest) +
+         " tokens) or lower --max-context";
 }
 
 }  // namespace
 
 std::string advice(const setting& s, std::span<const std::vector<tokens>> batches) {
   const progress shown("looking for what fits");
-  const std::chrono::milliseconds most = s.options.time_limit_ms ? std::chrono::milliseconds(*s.options.time_limit_ms) : std::chrono::seconds(30);
+  const std::chrono::milliseconds most =
+      s.options.time_limit_ms ? std::chrono::milliseconds(*s.options.time_limit_ms) : std::chrono::seconds(30);
   const deadline limit(most);
   const question asked{s, batches, s.options.automatic ? s.options.automatic->gpus : s.layout.gpus(), limit.token()};
   const std::string told = found(asked);
   if (!asked.stop.stop_requested()) return told;
-  return told + "; this search ended after " + time_of({std::chrono::duration<double>(most).count()}) + ", and a longer one may find a better answer";
+  return told + "; this search ended after " + time_of({std::chrono::duration<double>(most).count()}) +
+         ", and a longer one may find a better answer";
 }
 
 }  // namespace cli

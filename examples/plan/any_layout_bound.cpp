@@ -37,7 +37,8 @@ std::optional<seconds> any_layout_bound(const setting& s, const plan& p, std::sp
     on.shape.stages = stages;
     const result<any_cost> cost = cost_on(s, on);
     if (!cost) return std::nullopt;
-    const seconds work = std::visit([&](const auto& one) { return useful_work(one, lengths, stages, passes); }, cost.value());
+    const seconds work =
+        std::visit([&](const auto& one) { return useful_work(one, lengths, stages, passes); }, cost.value());
     least = std::min(least, work * (1 / (ranks * p.shape.tensor * p.shape.context)));
   }
   return least;

@@ -100,9 +100,8 @@ shapes::layout baseline_layout_of(const std::string& text) {
     const auto known =
         std::find_if(std::begin(degrees), std::end(degrees), [&](const auto& one) { return name == one.first; });
     if (known == std::end(degrees) || !degree || *degree > 65536)
-      throw bad_usage{
-          "--baseline-layout " + shown_value(text) + ": " + shown_value(item) +
-          " is no degree; write dp, pp, tp, cp, ep or vpp and a number from 1 to 65536, as in tp8,pp4,dp8"};
+      throw bad_usage{"--baseline-layout " + shown_value(text) + ": " + shown_value(item) +
+                      " is no degree; write dp, pp, tp, cp, ep or vpp and a number from 1 to 65536, as in tp8,pp4,dp8"};
     if (std::find(seen.begin(), seen.end(), name) != seen.end())
       throw bad_usage{"--baseline-layout " + shown_value(text) + " gives " + name + " twice: leave out one of them"};
     seen.push_back(name);

@@ -41,15 +41,16 @@ result<std::string> limit(std::vector<listed_sequence>& list, tokens most, over_
   const tokens before = total(list);
   const auto lost = [&] {
     const tokens gone = before - total(list);
-    return ", which loses " + std::to_string(gone.value) + " of the " + std::to_string(before.value) + " tokens of the list, " +
-           percent(static_cast<double>(gone.value) / static_cast<double>(before.value), 2);
+    return ", which loses " + std::to_string(gone.value) + " of the " + std::to_string(before.value) +
+           " tokens of the list, " + percent(static_cast<double>(gone.value) / static_cast<double>(before.value), 2);
   };
   switch (what) {
     case over_long::reject: {
       const auto shorter = [](const listed_sequence& a, const listed_sequence& b) { return a.length < b.length; };
-      return error{errc::invalid_input, text + " (the longest has " +
-                                            std::to_string(std::max_element(list.begin(), list.end(), shorter)->length.value) +
-                                            " tokens); add --over-long truncate or drop"};
+      return error{errc::invalid_input,
+                   text + " (the longest has " +
+                       std::to_string(std::max_element(list.begin(), list.end(), shorter)->length.value) +
+                       " tokens); add --over-long truncate or drop"};
     }
     case over_long::truncate:
       for (listed_sequence& one : list) one.length = std::min(one.length, most);
@@ -80,7 +81,8 @@ void add(batches& made, std::span<const listed_sequence> batch, const std::strin
   made.lengths.emplace_back();
   slimpack::plan_data& data = made.data.emplace_back(slimpack::plan_data{file, {}}).value();
   tokens& padding = made.padding.emplace_back();
-  for (const listed_sequence& one : batch) made.lengths.back().push_back(one.length), data.rows.push_back(one.row), padding += one.padding;
+  for (const listed_sequence& one : batch)
+    made.lengths.back().push_back(one.length), data.rows.push_back(one.row), padding += one.padding;
 }
 
 /// Batches in file order, each as long as the budget of tokens lets it be.
@@ -90,8 +92,8 @@ result<void> fill(batches& made, std::span<const listed_sequence> list, const op
   if (const auto found = std::find_if(list.begin(), list.end(), is_too_long); found != list.end())
     return error{errc::invalid_input, "sequence " + std::to_string(found - list.begin()) + " has " +
                                           std::to_string(found->length.value) + " tokens, more than " + budget +
-                                          "; raise it, or add --max-context " +
-                                          std::to_string(o.token_budget->value) + " --over-long truncate or drop"};
+                                          "; raise it, or add --max-context " + std::to_string(o.token_budget->value) +
+                                          " --over-long truncate or drop"};
   while (made.lengths.size() < o.batches && !list.empty()) {
     tokens used{};
     std::size_t size = 0;
@@ -100,8 +102,8 @@ result<void> fill(batches& made, std::span<const listed_sequence> list, const op
     list = list.subspan(size);
   }
   if (made.lengths.size() < o.batches)
-    return error{errc::invalid_input, o.lengths.string() + " fills " + std::to_string(made.lengths.size()) + " of the " +
-                                          std::to_string(o.batches) + " batches of " + budget +
+    return error{errc::invalid_input, o.lengths.string() + " fills " + std::to_string(made.lengths.size()) +
+                                          " of the " + std::to_string(o.batches) + " batches of " + budget +
                                           " that are asked for; lower --batches"};
   return slimpack::success();
 }

@@ -29,8 +29,8 @@ using shapes::layout;
 using shapes::outcome;
 using shapes::ranking;
 
-/// Whether a sequence is so large a part of what a replica runs that there are many divisions to try: a first look would do
-/// little else, and a short one of those that are estimated finds steps as short or shorter.
+/// Whether a sequence is so large a part of what a replica runs that there are many divisions to try: a first look
+/// would do little else, and a short one of those that are estimated finds steps as short or shorter.
 bool shares_much(std::span<const tokens> lengths, const shape& on) {
   const tokens all = std::accumulate(lengths.begin(), lengths.end(), tokens{});
   return on.replicas > 1 && 3 * on.replicas * std::max_element(lengths.begin(), lengths.end())->value > all.value;
@@ -41,8 +41,8 @@ struct named {
   const setting& s;
   const std::string& planner;
   std::stop_token stop;
-  /// Of one batch: the least step of a baseline so far, which makes no plan that is slower. It changes no winner, whichever
-  /// thread comes first: what is left out is slower than a plan that is there.
+  /// Of one batch: the least step of a baseline so far, which makes no plan that is slower. It changes no winner,
+  /// whichever thread comes first: what is left out is slower than a plan that is there.
   std::atomic<double>* fastest;
 
   template <class Cost>
@@ -52,7 +52,8 @@ struct named {
     asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
     if (is_baseline(planner)) return tuned_on(asked, any_cost(cost), lengths);
     const bool divides = planner == "slimpack" && !asked.forward_only;
-    const bool estimates = divides && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
+    const bool estimates =
+        divides && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
     if (estimates) {
       const auto fast = solvers::search_budget::fast();  // options can say how the plan is made again
       asked.by_estimates = true, asked.effort = {fast.tasks, fast.candidates, effort.largest};
@@ -60,16 +61,23 @@ struct named {
     result<plan> made = plan_named(asked, lengths, any_cost(cost));
     const bool as_asked = asked.effort == s.options.effort;
     const bool is_look = asked.effort == shape_search{}.probe;
-    if (made) made.value().origin = origin_of(s, planner, on, {as_asked ? s.options.effort_text : is_look ? "look" : "fast", asked.by_estimates});
+    if (made)
+      made.value().origin = origin_of(s, planner, on,
+                                      {as_asked  ? s.options.effort_text
+                                       : is_look ? "look"
+                                                 : "fast",
+                                       asked.by_estimates});
     return made;
   }
   template <class Cost>
   seconds least(const layout& on, const Cost& cost, std::span<const tokens> lengths) const {
-    return cuts(planner) && s.options.trainer.cuts ? seconds{} : uncut_floor(cost, on.shape, lengths, s.options.forward_only);
+    return cuts(planner) && s.options.trainer.cuts ? seconds{}
+                                                   : uncut_floor(cost, on.shape, lengths, s.options.forward_only);
   }
 
  private:
-  [[nodiscard]] result<plan> tuned_on(const request& asked, const any_cost& cost, std::span<const tokens> lengths) const {
+  [[nodiscard]] result<plan> tuned_on(const request& asked, const any_cost& cost,
+                                      std::span<const tokens> lengths) const {
     const double to_beat = fastest ? fastest->load() : std::numeric_limits<double>::infinity();
     result<plan> made = tuned(asked, lengths, cost, seconds{to_beat}).made;
     if (!made || !fastest) return made;
@@ -89,11 +97,11 @@ std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
 
-std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads, std::optional<double> mfu) {
+std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads,
+                                 std::optional<double> mfu) {
   const shape& on = c.layout.shape;
   std::vector<std::string> cells;
-  for (const int degree : {on.replicas, on.stages, on.tensor, on.context})
-    cells.push_back(std::to_string(degree));
+  for (const int degree : {on.replicas, on.stages, on.tensor, on.context}) cells.push_back(std::to_string(degree));
   if (has_experts) cells.push_back(std::to_string(on.expert));
   cells.push_back(std::to_string(on.chunks));
   if (spreads) cells.emplace_back(on.stages == 1 ? "-" : name_of(on.vocabulary));
@@ -144,7 +152,8 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
                     .expert = degree(given.expert, on.expert)};
   if (given.chunks || planner == "milp") all.chunks = {on.chunks};
   all.vocabularies = {on.vocabulary};
-  if (!given.vocabulary && planner != "milp" && can_spread(s)) all.vocabularies = {vocabulary::spread, vocabulary::last};
+  if (!given.vocabulary && planner != "milp" && can_spread(s))
+    all.vocabularies = {vocabulary::spread, vocabulary::last};
   all.recompute = recomputes_of(s, planner);
   const trainer& can = s.options.trainer;
   if (!can.chunks) all.chunks = {1};
@@ -160,15 +169,17 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
                                      std::span<const std::vector<tokens>> batches) {
   const auto among = [&](const auto& cost_of) {
     const std::span<const pass> passes(both_passes);
-    return shapes::with_even_stages(*s.model, std::move(layouts), batches, cost_of, s.options.forward_only ? passes.first(1) : passes);
+    return shapes::with_even_stages(*s.model, std::move(layouts), batches, cost_of,
+                                    s.options.forward_only ? passes.first(1) : passes);
   };
-  if (s.measured) return among([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, model, one); });
+  if (s.measured)
+    return among([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, model, one); });
   return among([&](const costs::model_shape& model, const layout& one) { return transformer_on(s, model, one); });
 }
 
-result<ranking> ranked(const setting& s, const std::string& planner, shape_search how,
-                       std::span<const layout> layouts, std::span<const std::vector<tokens>> batches,
-                       std::stop_token stop, const shapes::progress_listener& told) {
+result<ranking> ranked(const setting& s, const std::string& planner, shape_search how, std::span<const layout> layouts,
+                       std::span<const std::vector<tokens>> batches, std::stop_token stop,
+                       const shapes::progress_listener& told) {
   std::atomic<double> fastest{std::numeric_limits<double>::infinity()};
   const named plan_of{s, planner, stop, batches.size() == 1 ? &fastest : nullptr};
   how.forward_only = s.options.forward_only;
@@ -185,7 +196,9 @@ result<ranking> ranked(const setting& s, const std::string& planner, shape_searc
 
 std::string text_of(const shapes::search_progress& far) {
   using round = shapes::search_progress::round;
-  const char* const what = far.now == round::bounds ? "bounds of" : far.now == round::probes ? "a first look at" : "plans of";
+  const char* const what = far.now == round::bounds   ? "bounds of"
+                           : far.now == round::probes ? "a first look at"
+                                                      : "plans of";
   std::string text = std::string(what) + " layouts, " + std::to_string(far.left) +
                      (far.now == round::probes ? " left at most" : " left");
   if (far.best > seconds{}) text += ", best so far " + time_of(far.best);
@@ -204,13 +217,14 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << share_of(count(outcome::cramped), "not tried: they leave too little memory free")
       << share_of(count(outcome::too_large), "proven to exceed the memory")
       << share_of(count(outcome::no_room), "without a plan that fits the memory")
-      << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried: the time ran out")
-      << "\n";
+      << share_of(count(outcome::refused), "refused")
+      << share_of(count(outcome::untried), "not tried: the time ran out") << "\n";
   const bool has_experts = s.model->experts > 0;
   const bool spreads = std::any_of(found.candidates.begin(), found.candidates.end(),
                                    [](const candidate& c) { return c.layout.shape.vocabulary == vocabulary::spread; });
   std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers",
-                                               s.options.forward_only ? "time" : "step time", "of batches", "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory"}};
+                                               s.options.forward_only ? "time" : "step time", "of batches",
+                                               "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory"}};
   if (spreads) table.front().insert(table.front().begin() + 5, "vocabulary");
   if (has_experts) table.front().insert(table.front().begin() + 4, "ep");
   double flops = 0;
@@ -241,10 +255,10 @@ error none_of(const ranking& found, const std::string& planner, int gpus) {
   // The nearest miss says most: what the planner tried, else what needs least, else what was refused.
   const candidate* nearest = &found.candidates.front();
   for (const candidate& c : found.candidates) {
-    const bool nearer = c.outcome == outcome::no_room ? nearest->outcome != outcome::no_room
-                                                      : c.outcome == outcome::too_large &&
-                                                            nearest->outcome == outcome::too_large &&
-                                                            c.missing < nearest->missing;
+    const bool nearer =
+        c.outcome == outcome::no_room
+            ? nearest->outcome != outcome::no_room
+            : c.outcome == outcome::too_large && nearest->outcome == outcome::too_large && c.missing < nearest->missing;
     if (nearer) nearest = &c;
   }
   const bool memory = nearest->outcome == outcome::too_large || nearest->outcome == outcome::no_room;

@@ -28,9 +28,7 @@ namespace {
 
 using namespace slimpack;
 
-std::string shape_text(const plan& p) {
-  return options_of(shapes::layout{.shape = p.shape, .layers = p.layers});
-}
+std::string shape_text(const plan& p) { return options_of(shapes::layout{.shape = p.shape, .layers = p.layers}); }
 
 std::string limit_text(const plan& p) {
   return p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) : "-";
@@ -91,7 +89,9 @@ result<void> write_page(outputs& all, const std::filesystem::path& page,
                                             "; a page shows plans of one batch: leave out --timeline"};
     facts.plans.push_back({.label = files[i].stem().string() + " (" + plans[i].planner + ")"});
   }
-  if (result<void> made = all.add(page, [&](std::ostream& out) { return io::write_timeline(out, plans, {}, {}, {}, facts); }); !made)
+  if (result<void> made =
+          all.add(page, [&](std::ostream& out) { return io::write_timeline(out, plans, {}, {}, {}, facts); });
+      !made)
     return made;
   return all.commit();
 }

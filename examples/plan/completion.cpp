@@ -18,9 +18,7 @@ std::string joined(const std::vector<std::string>& words) {
   return all;
 }
 
-std::string dashed(const CLI::Option& option) {
-  return "--" + option.get_lnames().front();
-}
+std::string dashed(const CLI::Option& option) { return "--" + option.get_lnames().front(); }
 
 /// Values that an option takes, as its check lists them, or those known by name; none where anything goes.
 std::vector<std::string> values_of(const CLI::Option& option) {

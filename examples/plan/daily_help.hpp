@@ -36,7 +36,8 @@ inline std::string daily_help(CLI::App& app, std::span<const char* const> daily,
   for (const char* const name : daily) shown.insert(app.get_option("--" + std::string(name)));
   const std::size_t others = app.get_options().size() - shown.size();
   app.formatter(std::make_shared<shown_options>(std::move(shown)));
-  app.footer("These are the options of daily use; " + app.get_name() + " --help-all shows " + std::to_string(others) + " more.\n\n" + footer);
+  app.footer("These are the options of daily use; " + app.get_name() + " --help-all shows " + std::to_string(others) +
+             " more.\n\n" + footer);
   return app.help();
 }
 

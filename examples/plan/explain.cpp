@@ -48,32 +48,37 @@ std::string lending_of(const plan& p) {
     if (r.partition.forward.empty()) continue;
     const slimpack::detail::lock_steps lock(r.partition.forward.size(), p.shape);
     std::set<std::pair<pass, std::size_t>> those;
-    for (const loan& l : r.loans) those.insert({l.pass(), lock.step_of(l.lender.what, l.lender.stage)}), lent += l.pairs(), ++loans;
+    for (const loan& l : r.loans)
+      those.insert({l.pass(), lock.step_of(l.lender.what, l.lender.stage)}), lent += l.pairs(), ++loans;
     for (const slice& s : r.partition.forward.slices()) pairs += 2 * s.pairs() * p.shape.parts();
     lending += those.size(), steps += 2 * lock.size();
   }
-  return "stages lend each other attention in " + std::to_string(lending) + " of " + std::to_string(steps) + " lock steps: " + std::to_string(loans) +
-         " loans with " + percent(lent / pairs, 1) + " of all attention";
+  return "stages lend each other attention in " + std::to_string(lending) + " of " + std::to_string(steps) +
+         " lock steps: " + std::to_string(loans) + " loans with " + percent(lent / pairs, 1) + " of all attention";
 }
 
-/// What it would be to have as many tokens on all replicas in modules that work token by token; nothing where it cannot be told.
+/// What it would be to have as many tokens on all replicas in modules that work token by token; nothing where it cannot
+/// be told.
 std::string remapping_of(const setting& s, const row& r) {
   const plan& p = r.plan.value();
   if (!s.model || !s.device || p.shape.replicas < 2) return {};
   const result<any_cost> any = cost_on(s, r.layout);
-  const result<std::vector<int>> layers = slimpack::detail::layers_on_parts(*s.model, p.shape, r.layout.layers, s.routing);
+  const result<std::vector<int>> layers =
+      slimpack::detail::layers_on_parts(*s.model, p.shape, r.layout.layers, s.routing);
   if (!any || !layers) return {};
   const costs::moved_rows rows(*s.model, *s.device, p.shape, layers.value());
   const std::uint32_t on_a_node = solvers::sharing_zones::of(*s.model, *s.device, p.shape).replicas_per_node;
   const auto simulated = [&](const auto& cost) { return simulators::remapped_step::of(p, cost, rows, on_a_node); };
   const result<simulators::remapped_step> found = std::visit(simulated, any.value());
   if (!found) return {};
-  return "if rows were remapped so that modules that work token by token have equal tokens on all replicas: " + fixed(found.value().moved.value / 1e9, 2) +
-         " GB sent in a step; makespan " + time_of(found.value().planned) + " as planned, " + time_of(found.value().together) + " in lock step, " +
-         time_of(found.value().remapped) + " remapped";
+  return "if rows were remapped so that modules that work token by token have equal tokens on all replicas: " +
+         fixed(found.value().moved.value / 1e9, 2) + " GB sent in a step; makespan " + time_of(found.value().planned) +
+         " as planned, " + time_of(found.value().together) + " in lock step, " + time_of(found.value().remapped) +
+         " remapped";
 }
 
-/// Tokens that sharers of rows would move so that all have as many: none of rows that are even but for a left-over quantum of either end.
+/// Tokens that sharers of rows would move so that all have as many: none of rows that are even but for a left-over
+/// quantum of either end.
 tokens uneven_tokens(const plan& p) {
   tokens sum{};
   for (const merge& m : p.merges)
@@ -121,7 +126,8 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   print_table(out, table);
   out << "useful: work of the batch; if ranks divide experts, the work of the busiest rank;\n"
          "collectives: layers wait for traffic of tensor-parallel ranks and for all-to-alls of experts;\n"
-         "packs: overhead of each pack, slow kernels of short slices, and a context-parallel ring that waits because of cuts;\n"
+         "packs: overhead of each pack, slow kernels of short slices, and a context-parallel ring that waits because "
+         "of cuts;\n"
          "communication: "
       << (trains ? "exchanges of shared sequences and the reduction of gradients" : "messages between stages")
       << ", as far as no work hides them;\n"
@@ -129,21 +135,26 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   for (const row& r : rows)
     if (r.plan && lends(r.plan.value())) out << r.planner << ": " << lending_of(r.plan.value()) << ".\n";
   for (const row& r : rows)
-    if (const std::string relayed = r.plan ? relayed_text(s, r.layout, r.plan.value()) : ""; !relayed.empty()) out << r.planner << ": " << relayed << ".\n";
+    if (const std::string relayed = r.plan ? relayed_text(s, r.layout, r.plan.value()) : ""; !relayed.empty())
+      out << r.planner << ": " << relayed << ".\n";
   for (const row& r : rows) {
     if (!r.plan) continue;
     // Others have no micro-steps: what slimpack's sharers have of a row is even, by pieces of its head and its tail.
     if (r.planner == "zeppelin")
       if (const std::string text = remapping_of(s, r); !text.empty()) out << r.planner << ": " << text << ".\n";
     if (r.planner == "slimpack" && !r.plan.value().merges.empty())
-      out << r.planner << ": to have equal tokens, sharers would have to move " << uneven_text(uneven_tokens(r.plan.value())) << ".\n";
+      out << r.planner << ": to have equal tokens, sharers would have to move "
+          << uneven_text(uneven_tokens(r.plan.value())) << ".\n";
   }
   const plan& first = rows.front().plan.value();
   print_memory(out, s, rows.front());
-  out << "On this layout, " << (trains ? "a step" : "an evaluation") << " takes at least " << time_of(first.lower_bound) << ".\n";
+  out << "On this layout, " << (trains ? "a step" : "an evaluation") << " takes at least " << time_of(first.lower_bound)
+      << ".\n";
   if (const std::optional<seconds>& floor = first.any_layout_bound)
-    out << "On as many GPUs, with any layout" << (trains ? ", layers and recomputation, a step" : " and layers, an evaluation") << " takes at least "
-        << time_of(*floor) << ", which is " << percent(*floor / first.step_time, 2) << " of this one: the useful work alone, spread evenly.\n";
+    out << "On as many GPUs, with any layout"
+        << (trains ? ", layers and recomputation, a step" : " and layers, an evaluation") << " takes at least "
+        << time_of(*floor) << ", which is " << percent(*floor / first.step_time, 2)
+        << " of this one: the useful work alone, spread evenly.\n";
 }
 
 }  // namespace cli

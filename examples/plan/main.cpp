@@ -62,8 +62,8 @@ seconds uncut_step(const plan& p, const any_cost& any) {
   return std::max(p.lower_bound, std::visit(floor, any));
 }
 
-/// Plans a batch with one planner, if that has not been done; a baseline that does not fit is planned without the limit and
-/// marked.
+/// Plans a batch with one planner, if that has not been done; a baseline that does not fit is planned without the limit
+/// and marked.
 row plan_row(const contender& c, bool main_plan, const setting& s, std::span<const tokens> lengths, std::size_t batch) {
   const options& o = s.options;
   const progress shown("planning " + c.planner, limit_of(o));
@@ -127,28 +127,28 @@ result<void> write_outputs(outputs& all, const setting& s, const std::vector<row
 
 /// Says which files there are now, and what shows them.
 void print_written(std::ostream& out, const options& o) {
-  const std::pair<const std::optional<std::filesystem::path>&, const char*> each[]{{o.graph, "  (dot -Tsvg draws it)"},
-                                                                                   {o.json, ""},
-                                                                                   {o.trace, "  (open it at ui.perfetto.dev)"},
-                                                                                   {o.timeline, "  (open it in a browser)"}};
+  const std::pair<const std::optional<std::filesystem::path>&, const char*> each[]{
+      {o.graph, "  (dot -Tsvg draws it)"},
+      {o.json, ""},
+      {o.trace, "  (open it at ui.perfetto.dev)"},
+      {o.timeline, "  (open it in a browser)"}};
   for (std::size_t b = 0; b < o.batches; ++b)
     for (const auto& [path, how] : each)
       if (const bool one = o.summary && &path == &o.timeline; path && path != "-" && !(one && b > 0))
         out << "wrote " << numbered(*path, b, one ? 1 : o.batches).string() << how << "\n";
 }
 
-int fail(const error& e) {
-  return complain(e.detail, e.code == errc::out_of_memory ? 3 : 2);
-}
+int fail(const error& e) { return complain(e.detail, e.code == errc::out_of_memory ? 3 : 2); }
 
 /// Notes of what the model was made for.
 void print_limits(std::ostream& out, const setting& s, std::span<const std::vector<tokens>> batches) {
   if (!s.model || s.model->max_positions <= 0) return;
   tokens longest{};
-  for (const std::vector<tokens>& lengths : batches) longest = std::max(longest, *std::max_element(lengths.begin(), lengths.end()));
+  for (const std::vector<tokens>& lengths : batches)
+    longest = std::max(longest, *std::max_element(lengths.begin(), lengths.end()));
   if (longest.value > s.model->max_positions)
     out << "note      the longest sequence has " << longest.value << " tokens, the model was made for "
-              << s.model->max_positions << "\n";
+        << s.model->max_positions << "\n";
 }
 
 int run(const options& o) {
@@ -167,14 +167,15 @@ int run(const options& o) {
     s.longest = std::max(s.longest, *std::max_element(lengths.begin(), lengths.end()));
   for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
   for (const std::string& note : s.model_notes) out << "note      " << note << "\n";
-  if (const std::string note = overcount_note(s, loaded.value().lengths); !note.empty()) out << "note      " << note << "\n";
+  if (const std::string note = overcount_note(s, loaded.value().lengths); !note.empty())
+    out << "note      " << note << "\n";
   const result<contenders> chosen = contenders::of(out, s, loaded.value());
   if (!chosen) return fail(chosen.error());
   const auto& [all_planners, left_out] = chosen.value();
   print_prices(out, s, all_planners.front().cost);
   summary all;
   std::size_t late = 0;  // plans for which --time-limit was too short
-  bool same = true;  // as the plan file of --from, where it is to be
+  bool same = true;      // as the plan file of --from, where it is to be
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
     if (!o.summary) print_limits(out, s, std::span(&lengths, 1));
@@ -209,10 +210,12 @@ int run(const options& o) {
     print_limits(out, s, loaded.value().lengths);
     print_padding(out, o, loaded.value(), 0);
     all.print(out);
-    if (late > 0) out << "The time of --time-limit ran out for " << late << " of these plans: with more time they may be faster.\n";
+    if (late > 0)
+      out << "The time of --time-limit ran out for " << late << " of these plans: with more time they may be faster.\n";
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.timeline)
-      if (result<void> made = written.add(*o.timeline, [&](std::ostream& page) { return all.write_page(page); }); !made) return fail(made.error());
+      if (result<void> made = written.add(*o.timeline, [&](std::ostream& page) { return all.write_page(page); }); !made)
+        return fail(made.error());
   }
   if (result<void> done = written.commit(); !done) return fail(done.error());
   print_written(out, o);

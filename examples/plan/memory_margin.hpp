@@ -7,10 +7,10 @@
 namespace cli {
 
 /// What of a GPU's memory plans leave free where --memory is not given, since no cost model counts it.
-/// Source    fragments: 3 % of the memory. What torchtitan's allocator reserves, fragments included, is at most 8 % and in
-///           the median 2 % more than what is used (benchmarks/fidelity/memory.cpp, F12).
-///           workspaces: half a GiB of context and loaded kernels, and 32 MiB of cuBLAS on each of three streams, as its
-///           manual recommends for an H100.
+/// Source    fragments: 3 % of the memory. What torchtitan's allocator reserves, fragments included, is at most 8 % and
+///           in the median 2 % more than what is used (benchmarks/fidelity/memory.cpp, F12).
+///           workspaces: half a GiB of context and loaded kernels, and 32 MiB of cuBLAS on each of three streams, as
+///           its manual recommends for an H100.
 ///           communicators: of tensor, context, data, expert and pipeline parallelism, a quarter of a GiB each: NCCL's
 ///           default of 4 MiB (NCCL_BUFFSIZE) for each of up to 32 channels, and as much again for its other protocols
 /// Units     bytes

@@ -38,7 +38,8 @@ fullest fullest_of(const plan& p) {
 }
 
 /// What is held while each instruction of the stage runs, by these rates alone.
-std::vector<double> held_by(workload work, const memory_rates& rates, const std::vector<program>& programs, std::size_t stage) {
+std::vector<double> held_by(workload work, const memory_rates& rates, const std::vector<program>& programs,
+                            std::size_t stage) {
   work.rates[stage] = rates;
   simulators::stage_memory memory(work, static_cast<int>(stage));
   std::vector<double> held;
@@ -53,7 +54,8 @@ double fixed_bytes(const setting& s, const shapes::layout& on, std::size_t stage
   change(own.tensors);
   const result<any_cost> cost = cost_on(own, on);
   if (!cost) return 0;
-  const auto rates = std::visit([&](const auto& one) { return slimpack::memory_of(one, static_cast<int>(stage)); }, cost.value());
+  const auto rates =
+      std::visit([&](const auto& one) { return slimpack::memory_of(one, static_cast<int>(stage)); }, cost.value());
   return rates ? rates->fixed : 0;
 }
 
@@ -81,18 +83,21 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
   const double copies = static_cast<double>(p.shape.replicas) * p.shape.context;
   const std::string everywhere = s.tensors.gathered_weight > 0 ? fixed(copies, 0) + " copies" : "not sharded";
   const bool trains = !is_forward_only(p);
-  std::vector<std::pair<const char*, double costs::saved_tensors::*>> states{{"weights", &costs::saved_tensors::weight},
-                                                                             {"gradients", &costs::saved_tensors::gradient},
-                                                                             {"optimizer", &costs::saved_tensors::optimizer}};
+  std::vector<std::pair<const char*, double costs::saved_tensors::*>> states{
+      {"weights", &costs::saved_tensors::weight},
+      {"gradients", &costs::saved_tensors::gradient},
+      {"optimizer", &costs::saved_tensors::optimizer}};
   if (!trains) states.clear(), line("weights", rates.fixed, everywhere);  // and nothing else
   for (const auto& [what, of] : states) {
     const auto member = of;  // clang 14 lets no lambda have a structured binding
     const double without = fixed_bytes(s, planned.layout, most.stage, [&](costs::saved_tensors& t) { t.*member = 0; });
-    line(what, rates.fixed - without, member == &costs::saved_tensors::optimizer ? fixed(copies, 0) + " copies" : everywhere);
+    line(what, rates.fixed - without,
+         member == &costs::saved_tensors::optimizer ? fixed(copies, 0) + " copies" : everywhere);
   }
   if (trains) line("gathered weights and their gradients", rates.fixed - told, "-");
   const std::pair<const char*, double memory_rates::*> of_packs[]{
-      {trains ? "activations that wait for their backward" : "keys and values of sequences under way", &memory_rates::live_token},
+      {trains ? "activations that wait for their backward" : "keys and values of sequences under way",
+       &memory_rates::live_token},
       {"gradients of keys and values", &memory_rates::gradient_token},
       {"running forward pack", &memory_rates::forward_token},
       {"running backward pack: logits, a layer computed again", &memory_rates::backward_token},
@@ -100,9 +105,12 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
       {"kept for weight gradients that are computed later", &memory_rates::weight_token},
       {"logits of a spread vocabulary", &memory_rates::logit_token},
       {"gradients that come back from a spread vocabulary", &memory_rates::turned_token}};
-  const auto held = [&](const memory_rates& by) { return held_by(work, by, r.programs, most.stage)[static_cast<std::size_t>(at)]; };
+  const auto held = [&](const memory_rates& by) {
+    return held_by(work, by, r.programs, most.stage)[static_cast<std::size_t>(at)];
+  };
   constexpr memory_rates none{.fixed = 0, .live_token = 0};
-  const double kept = held(none);  // whatever the rates: what a workload counts by piece, tokens of other replicas among it
+  const double kept = held(none);  // whatever the rates: what a workload counts by piece, tokens of other replicas
+                                   // among it
   const bool shares = std::any_of(p.merges.begin(), p.merges.end(), [&](const merge& m) {
     return std::find(m.replicas.begin(), m.replicas.end(), most.replica) != m.replicas.end();
   });
@@ -119,9 +127,11 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
   if (const double left = s.device->memory.value - most.held; left >= 0)
     out << amount(left) << " of its " << amount(s.device->memory.value) << " are left.";
   else
-    out << "The plan is too large for it: it has " << amount(s.device->memory.value) << ", " << amount(-left) << " too little.";
+    out << "The plan is too large for it: it has " << amount(s.device->memory.value) << ", " << amount(-left)
+        << " too little.";
   out << " Its weights are those of one of " << p.shape.tensor
-      << " tensor-parallel ranks. There are\nreplicas x context-parallel ranks copies of the weights, and fewer of experts.\n";
+      << " tensor-parallel ranks. There are\nreplicas x context-parallel ranks copies of the weights, and fewer of "
+         "experts.\n";
 }
 
 }  // namespace cli

@@ -6,8 +6,8 @@
 
 namespace cli {
 
-/// The known name that a mistyped one most likely means: that with the fewest characters inserted, left out or replaced,
-/// the first of equals. Empty where more than a third of the characters would change.
+/// The known name that a mistyped one most likely means: that with the fewest characters inserted, left out or
+/// replaced, the first of equals. Empty where more than a third of the characters would change.
 std::string nearest(const std::string& typed, const std::vector<std::string>& known);
 
 }  // namespace cli

@@ -35,8 +35,8 @@ enum class prices { automatic, measured, transformer, sheet, profiled, quadratic
 
 /// The command line, read and checked for what can be checked without opening files.
 struct options {
-  std::filesystem::path lengths;   ///< a list, or the plan file whose batch is planned again
-  bool takes_list{true};           ///< whether it is a list
+  std::filesystem::path lengths;             ///< a list, or the plan file whose batch is planned again
+  bool takes_list{true};                     ///< whether it is a list
   slimpack::io::lengths_options how_listed;  ///< how the list is read
   std::optional<std::size_t> batch;
   std::optional<slimpack::tokens> token_budget;  ///< of a batch, instead of its size
@@ -44,14 +44,14 @@ struct options {
   std::optional<std::uint64_t> seed;
   std::optional<slimpack::tokens> max_context;
   cli::over_long over_long{cli::over_long::reject};
-  std::optional<slimpack::tokens> pad_to;    ///< lengths are rounded up to a multiple of it
+  std::optional<slimpack::tokens> pad_to;   ///< lengths are rounded up to a multiple of it
   std::optional<slimpack::tokens> quantum;  ///< as given; none: default_quantum of each layout
 
   std::optional<std::filesystem::path> model;
   bool as_full_attention{};  ///< count the model's layers as full attention, whatever they attend to
   std::optional<std::string> gpu;
-  bool limits_memory{};            ///< --memory is given
-  bool force{};                    ///< let --memory exceed the GPU's
+  bool limits_memory{};             ///< --memory is given
+  bool force{};                     ///< let --memory exceed the GPU's
   slimpack::shapes::layout layout;  ///< as given; a degree that is not is 1
   /// Under --auto, what is chosen for: so many GPUs. What is given stays.
   struct choice {
@@ -59,14 +59,14 @@ struct options {
     bool replicas{}, stages{}, tensor{}, context{}, expert{}, chunks{}, recompute{}, vocabulary{};  ///< given
   };
   std::optional<choice> automatic;
-  bool even_stages{};  ///< choose the layers of each stage
+  bool even_stages{};                                 ///< choose the layers of each stage
   std::optional<std::filesystem::path> memory_table;  ///< of tensors that a training stack saves
   slimpack::costs::routing routing;                   ///< of tokens to experts that ranks divide
   std::optional<std::filesystem::path> imbalances;    ///< of each layer with experts
   std::string of_experts;                             ///< an option about experts beside --ep that is typed, or none
   std::optional<slimpack::seconds> hop;
   slimpack::seconds call{};  ///< of each piece besides, where the trainer is called piece by piece
-  std::string cost_text;                                ///< as typed, empty where it is not
+  std::string cost_text;     ///< as typed, empty where it is not
   cli::prices prices{cli::prices::automatic};
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is quadratic
   std::optional<std::filesystem::path> profile;         ///< when it is profiled: the tables, a folder or one file
@@ -74,27 +74,28 @@ struct options {
   cli::trainer trainer{};  ///< that is to run the plan
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
-  std::vector<baseline_setting> baselines;                   ///< what is not tuned of those
-  std::optional<slimpack::shapes::layout> baseline_layout;  ///< on which those of `compare` are planned, whatever slimpack's is
-  int slices{0};                 ///< of a row of slimpipe; 0: as many as there are stages
+  std::vector<baseline_setting> baselines;                  ///< what is not tuned of those
+  std::optional<slimpack::shapes::layout> baseline_layout;  ///< on which those of `compare` are planned, whatever
+                                                            ///< slimpack's is
+  int slices{0};                                            ///< of a row of slimpipe; 0: as many as there are stages
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
-  std::uint32_t relay{0};        ///< segments in which proxies relay rows between nodes; 0: none do
+  std::uint32_t relay{0};  ///< segments in which proxies relay rows between nodes; 0: none do
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   std::string effort_text;
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};
   slimpack::backward_cuts cuts{slimpack::backward_cuts::any};
-  std::uint32_t sharers{65536};  ///< replicas that may share a sequence
+  std::uint32_t sharers{65536};        ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
   slimpack::costs::reduction reduction{};
-  bool joins_rows{};             ///< attention covers exchanges of shared sequences in the same pack
-  bool by_estimates{};           ///< divide the batch by estimates
-  bool zones{};                  ///< sharing_zones limit slimpack's own division
-  bool forward_only{};           ///< plan the forward alone, to evaluate
-  std::size_t threads{0};        ///< 0: one per core
-  bool search_report{};          ///< print what slimpack's search did
-  bool verbose{};                ///< print a line for each shared sequence
-  bool explain{};                ///< print where the time of the stages goes
-  bool summary{};                ///< print one table of all batches, and write one page
+  bool joins_rows{};       ///< attention covers exchanges of shared sequences in the same pack
+  bool by_estimates{};     ///< divide the batch by estimates
+  bool zones{};            ///< sharing_zones limit slimpack's own division
+  bool forward_only{};     ///< plan the forward alone, to evaluate
+  std::size_t threads{0};  ///< 0: one per core
+  bool search_report{};    ///< print what slimpack's search did
+  bool verbose{};          ///< print a line for each shared sequence
+  bool explain{};          ///< print where the time of the stages goes
+  bool summary{};          ///< print one table of all batches, and write one page
   std::optional<std::int64_t> time_limit_ms;
 
   /// A plan file that is made again: options that it was made with stand where none are typed.
@@ -115,7 +116,9 @@ struct options {
   /// Whether an option, without dashes, is among these.
   [[nodiscard]] bool has(const std::string& option) const;
   /// Whether it is, and no plan file alone brings it.
-  [[nodiscard]] bool has_typed(const std::string& option) const { return has(option) && !(from && from->brings(option)); }
+  [[nodiscard]] bool has_typed(const std::string& option) const {
+    return has(option) && !(from && from->brings(option));
+  }
 
   std::optional<std::filesystem::path> config;  ///< that options were read from, too
   std::optional<std::filesystem::path> json;

@@ -31,7 +31,8 @@ plan_origin::options options_on(const shapes::layout& on) {
 
 }  // namespace
 
-plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on, const rival_setting& with) {
+plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on,
+                      const rival_setting& with) {
   plan_origin made = origin_of(s, planner, on, {s.options.effort_text, s.options.by_estimates});
   if (with.context > tokens{}) made.planning.emplace_back("baseline", "context=" + std::to_string(with.context.value));
   if (with.slices > 0) {
@@ -43,22 +44,28 @@ plan_origin origin_of(const setting& s, const std::string& planner, const shapes
 
 plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on, const way& made_so) {
   const options& o = s.options;
-  plan_origin made{std::to_string(SLIMPACK_VERSION_MAJOR) + "." + std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
-                   {}, {}, s.longest, s.inputs};
-  const std::set<std::string> decided{"auto", "gpus", "dp",         "pp",     "tp",      "cp",      "ep",
-                                      "vpp",  "cost", "vocabulary", "layers", "quantum", "planner", "recompute", "effort",
-                                      "baseline", "slices", "lending"};
+  plan_origin made{std::to_string(SLIMPACK_VERSION_MAJOR) + "." + std::to_string(SLIMPACK_VERSION_MINOR) + "." +
+                       std::to_string(SLIMPACK_VERSION_PATCH),
+                   {},
+                   {},
+                   s.longest,
+                   s.inputs};
+  const std::set<std::string> decided{"auto",    "gpus",      "dp",     "pp",         "tp",     "cp",
+                                      "ep",      "vpp",       "cost",   "vocabulary", "layers", "quantum",
+                                      "planner", "recompute", "effort", "baseline",   "slices", "lending"};
   if (!o.takes_list) made.batch = o.from->made->origin->batch;
   made.planning = {{"planner", planner}, {"cost", o.cost_text}};
   if (!o.forward_only) made.planning.emplace_back("effort", made_so.effort);
   for (auto& one : options_on(on)) made.planning.push_back(std::move(one));
   // Where --divide was given it is among the others.
-  const bool divides_otherwise = made_so.by_estimates && !o.by_estimates && planner == "slimpack" && on.shape.replicas > 1;
+  const bool divides_otherwise =
+      made_so.by_estimates && !o.by_estimates && planner == "slimpack" && on.shape.replicas > 1;
   if (divides_otherwise) made.planning.emplace_back("divide", "estimated");
   for (const auto& one : o.given) {
     if (divides_otherwise && one.first == "divide") continue;
     if (o.takes_list && takes_batches(one.first)) made.batch.push_back(one);
-    if (takes_batches(one.first) || decided.contains(one.first) || !why_idle(one.first, o, std::span(&planner, 1), on).empty())
+    if (takes_batches(one.first) || decided.contains(one.first) ||
+        !why_idle(one.first, o, std::span(&planner, 1), on).empty())
       continue;
     made.planning.push_back(one);
   }

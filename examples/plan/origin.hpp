@@ -19,10 +19,12 @@ struct way {
   bool by_estimates{};
 };
 
-/// What makes a plan again under a setting: options that give this layout and what a baseline was set to, whoever chose these,
-/// and all that files hold.
-slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on, const rival_setting& with = {});
-slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on, const way& made_so);
+/// What makes a plan again under a setting: options that give this layout and what a baseline was set to, whoever chose
+/// these, and all that files hold.
+slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on,
+                                const rival_setting& with = {});
+slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on,
+                                const way& made_so);
 
 /// Tells the plan of a batch which rows of the data it is, and which of several batches.
 void say_batch(slimpack::plan& made, const batches& all, std::size_t number);

@@ -92,7 +92,8 @@ result<void> check_outputs(const options& o) {
     for (std::size_t b = 0; o.*output && o.*output != "-" && b < files_of(o, output); ++b) {
       const std::filesystem::path name = numbered(*(o.*output), b, files_of(o, output));
       if (result<void> writable = check_writable(name); !writable) return writable;
-      const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(io::detail::target_of(name, failed)), failed);
+      const std::filesystem::path whole =
+          std::filesystem::weakly_canonical(std::filesystem::absolute(io::detail::target_of(name, failed)), failed);
       if (std::filesystem::exists(whole, failed) && !std::filesystem::is_regular_file(whole, failed))
         continue;  // a pipe or device
       if (!taken.insert(whole).second)

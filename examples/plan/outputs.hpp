@@ -38,8 +38,8 @@ class outputs {
     std::filesystem::path name;    ///< as typed, for messages
     std::filesystem::path target;  ///< behind symbolic links
     std::unique_ptr<slimpack::io::detail::temporary_file> made;
-    std::unique_ptr<slimpack::io::detail::temporary_file>
-        old;  ///< a second name of what was there, until all are renamed
+    std::unique_ptr<slimpack::io::detail::temporary_file> old;  ///< a second name of what was there, until all are
+                                                                ///< renamed
   };
   struct stream {
     std::filesystem::path name;

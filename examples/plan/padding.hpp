@@ -17,9 +17,7 @@ namespace cli {
 void check_multiples(const options& o);
 
 /// Whether the ranks of --cp can divide each slice but the last of a sequence.
-[[nodiscard]] inline bool divides_slices(const slimpack::shape& on) {
-  return on.quantum.value % on.context == 0;
-}
+[[nodiscard]] inline bool divides_slices(const slimpack::shape& on) { return on.quantum.value % on.context == 0; }
 
 /// Says how many tokens of a batch are padding; of all batches together under --summary. Nothing without --pad-to.
 void print_padding(std::ostream& out, const options& o, const batches& all, std::size_t batch);

@@ -26,11 +26,15 @@ std::string wrong_figure(const plan& p) {
   for (const replica_plan& r : p.replicas) slowest = std::max(slowest, r.makespan);
   for (const slimpack::bound& b : p.bounds) bound = std::max(bound, b.time);
   const seconds step = slowest + p.reduce_time;
-  if (!is_same(p.step_time.value, step.value)) return differs("step_time", p.step_time.value, step.value, "the slowest makespan and reduce_time");
-  if (!is_same(p.lower_bound.value, bound.value)) return differs("lower_bound", p.lower_bound.value, bound.value, "the largest of bounds");
-  if (p.lower_bound.value > p.step_time.value * (1 + 1e-9)) return differs("lower_bound", p.lower_bound.value, p.step_time.value, "step_time, which it bounds,");
+  if (!is_same(p.step_time.value, step.value))
+    return differs("step_time", p.step_time.value, step.value, "the slowest makespan and reduce_time");
+  if (!is_same(p.lower_bound.value, bound.value))
+    return differs("lower_bound", p.lower_bound.value, bound.value, "the largest of bounds");
+  if (p.lower_bound.value > p.step_time.value * (1 + 1e-9))
+    return differs("lower_bound", p.lower_bound.value, p.step_time.value, "step_time, which it bounds,");
   const double efficiency = step.value > 0 ? p.lower_bound / p.step_time : 1;
-  if (step.value > 0 && !is_same(p.efficiency, efficiency)) return differs("efficiency", p.efficiency, efficiency, "lower_bound over step_time");
+  if (step.value > 0 && !is_same(p.efficiency, efficiency))
+    return differs("efficiency", p.efficiency, efficiency, "lower_bound over step_time");
   if (!(p.bubble >= -1e-9 && p.bubble <= 1)) return "bubble is no share of the time of the stages, from 0 to 1";
   if (p.any_layout_bound && p.any_layout_bound->value > p.step_time.value * (1 + 1e-9))
     return differs("any_layout_bound", p.any_layout_bound->value, p.step_time.value, "step_time, which it bounds,");

@@ -8,8 +8,8 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
-#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/forward.hpp>
+#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
 
@@ -28,8 +28,12 @@ namespace {
 using namespace slimpack;
 
 solvers::two_phase solver_of(const request& asked) {
-  return {.effort = asked.effort, .most_sharers = asked.most_sharers, .zone = asked.zones ? asked.zone : solvers::sharing_zones{},
-          .exchanges = asked.exchanges, .threads = asked.threads, .report = asked.report};
+  return {.effort = asked.effort,
+          .most_sharers = asked.most_sharers,
+          .zone = asked.zones ? asked.zone : solvers::sharing_zones{},
+          .exchanges = asked.exchanges,
+          .threads = asked.threads,
+          .report = asked.report};
 }
 
 /// Calls with a solver, or with one around it whose plans cut both passes at the same places.
@@ -46,9 +50,11 @@ auto with_cuts(const request& asked, const Call& call) {
 }
 
 template <class Cost, class Schedule>
-result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost, const Schedule& schedule) {
+result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost,
+                           const Schedule& schedule) {
   if (asked.forward_only)
-    return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}.plan_forward(lengths, asked.stop);
+    return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}.plan_forward(lengths,
+                                                                                                      asked.stop);
   return with_cuts(asked, [&](const auto& solver) {
     return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}(lengths, asked.stop);
   });
@@ -78,12 +84,15 @@ result<plan> forward_plan(const request& asked, std::span<const tokens> lengths,
   return made;
 }
 
-/// Slimpack's plan. Weight gradients apart cost calls of their own, so that a plan with them together may be faster: who can
-/// run them apart can run that, too. Not where each rank plans its own part, which is of one schedule.
+/// Slimpack's plan. Weight gradients apart cost calls of their own, so that a plan with them together may be faster:
+/// who can run them apart can run that, too. Not where each rank plans its own part, which is of one schedule.
 template <class Cost>
 result<plan> fastest_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost) {
-  result<plan> made = with_schedule(asked, [&](const auto& schedule) { return slimpack_plan(asked, lengths, cost, schedule); });
-  if (asked.weights != weight_gradients::apart || asked.forward_only || asked.by_estimates || asked.stop.stop_requested()) return made;
+  result<plan> made =
+      with_schedule(asked, [&](const auto& schedule) { return slimpack_plan(asked, lengths, cost, schedule); });
+  if (asked.weights != weight_gradients::apart || asked.forward_only || asked.by_estimates ||
+      asked.stop.stop_requested())
+    return made;
   result<plan> together = slimpack_plan(asked, lengths, cost, schedules::list{});
   if (!made || !together) return made ? std::move(made) : std::move(together);
   const seconds planning = made.value().planning_time + together.value().planning_time;
@@ -120,17 +129,20 @@ bool cuts(const std::string& planner) {
 
 std::string why_no_forward(const std::string& planner) {
   if (planner == "milp") return "milp solves models of training steps";
-  if (exchange_of(planner)) return planner + " shares sequences among replicas, and plans of the forward alone share none";
+  if (exchange_of(planner))
+    return planner + " shares sequences among replicas, and plans of the forward alone share none";
   return {};
 }
 
 std::optional<exchange> exchange_of(const std::string& planner) {
-  return baselines::with_named(planner, {}, {}, [](const auto& recipe) -> std::optional<exchange> {
-    if constexpr (requires { recipe.solver.exchange; })
-      return recipe.solver.exchange;
-    else
-      return std::nullopt;
-  }).value_or(std::nullopt);
+  return baselines::with_named(planner, {}, {},
+                               [](const auto& recipe) -> std::optional<exchange> {
+                                 if constexpr (requires { recipe.solver.exchange; })
+                                   return recipe.solver.exchange;
+                                 else
+                                   return std::nullopt;
+                               })
+      .value_or(std::nullopt);
 }
 
 bool goes_round(const std::string& planner) {
@@ -148,15 +160,19 @@ result<std::uint32_t> segments_named(const std::string& text) {
     const auto [at, status] = std::from_chars(text.data() + proxies.size() + 1, end, segments);
     if (status == std::errc{} && at == end && segments >= 1 && segments <= most_segments) return segments;
   }
-  return error{errc::invalid_input, "--relay " + shown_value(text) + " is not none, proxies, or proxies:N with N segments from 1 to " + std::to_string(most_segments)};
+  return error{errc::invalid_input, "--relay " + shown_value(text) +
+                                        " is not none, proxies, or proxies:N with N segments from 1 to " +
+                                        std::to_string(most_segments)};
 }
 
 result<void> check_relays(std::span<const std::string> planners) {
   if (std::any_of(planners.begin(), planners.end(), goes_round)) return success();
   const bool kept = std::find(planners.begin(), planners.end(), "llama_cp") != planners.end();
-  return error{errc::invalid_input, std::string("--relay is for planners whose rows go round the replicas, te_cp, hybrid_dp and zeppelin; ") +
-                                        (kept ? "llama_cp sends over an adapter of each replica already" : "none of them is asked") +
-                                        ": give one of these, or leave it out"};
+  return error{
+      errc::invalid_input,
+      std::string("--relay is for planners whose rows go round the replicas, te_cp, hybrid_dp and zeppelin; ") +
+          (kept ? "llama_cp sends over an adapter of each replica already" : "none of them is asked") +
+          ": give one of these, or leave it out"};
 }
 
 result<plan> plan_named(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
@@ -195,7 +211,8 @@ result<rank_plan> plan_of_replica(const request& asked, std::span<const tokens> 
       [&](const auto& cost) {
         return with_schedule(asked, [&](const auto& schedule) {
           return at_cuts(asked.cuts, solvers::two_phase_estimated{solver_of(asked)}, [&](const auto& solver) {
-            return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}.of_replica(lengths, replica, asked.stop);
+            return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}.of_replica(lengths, replica,
+                                                                                                  asked.stop);
           });
         });
       },

@@ -38,23 +38,26 @@ const std::vector<std::string>& planner_names();
 struct request {
   std::string planner;
   slimpack::shape shape;
-  slimpack::tokens context{};  ///< of packs and rows of baselines; 0: the longest sequence, or what is fastest where they are tuned
+  slimpack::tokens context{};  ///< of packs and rows of baselines; 0: the longest sequence, or what is fastest where
+                               ///< they are tuned
   int slices{0};               ///< of a row of slimpipe; 0: as many as there are stages, or what is fastest
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
   bool tunes_lending{};  ///< where slimpipe is tuned, it may lend by what is fastest, whatever `lending` says
   slimpack::solvers::search_budget effort;
   std::stop_token stop{};
-  std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
-  slimpack::exchange_set exchanges{};  ///< that those may use
+  std::uint32_t most_sharers{65536};        ///< replicas that may share a sequence; 1: none
+  slimpack::exchange_set exchanges{};       ///< that those may use
   slimpack::solvers::sharing_zones zone{};  ///< of zeppelin, and of slimpack where zones are asked for
-  bool zones{};  ///< they limit slimpack's own division
-  slimpack::result<slimpack::solvers::relaying> relays{slimpack::solvers::relaying{}};  ///< of planners in rings; why there can be none
+  bool zones{};                             ///< they limit slimpack's own division
+  slimpack::result<slimpack::solvers::relaying> relays{slimpack::solvers::relaying{}};  ///< of planners in rings; why
+                                                                                        ///< there can be none
   bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
-  slimpack::backward_cuts cuts{slimpack::backward_cuts::any};  ///< of slimpack's own plans
-  bool may_cut{true};  ///< sequences, in slimpack's own plans; else these have the packs of the fastest baseline that cuts none
+  slimpack::backward_cuts cuts{slimpack::backward_cuts::any};                   ///< of slimpack's own plans
+  bool may_cut{true};   ///< sequences, in slimpack's own plans; else these have the packs of the fastest baseline that
+                        ///< cuts none
   bool forward_only{};  ///< plan the forward alone, to evaluate
-  std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
+  std::size_t threads{0};                             ///< to plan with, 0: one per core; plans do not depend on it
   slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did
 };
 
@@ -67,7 +70,8 @@ bool cuts(const std::string& planner);
 /// Gives a baseline that cuts rows into slices what the request says of them.
 template <class Recipe>
 void set_rows(Recipe& recipe, const request& asked) {
-  if constexpr (requires { recipe.solver.slices; }) recipe.solver.slices = asked.slices, recipe.solver.lending = asked.lending;
+  if constexpr (requires { recipe.solver.slices; })
+    recipe.solver.slices = asked.slices, recipe.solver.lending = asked.lending;
 }
 
 /// Why that planner plans no forward alone; empty where it does.
@@ -85,10 +89,11 @@ slimpack::result<std::uint32_t> segments_named(const std::string& text);
 /// Refuses --relay where no planner of these has rows that go round.
 slimpack::result<void> check_relays(std::span<const std::string> planners);
 
-/// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline as one piece and, but
-/// where forward runs alone, comes back.
+/// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline as one
+/// piece and, but where forward runs alone, comes back.
 template <class Cost>
-slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<const slimpack::tokens> lengths, bool forward_only) {
+slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<const slimpack::tokens> lengths,
+                              bool forward_only) {
   slimpack::seconds floor{};
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     on.quantum = lengths[i];

@@ -36,7 +36,8 @@ void print_shares(std::ostream& out, const costs::provenance& all) {
                                  {"element-wise", work::elementwise},
                                  {"traffic", work::traffic}}) {
     const costs::provenance part = all.of(on);
-    out << "          " << std::setw(5) << percent(part.total() / all.total(), 0) << " " << name << ": " << part << "\n";
+    out << "          " << std::setw(5) << percent(part.total() / all.total(), 0) << " " << name << ": " << part
+        << "\n";
   }
 }
 
@@ -90,9 +91,11 @@ std::string described(const setting& s, const any_cost& any) {
              " extrapolated from them";
     }
     case prices::sheet:
-      return "transformer:sheet: what single large kernels sustain and nothing besides, nothing of it measured here; trainings are "
+      return "transformer:sheet: what single large kernels sustain and nothing besides, nothing of it measured here; "
+             "trainings are "
              "slower";
-    default: return "transformer: rates of " + s.device->name + " in its description, none of the time measured itself";
+    default:
+      return "transformer: rates of " + s.device->name + " in its description, none of the time measured itself";
   }
 }
 
@@ -228,7 +231,8 @@ std::string ratio_spread_text(const setting& s) {
   if (!known) return {};
   std::string of = known->what;
   if (!known->is_same_kind) of += has_experts(s) ? ", none with experts" : ", all with experts";
-  return "Ranges of speed-ups: both plans have the same prices, so an error that they share cancels. What is left was at most " +
+  return "Ranges of speed-ups: both plans have the same prices, so an error that they share cancels. What is left was "
+         "at most " +
          percent(known->nine_of_ten, 1) + "\nin nine of ten of " + std::to_string(known->pairs) +
          " pairs of published trainings that ran one batch on the same GPUs\n(" + of + ").";
 }

@@ -12,8 +12,8 @@
 
 namespace cli {
 
-/// Which prices a setting has: what of the time was measured, and how far they were off on published trainings, which the
-/// fidelity benchmark scores (examples/data/price_errors.csv). These are trainings with experts where the model has
+/// Which prices a setting has: what of the time was measured, and how far they were off on published trainings, which
+/// the fidelity benchmark scores (examples/data/price_errors.csv). These are trainings with experts where the model has
 /// some, and of this GPU, each where there are any. With tables of one's own, or --verbose, what each is used for,
 /// and what is wrong with it.
 void print_prices(std::ostream& out, const setting& s, const any_cost& cost);

@@ -7,7 +7,8 @@
 
 namespace cli {
 
-progress::progress(std::string what, std::optional<std::chrono::milliseconds> limit) : what_(std::move(what)), limit_(limit) {
+progress::progress(std::string what, std::optional<std::chrono::milliseconds> limit)
+    : what_(std::move(what)), limit_(limit) {
   if (isatty(STDERR_FILENO) == 0) return;
   thread_ = std::jthread([this](std::stop_token stop) {
     using clock = std::chrono::steady_clock;

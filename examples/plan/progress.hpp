@@ -10,8 +10,8 @@
 
 namespace cli {
 
-/// Says on stderr what is under way, for how long and under which limit, when stderr is a terminal: from a fifth of a second
-/// on, anew each second. Cleans its line up at the end.
+/// Says on stderr what is under way, for how long and under which limit, when stderr is a terminal: from a fifth of a
+/// second on, anew each second. Cleans its line up at the end.
 class progress {
  public:
   explicit progress(std::string what, std::optional<std::chrono::milliseconds> limit = {});

@@ -38,7 +38,8 @@ std::string relayed_text(const setting& s, const shapes::layout& on, const plan&
     const auto length = static_cast<double>(p.lengths[m.sequence.value].value);
     for (const relay& r : m.relays) {
       // Rows make a hop less than their gradients, which come home: the next sharer's do not go to it.
-      const auto next = static_cast<std::size_t>(std::lower_bound(m.replicas.begin(), m.replicas.end(), r.in.front()) - m.replicas.begin());
+      const auto next = static_cast<std::size_t>(std::lower_bound(m.replicas.begin(), m.replicas.end(), r.in.front()) -
+                                                 m.replicas.begin());
       const double sent = keys * (rounds * (length - static_cast<double>(parcels[next].value)) + 2 * length);
       const auto x = static_cast<double>(r.out.size());
       across += sent, inside += 2 * sent * (x - 1) / x;
@@ -51,11 +52,13 @@ std::string relayed_text(const setting& s, const shapes::layout& on, const plan&
   const bytes size{widest * static_cast<double>(longest.value)};
   const int abreast = p.shape.tensor * p.shape.context;
   const seconds direct = net.send_receive({2, 2, 2}, size, abreast);
-  const seconds relayed = costs::relayed_transfer::of(net, size, static_cast<int>(strands), static_cast<int>(segments), abreast).time();
-  return "rows of " + std::to_string(sequences) + " sequences cross between nodes in " + std::to_string(strands) + " strands of " +
-         std::to_string(segments) + (segments == 1 ? " segment: " : " segments: ") + detail::amount(across, memory_unit::byte) + " over adapters, " +
-         detail::amount(inside, memory_unit::byte) + " more inside nodes; the longest transfer, keys and values of " + std::to_string(longest.value) + " tokens, takes " + time_of(relayed) +
-         ", and over one adapter " + time_of(direct);
+  const seconds relayed =
+      costs::relayed_transfer::of(net, size, static_cast<int>(strands), static_cast<int>(segments), abreast).time();
+  return "rows of " + std::to_string(sequences) + " sequences cross between nodes in " + std::to_string(strands) +
+         " strands of " + std::to_string(segments) + (segments == 1 ? " segment: " : " segments: ") +
+         detail::amount(across, memory_unit::byte) + " over adapters, " + detail::amount(inside, memory_unit::byte) +
+         " more inside nodes; the longest transfer, keys and values of " + std::to_string(longest.value) +
+         " tokens, takes " + time_of(relayed) + ", and over one adapter " + time_of(direct);
 }
 
 }  // namespace cli

@@ -10,7 +10,8 @@
 
 namespace cli {
 
-/// How many bytes proxies relay between nodes in a step, and how long the longest transfer takes; empty where there are none.
+/// How many bytes proxies relay between nodes in a step, and how long the longest transfer takes; empty where there are
+/// none.
 /// Requires  a plan whose rows go round in rings, with a model and a GPU
 std::string relayed_text(const setting& s, const slimpack::shapes::layout& on, const slimpack::plan& p);
 

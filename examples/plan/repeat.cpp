@@ -20,13 +20,11 @@ namespace {
 using namespace slimpack;
 
 /// The same plan comes of all of these.
-const std::set<std::string> without_effect{"help", "help-all", "version", "completion", "list-models", "config", "from", "compare",
-                                           "baseline-layout", "threads", "explain",
-                                           "verbose", "summary", "search-report", "json", "trace", "timeline", "graph"};
+const std::set<std::string> without_effect{
+    "help",    "help-all", "version", "completion", "list-models",   "config", "from",  "compare",  "baseline-layout",
+    "threads", "explain",  "verbose", "summary",    "search-report", "json",   "trace", "timeline", "graph"};
 
-std::string long_name(const CLI::Option& option) {
-  return option.get_lnames().front();
-}
+std::string long_name(const CLI::Option& option) { return option.get_lnames().front(); }
 
 /// "true" for flags.
 std::string given_text(const CLI::Option& option) {
@@ -47,13 +45,15 @@ bool makes_plans(const std::string& option) {
 void check_contradictions(const CLI::App& app, const std::string& file, const plan_origin::options& planning) {
   for (const char* const name : {"--auto", "--gpus"})
     if (app.get_option(name)->count() > 0)
-      throw bad_usage{"--from repeats the plan of " + file + " on its layout, and " + name + " chooses one: leave out one of them"};
+      throw bad_usage{"--from repeats the plan of " + file + " on its layout, and " + name +
+                      " chooses one: leave out one of them"};
   const bool is_quadratic = std::any_of(planning.begin(), planning.end(), [](const auto& one) {
     return one.first == "cost" && one.second.starts_with("quadratic:");
   });
   for (const char* const name : {"--model", "--gpu"})
     if (is_quadratic && app.get_option("--cost")->count() == 0 && app.get_option(name)->count() > 0)
-      throw bad_usage{file + " was made with a quadratic cost, which " + name + " does not change: give --cost, too, or leave it out"};
+      throw bad_usage{file + " was made with a quadratic cost, which " + name +
+                      " does not change: give --cost, too, or leave it out"};
   if (app.get_option("--lengths")->count() > 0) return;
   for (const CLI::Option* const option : app.get_options())
     if (option->count() > 0 && takes_batches(long_name(*option)))
@@ -89,7 +89,8 @@ std::string listed(const std::vector<std::string>& texts) {
 
 const plan_origin::input* options::repeat::input(const std::string& option) const {
   const auto& all = made->origin->inputs;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const plan_origin::input& one) { return one.option == option && one.content; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const plan_origin::input& one) { return one.option == option && one.content; });
   return found == all.end() || replaced.contains(option) ? nullptr : &*found;
 }
 
@@ -104,14 +105,16 @@ bool options::has(const std::string& option) const {
 }
 
 bool takes_batches(const std::string& option) {
-  static const std::set<std::string> names{"lengths", "format", "field", "empty", "batch", "token-budget", "batches", "seed", "max-context", "over-long", "pad-to"};
+  static const std::set<std::string> names{"lengths", "format", "field",       "empty",     "batch", "token-budget",
+                                           "batches", "seed",   "max-context", "over-long", "pad-to"};
   return names.contains(option);
 }
 
 plan_origin::options given_options(const CLI::App& app) {
   plan_origin::options all;
   for (const CLI::Option* const option : app.get_options())
-    if (option->count() > 0 && !without_effect.contains(long_name(*option))) all.emplace_back(long_name(*option), given_text(*option));
+    if (option->count() > 0 && !without_effect.contains(long_name(*option)))
+      all.emplace_back(long_name(*option), given_text(*option));
   return all;
 }
 
@@ -120,16 +123,20 @@ options::repeat repeated(CLI::App& app, const std::filesystem::path& file) {
   result<plan> read = read_plan_file(file);
   if (!read) throw bad_usage{read.error().detail};
   if (read.value().truncated)
-    throw bad_usage{name + ": a time limit ended its search, so it cannot be repeated: plan the batch again, without --time-limit"};
+    throw bad_usage{
+        name + ": a time limit ended its search, so it cannot be repeated: plan the batch again, without --time-limit"};
   if (!read.value().origin)
-    throw bad_usage{name + ": does not say what it was made with (\"made_with\"): plan the batch again with this version"};
+    throw bad_usage{name +
+                    ": does not say what it was made with (\"made_with\"): plan the batch again with this version"};
   check_contradictions(app, name, read.value().origin->planning);
   options::repeat from{file, std::make_shared<const plan>(std::move(read).value()), {}, {}};
   plan_origin::options typed = given_options(app);
   for (const auto& [option, value] : from.made->origin->planning) {
     CLI::Option* const known = app.get_option_no_throw("--" + option);
     if (!known) throw bad_usage{name + ": was made with --" + option + ", which this version does not have"};
-    if (!makes_plans(option)) throw bad_usage{name + ": says that it was made with --" + option + ", which makes no plan: the file was changed"};
+    if (!makes_plans(option))
+      throw bad_usage{name + ": says that it was made with --" + option +
+                      ", which makes no plan: the file was changed"};
     const auto found = std::find_if(typed.begin(), typed.end(), [&](const auto& t) { return t.first == option; });
     if (found == typed.end()) {
       try {
@@ -163,8 +170,11 @@ void print_repeated(std::ostream& out, const options::repeat& from, const plan& 
     std::vector<std::string> why = changed_inputs(*then.origin, *made.origin);
     if (made.origin->version != then.origin->version)
       why.insert(why.begin(), "slimpack was " + then.origin->version + " and is " + made.origin->version);
-    out << "from      " << file << ": another plan, hash " << hash_text(made.hash) << " instead of " << hash_text(then.hash) << ": "
-        << (why.empty() ? "version and inputs are the same, so slimpack-plan was changed or built by another compiler" : listed(why)) << "\n";
+    out << "from      " << file << ": another plan, hash " << hash_text(made.hash) << " instead of "
+        << hash_text(then.hash) << ": "
+        << (why.empty() ? "version and inputs are the same, so slimpack-plan was changed or built by another compiler"
+                        : listed(why))
+        << "\n";
   }
 }
 

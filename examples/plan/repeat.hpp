@@ -16,7 +16,8 @@ namespace cli {
 bool takes_batches(const std::string& option);
 
 /// Gives `app` the options that a plan file was made with, those that are typed excepted.
-/// Throws    bad_usage: the file is no plan, does not say what made it, cannot be repeated, or typed options contradict it
+/// Throws    bad_usage: the file is no plan, does not say what made it, cannot be repeated, or typed options contradict
+///           it
 options::repeat repeated(CLI::App& app, const std::filesystem::path& file);
 
 /// The options of `app` that count when planning, with their texts.

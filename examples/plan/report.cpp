@@ -10,8 +10,8 @@
 
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/graph/slack.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,9 +26,8 @@ using namespace slimpack;
 
 /// What holds up the slowest replica, and those that it shares sequences with.
 void print_critical_path(std::ostream& out, const plan& p) {
-  const auto slowest = std::max_element(p.replicas.begin(), p.replicas.end(), [](const auto& a, const auto& b) {
-    return a.makespan < b.makespan;
-  });
+  const auto slowest = std::max_element(p.replicas.begin(), p.replicas.end(),
+                                        [](const auto& a, const auto& b) { return a.makespan < b.makespan; });
   simulators::plan_graphs graphs(p, simulator{});
   if (!graphs.select(static_cast<std::size_t>(slowest - p.replicas.begin()))) return;
   const simulators::task_graph& graph = graphs.graph();
@@ -44,7 +43,8 @@ void print_critical_path(std::ostream& out, const plan& p) {
   out << "Simulated by " << p.simulator << ". The critical path is " << percent(spent.forward / all, 1) << " forward";
   if (!is_forward_only(p)) out << ", " << percent(spent.backward / all, 1) << " backward";
   out << " and " << percent(spent.messages / all, 1) << " messages; "
-      << percent(static_cast<double>(held) / static_cast<double>(instructions), 1) << " of the instructions have no slack.\n";
+      << percent(static_cast<double>(held) / static_cast<double>(instructions), 1)
+      << " of the instructions have no slack.\n";
 }
 
 /// The sequences that replicas share: each of a few, or all in one line.
@@ -52,7 +52,8 @@ void print_shared(std::ostream& out, const plan& p, bool verbose) {
   constexpr std::size_t few = 4;
   if (p.merges.size() <= few || verbose) {
     for (const merge& m : p.merges) {
-      out << "shared    sequence " << m.sequence.value << " (" << p.lengths[m.sequence.value].value << " tokens) by replicas";
+      out << "shared    sequence " << m.sequence.value << " (" << p.lengths[m.sequence.value].value
+          << " tokens) by replicas";
       for (const std::uint32_t r : m.replicas) out << " " << r;
       out << ", in " << m.forward.size() << " rows forward and " << m.backward.size() << " backward"
           << (m.relays.empty() ? "" : ", which proxies relay between nodes") << "\n";
@@ -66,8 +67,9 @@ void print_shared(std::ostream& out, const plan& p, bool verbose) {
     total += length, longest = std::max(longest, length);
     least = std::min(least, m.replicas.size()), most = std::max(most, m.replicas.size());
   }
-  out << "shared    " << p.merges.size() << " sequences with " << total << " tokens, the longest of " << longest << ", by "
-      << (least == most ? "" : std::to_string(least) + " to ") << most << " replicas each (--verbose lists them)\n";
+  out << "shared    " << p.merges.size() << " sequences with " << total << " tokens, the longest of " << longest
+      << ", by " << (least == most ? "" : std::to_string(least) + " to ") << most
+      << " replicas each (--verbose lists them)\n";
 }
 
 /// How many pieces there are, which is how often a compute is called that is called piece by piece.
@@ -86,7 +88,8 @@ void print_calls(std::ostream& out, const options& o, const plan& p) {
 
 /// "1.80 x (1.74 to 1.87)", or "as fast (0.97 to 1.04)" where errors of prices can be the whole difference.
 std::string text_of(const speed_up& over) {
-  const std::string range = over.low < over.high ? " (" + fixed(over.low, 2) + " to " + fixed(over.high, 2) + ")" : std::string{};
+  const std::string range =
+      over.low < over.high ? " (" + fixed(over.low, 2) + " to " + fixed(over.high, 2) + ")" : std::string{};
   return (range.empty() || !over.as_fast() ? fixed(over.value, 2) + " x" : "as fast") + range;
 }
 
@@ -98,12 +101,15 @@ void print_best_rival(std::ostream& out, const setting& s, const std::vector<row
   const row* const rival = best_rival(rows);
   if (!rival) return void(out << "No speed-ups: of the planners that are compared none fits.\n");
   const speed_up over = speed_up_over(s, rows, *rival);
-  out << "The best rival is " << rival->planner << ", which takes " << fixed(over.value, 3) << " times as long as " << own << ": "
-      << text_of(over) << (is_baseline(rival->planner) ? ". Each rival has the settings that are fastest for it.\n" : ".\n");
+  out << "The best rival is " << rival->planner << ", which takes " << fixed(over.value, 3) << " times as long as "
+      << own << ": " << text_of(over)
+      << (is_baseline(rival->planner) ? ". Each rival has the settings that are fastest for it.\n" : ".\n");
   if (const std::string why = ratio_spread_text(s); !why.empty()) out << why << "\n";
   for (const row& r : rows)
-    if (&r != &rows.front() && r.planner == own && r.plan && r.plan.value().step_time < rows.front().plan.value().step_time)
-      out << own << " is faster on " << ended_on(s, rows, r) << ", where it takes " << time_of(r.plan.value().step_time) << ".\n";
+    if (&r != &rows.front() && r.planner == own && r.plan &&
+        r.plan.value().step_time < rows.front().plan.value().step_time)
+      out << own << " is faster on " << ended_on(s, rows, r) << ", where it takes " << time_of(r.plan.value().step_time)
+          << ".\n";
 }
 
 void print_batch(std::ostream& out, const setting& s, const row& first) {
@@ -133,13 +139,16 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
                          : std::string("no limit"));
   if (s.device && p.shape.memory && !o.limits_memory) {
     const memory_margin margin = memory_margin::of(*s.device);
-    out << ": " << amount(s.device->memory) << " less a margin of " << amount(margin.all()) << " (fragments " << amount(margin.fragments)
-        << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators) << ")";
+    out << ": " << amount(s.device->memory) << " less a margin of " << amount(margin.all()) << " (fragments "
+        << amount(margin.fragments) << ", workspaces " << amount(margin.workspaces) << ", communicators "
+        << amount(margin.communicators) << ")";
   }
   out << "\n";
   if (is_forward_only(p))
     out << "evaluates forward alone: no gradients, no optimizer, nothing kept for a backward"
-        << (p.memory_unit == memory_unit::byte ? "; weights, keys and values until their sequence ends, and what runs" : "") << "\n";
+        << (p.memory_unit == memory_unit::byte ? "; weights, keys and values until their sequence ends, and what runs"
+                                               : "")
+        << "\n";
   print_odd_slices(out, p);
   print_calls(out, o, p);
   print_shared(out, p, o.verbose);
@@ -203,8 +212,10 @@ io::page_facts facts_of(const setting& s, const std::vector<row>& rows) {
 void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
   std::string names, rivals;
   for (const row& r : rows)
-    if (std::string& which = is_baseline(r.planner) ? rivals : names; r.out_of_time) which += (which.empty() ? "" : ", ") + r.planner;
-  if (!names.empty()) out << "The time of --time-limit ran out for " << names << ": with more time the plan may be faster.\n";
+    if (std::string& which = is_baseline(r.planner) ? rivals : names; r.out_of_time)
+      which += (which.empty() ? "" : ", ") + r.planner;
+  if (!names.empty())
+    out << "The time of --time-limit ran out for " << names << ": with more time the plan may be faster.\n";
   if (!rivals.empty()) out << "The time of --time-limit ran out before all settings were tried of " << rivals << ".\n";
 }
 
@@ -212,17 +223,18 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   const options& o = s.options;
   print_batch(out, s, rows.front());
   const std::string time = o.forward_only ? "time" : "step time";
-  std::vector<std::vector<std::string>> table{{"planner", time, "speed-up over it", "tokens/s/GPU", "MFU", "useful", "to gain",
-                                               "peak memory", "planning"}};
+  std::vector<std::vector<std::string>> table{
+      {"planner", time, "speed-up over it", "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory", "planning"}};
   const bool tells_settings = o.automatic || o.even_stages || rows.size() > 1;
   if (tells_settings) table.front().emplace_back("ended on");
   for (const row& r : rows) {
     if (!r.plan) continue;
     const plan& p = r.plan.value();
     const bool compared = is_rival(rows, r);
-    table.push_back({r.planner, time_of(p.step_time), compared ? text_of(speed_up_over(s, rows, r)) : "-", fixed(rate_of(p), 0), mfu_text(p.mfu),
-                     percent(useful_share(p), 2), gain_text(p.efficiency),
-                     slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time_of(p.planning_time)});
+    table.push_back({r.planner, time_of(p.step_time), compared ? text_of(speed_up_over(s, rows, r)) : "-",
+                     fixed(rate_of(p), 0), mfu_text(p.mfu), percent(useful_share(p), 2), gain_text(p.efficiency),
+                     slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""),
+                     time_of(p.planning_time)});
     if (tells_settings) table.back().push_back(ended_on(s, rows, r));
   }
   print_table(out, table);
@@ -231,7 +243,8 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   const plan& first = rows.front().plan.value();
   const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
                                      [](const bound& a, const bound& b) { return a.time < b.time; });
-  out << "\n" << time << ": from the common start of all replicas to the end of the slowest one"
+  out << "\n"
+      << time << ": from the common start of all replicas to the end of the slowest one"
       << (first.reduce_time.value > 0 ? " and of its reduction.\n" : ".\n");
   print_critical_path(out, first);
   if (first.rank_time && first.step_time > seconds{}) {
@@ -239,16 +252,20 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
     out << "useful: " << percent(useful_share(first), 1) << " of the stages' time is work of the batch"
         << (lost.empty() ? "" : "; the rest is " + lost) << ".\n";
   }
-  out << "to gain: at most " << gain_text(first.efficiency) << " of " << (o.forward_only ? "it" : "the step") << ", since every plan of this batch on this layout takes at least "
-      << time_of(first.lower_bound) << " (" << best->name << ").\n";
+  out << "to gain: at most " << gain_text(first.efficiency) << " of " << (o.forward_only ? "it" : "the step")
+      << ", since every plan of this batch on this layout takes at least " << time_of(first.lower_bound) << " ("
+      << best->name << ").\n";
   if (first.mfu)
-    out << "MFU: 6 flops for each weight and token, plus the flops of causal attention, over the peak of the GPUs. Recomputation does\n"
+    out << "MFU: 6 flops for each weight and token, plus the flops of causal attention, over the peak of the GPUs. "
+           "Recomputation does\n"
            "not count.\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.plan && r.plan.value().mfu > 1.0; }))
     out << beyond_peak_text(s) << "\n";
-  out << "Without slicing, " << (o.forward_only ? "an evaluation" : "a step") << " takes at least " << time_of(uncut) << ".\n";
+  out << "Without slicing, " << (o.forward_only ? "an evaluation" : "a step") << " takes at least " << time_of(uncut)
+      << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
-    out << "* fits the memory limit with no setting: shown without the limit, at the setting that holds least, and without a speed-up.\n";
+    out << "* fits the memory limit with no setting: shown without the limit, at the setting that holds least, and "
+           "without a speed-up.\n";
   for (const row& r : rows)
     if (!r.plan) out << r.planner << " has no plan: " << r.plan.error().detail << ".\n";
 }
@@ -260,7 +277,8 @@ void print_search(std::ostream& out, const solvers::search_report& did) {
   out << "\n";
   print_table(out, table);
   out << "Counted over all replicas and all divisions of the batch, also over divisions that were not chosen.\n"
-         "first, kinds, sizes, whole: packs made by size ratios; divided, balanced, levelled: which replica runs which sequence;\n"
+         "first, kinds, sizes, whole: packs made by size ratios; divided, balanced, levelled: which replica runs which "
+         "sequence;\n"
          "the others are moves (include/slimpack/solvers/improve/).\n";
 }
 

@@ -22,9 +22,9 @@ struct row {
   std::string planner;
   slimpack::shapes::layout layout;
   slimpack::result<slimpack::plan> plan;
-  rival_setting with{};  ///< of a baseline: what it ended on besides its layout
-  bool over_memory{};  ///< planned without the limit, since it does not fit
-  bool out_of_time{};  ///< --time-limit was over when it was planned
+  rival_setting with{};                       ///< of a baseline: what it ended on besides its layout
+  bool over_memory{};                         ///< planned without the limit, since it does not fit
+  bool out_of_time{};                         ///< --time-limit was over when it was planned
   slimpack::solvers::search_report search{};  ///< what slimpack's search did, where it was asked
 };
 
@@ -40,8 +40,8 @@ speed_up speed_up_over(const setting& s, const std::vector<row>& rows, const row
 /// The planner of a row; where it is the first row's, on another layout, also what of that differs.
 std::string label_of(const std::vector<row>& rows, const row& r);
 
-/// What a planner ended on: under --auto all options of its layout, else those in which it differs from the first row's; and of a
-/// baseline what it was set to besides. "-" where there is nothing to tell.
+/// What a planner ended on: under --auto all options of its layout, else those in which it differs from the first
+/// row's; and of a baseline what it was set to besides. "-" where there is nothing to tell.
 std::string ended_on(const setting& s, const std::vector<row>& rows, const row& r);
 
 /// What the page of the rows that have a plan tells besides these plans.

@@ -22,8 +22,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <numeric>
 #include <sstream>
@@ -45,8 +45,8 @@ std::filesystem::path file_named(shipped kind, const std::filesystem::path& type
 error with_names(const error& e, shipped kind, const std::string& option) {
   std::string names;
   for (const std::string& name : names_of(kind)) names += (names.empty() ? "" : ", ") + name;
-  return {e.code, e.detail + " (" + option + " takes " + names +
-                      (names.empty() ? "a JSON file)" : ", or a JSON file)")};
+  return {e.code,
+          e.detail + " (" + option + " takes " + names + (names.empty() ? "a JSON file)" : ", or a JSON file)")};
 }
 
 /// A file that an option names, or what the plan of --from keeps of it.
@@ -85,22 +85,24 @@ std::string divisors_of(int number) {
   return all;
 }
 
-/// Whether the parts of the pipeline and the ranks of a stage can have the layers and heads of the model as options say.
+/// Whether the parts of the pipeline and the ranks of a stage can have the layers and heads of the model as options
+/// say.
 result<void> check_parts(const options& o, const costs::model_shape& model) {
   const shape& on = o.layout.shape;
   const auto refused = [](std::string why) { return error{errc::invalid_input, std::move(why)}; };
   if (o.layout.layers.empty() && on.parts() > model.layers)
-    return refused("--pp " + std::to_string(on.stages) + (on.chunks > 1 ? " x --vpp " + std::to_string(on.chunks) : "") + " exceeds the " +
+    return refused("--pp " + std::to_string(on.stages) +
+                   (on.chunks > 1 ? " x --vpp " + std::to_string(on.chunks) : "") + " exceeds the " +
                    std::to_string(model.layers) + " layers of " + model.name + "; lower it");
   const std::vector<int>& counts = o.layout.layers;
   const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (!counts.empty() && (std::ssize(counts) != on.parts() || sum != model.layers))
-    return refused("--layers gives " + std::to_string(counts.size()) + (counts.size() == 1 ? " count, " : " counts, ") + std::to_string(sum) +
-                   " in sum, and --pp x --vpp is " + std::to_string(on.parts()) + "; give one count for each part, " + std::to_string(model.layers) +
-                   " in sum, or --layers even");
+    return refused("--layers gives " + std::to_string(counts.size()) + (counts.size() == 1 ? " count, " : " counts, ") +
+                   std::to_string(sum) + " in sum, and --pp x --vpp is " + std::to_string(on.parts()) +
+                   "; give one count for each part, " + std::to_string(model.layers) + " in sum, or --layers even");
   if (!o.quadratic && model.heads % on.tensor != 0)
-    return refused("--tp " + std::to_string(on.tensor) + " does not divide the " + std::to_string(model.heads) + " query heads of " + model.name +
-                   "; choose " + divisors_of(model.heads));
+    return refused("--tp " + std::to_string(on.tensor) + " does not divide the " + std::to_string(model.heads) +
+                   " query heads of " + model.name + "; choose " + divisors_of(model.heads));
   return success();
 }
 
@@ -113,9 +115,11 @@ result<io::model_reading> model_of(const options& o, std::vector<plan_origin::in
   costs::model_shape& shape = model.value().shape;
   shape.name = read.value().title;
   if (const std::string& unpriced = model.value().unpriced; !unpriced.empty() && !o.as_full_attention)
-    return error{errc::invalid_input, read.value().name + ": " + unpriced + "; count all its layers as full attention with --as-full-attention"};
+    return error{errc::invalid_input, read.value().name + ": " + unpriced +
+                                          "; count all its layers as full attention with --as-full-attention"};
   if (model.value().unpriced.empty() && o.has_typed("as-full-attention"))
-    return error{errc::invalid_input, "--as-full-attention: all layers of " + shape.name + " have full attention; leave it out"};
+    return error{errc::invalid_input,
+                 "--as-full-attention: all layers of " + shape.name + " have full attention; leave it out"};
   inputs.push_back(kept("model", read.value().title, read.value().text));
   if (result<void> sound = check_parts(o, shape); !sound) return std::move(sound).error();
   return model;
@@ -140,7 +144,8 @@ result<void> check_experts(const options& o, const costs::model_shape& model) {
 }
 
 /// A factor of imbalance a line, one for each layer with experts.
-result<std::vector<double>> imbalances_of(const options& o, const costs::model_shape& model, std::vector<plan_origin::input>& inputs) {
+result<std::vector<double>> imbalances_of(const options& o, const costs::model_shape& model,
+                                          std::vector<plan_origin::input>& inputs) {
   const result<content> read = content_of(o, "expert-imbalance", *o.imbalances);
   const auto refused = [&](const std::string& where, const std::string& why) {
     return error{errc::invalid_input, read.value().name + where + ": " + why};
@@ -156,15 +161,17 @@ result<std::vector<double>> imbalances_of(const options& o, const costs::model_s
   for (std::string line; std::getline(in, line);) {
     const std::vector<double> cells = numbers_of(line);
     if (cells.size() != 1 || cells.front() < 1)
-      return refused(", line " + std::to_string(factors.size() + 1), "expected a factor of at least 1, the busiest rank over the mean");
+      return refused(", line " + std::to_string(factors.size() + 1),
+                     "expected a factor of at least 1, the busiest rank over the mean");
     if (is_given && cells.front() > ranks)
-      return refused(", line " + std::to_string(factors.size() + 1), "--expert-imbalance " + too_imbalanced(line, ranks));
+      return refused(", line " + std::to_string(factors.size() + 1),
+                     "--expert-imbalance " + too_imbalanced(line, ranks));
     factors.push_back(cells.front());
   }
   const int layers = model.moe_layers();
   if (factors.size() != static_cast<std::size_t>(layers))
-    return refused("", std::to_string(factors.size()) + " factors, but " + model.name + " has " + std::to_string(layers) +
-                           " layers with experts");
+    return refused("", std::to_string(factors.size()) + " factors, but " + model.name + " has " +
+                           std::to_string(layers) + " layers with experts");
   return factors;
 }
 
@@ -183,9 +190,7 @@ std::string text_of(const costs::gpu& device) {
   return out.str();
 }
 
-std::filesystem::path shipped_tables() {
-  return shipped_data() / "profiles";
-}
+std::filesystem::path shipped_tables() { return shipped_data() / "profiles"; }
 
 /// Whether kernels of the GPU's family were measured in the shipped tables.
 bool has_shipped_tables(const costs::gpu& device) {
@@ -193,8 +198,8 @@ bool has_shipped_tables(const costs::gpu& device) {
   return all && all.value().of(device.name).has_value();
 }
 
-/// The GPU's own rows of the tables; what they lack, its description fills in. Shipped tables are of the boards that are
-/// known by name, and are told for another board of the same chip by its clock and its memory.
+/// The GPU's own rows of the tables; what they lack, its description fills in. Shipped tables are of the boards that
+/// are known by name, and are told for another board of the same chip by its clock and its memory.
 result<measurements> measured_on(const costs::gpu& device, const std::filesystem::path& folder, bool are_shipped) {
   result<std::vector<io::profile_table>> tables = io::read_profile_tables(folder);
   if (!tables) return std::move(tables).error();
@@ -219,7 +224,8 @@ result<measurements> measured_on(const costs::gpu& device, const std::filesystem
     for (const io::profile_note& note : io::implausible_times(table, device)) made.notes.push_back(note.text);
   for (const std::string& note : made.network.notes()) made.notes.push_back(note);
   if (!fitted)
-    made.notes.push_back("constants of kernels are the data sheet's, not fitted to the tables: " + fitted.error().detail);
+    made.notes.push_back("constants of kernels are the data sheet's, not fitted to the tables: " +
+                         fitted.error().detail);
   made.tables = std::move(tables).value();
   return made;
 }
@@ -308,8 +314,8 @@ result<setting> prepare(const options& o) {
   const std::optional<memory_limit>& asked = s.layout.shape.memory;
   if (asked && asked->unit == memory_unit::byte && asked->amount > s.device->memory.value && !o.force)
     return error{errc::invalid_input, "--memory " + detail::amount(asked->amount, memory_unit::byte) + " exceeds the " +
-                                          detail::amount(s.device->memory.value, memory_unit::byte) + " of " + s.device->name +
-                                          "; lower it, or add --force"};
+                                          detail::amount(s.device->memory.value, memory_unit::byte) + " of " +
+                                          s.device->name + "; lower it, or add --force"};
   if (!s.layout.shape.memory) {
     const result<memory_limit> limit = usual_limit(*s.device);
     if (!limit) return limit.error();
@@ -335,7 +341,8 @@ request request_of(const setting& s, const std::string& planner, const shapes::l
           .effort = o.effort,
           .most_sharers = o.sharers,
           .exchanges = o.exchanges,
-          .zone = s.model && s.device ? solvers::sharing_zones::of(*s.model, *s.device, on.shape) : solvers::sharing_zones{},
+          .zone = s.model && s.device ? solvers::sharing_zones::of(*s.model, *s.device, on.shape)
+                                      : solvers::sharing_zones{},
           .zones = o.zones,
           .relays = s.device ? solvers::relaying::of(*s.device, on.shape, o.relay) : solvers::relaying{},
           .by_estimates = o.by_estimates,
@@ -356,7 +363,8 @@ costs::quadratic quadratic_on(const setting& s, const shapes::layout& on) {
 }
 
 result<costs::transformer> transformer_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
-  if (s.options.prices != prices::sheet) return costs::transformer::make(model, *s.device, on.shape, trainer_of(s, model, on));
+  if (s.options.prices != prices::sheet)
+    return costs::transformer::make(model, *s.device, on.shape, trainer_of(s, model, on));
   return costs::transformer::sheet(model, *s.device, on.shape,
                                    {.recompute = on.recompute,
                                     .reduction = s.options.reduction,

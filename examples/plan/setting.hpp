@@ -35,8 +35,8 @@ struct measurements {
   std::vector<std::string> notes;                   ///< a line each
 };
 
-/// Cost models that were made of measurements, by layout: making one takes as long as planning a baseline with it, and each
-/// planner of a comparison asks for the same ones.
+/// Cost models that were made of measurements, by layout: making one takes as long as planning a baseline with it, and
+/// each planner of a comparison asks for the same ones.
 class made_costs {
  public:
   /// That of a layout, which `make` makes the first time: result<profiled>().
@@ -66,12 +66,12 @@ struct setting {
   std::vector<std::string> model_notes{};        ///< what was left out of it or taken for granted, a sentence each
   std::optional<slimpack::costs::gpu> device{};
   slimpack::costs::saved_tensors tensors{slimpack::costs::saved_tensors::flash_attention()};
-  slimpack::costs::routing routing{};      ///< as given, with the factors of a file
-  std::optional<measurements> measured{};  ///< under --cost measured and profiled
-  slimpack::shapes::layout layout{};       ///< as given, with the memory limit
+  slimpack::costs::routing routing{};                  ///< as given, with the factors of a file
+  std::optional<measurements> measured{};              ///< under --cost measured and profiled
+  slimpack::shapes::layout layout{};                   ///< as given, with the memory limit
   std::vector<slimpack::plan_origin::input> inputs{};  ///< what was read, for whoever makes the plan again
-  std::shared_ptr<made_costs> made{};      ///< of the model's layouts, where planners are compared under --auto
-  slimpack::tokens longest{1 << 20};       ///< of a sequence: measured prices are tabulated up to there
+  std::shared_ptr<made_costs> made{};  ///< of the model's layouts, where planners are compared under --auto
+  slimpack::tokens longest{1 << 20};   ///< of a sequence: measured prices are tabulated up to there
 };
 
 /// What a GPU has less what is kept free (memory_margin.hpp).
@@ -89,7 +89,8 @@ request request_of(const setting& s, const std::string& planner, const slimpack:
 
 /// The cost model of the setting on a layout; each is for one kind of --cost.
 slimpack::costs::quadratic quadratic_on(const setting& s, const slimpack::shapes::layout& on);
-slimpack::result<slimpack::costs::transformer> transformer_on(const setting& s, const slimpack::costs::model_shape& model,
+slimpack::result<slimpack::costs::transformer> transformer_on(const setting& s,
+                                                              const slimpack::costs::model_shape& model,
                                                               const slimpack::shapes::layout& on);
 slimpack::result<slimpack::costs::profiled> profiled_on(const setting& s, const slimpack::costs::model_shape& model,
                                                         const slimpack::shapes::layout& on);

@@ -10,8 +10,8 @@
 namespace cli {
 
 /// Tokens of a row that each of those who share it has.
-inline std::vector<slimpack::tokens> held_by_sharers(const slimpack::plan& p, const slimpack::merge& m, slimpack::pass way,
-                                                     std::span<const slimpack::pack_id> row) {
+inline std::vector<slimpack::tokens> held_by_sharers(const slimpack::plan& p, const slimpack::merge& m,
+                                                     slimpack::pass way, std::span<const slimpack::pack_id> row) {
   std::vector<slimpack::tokens> held(row.size());
   for (std::size_t k = 0; k < row.size(); ++k)
     if (row[k] != slimpack::merge::none)

@@ -13,9 +13,7 @@
 namespace cli {
 namespace {
 
-std::filesystem::path folder_of(shipped kind) {
-  return shipped_data() / (kind == shipped::models ? "models" : "gpus");
-}
+std::filesystem::path folder_of(shipped kind) { return shipped_data() / (kind == shipped::models ? "models" : "gpus"); }
 
 bool same_but_for_case(const std::string& a, const std::string& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),

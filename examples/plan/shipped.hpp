@@ -13,8 +13,8 @@ namespace cli {
 /// Kinds of files that come with slimpack, each in a folder of its own, and what options take them.
 enum class shipped { models, gpus };
 
-/// The folder of shipped files: data beside the program, or share/slimpack where the program is in a bin, or that of the
-/// project that it was built from; the first that is there.
+/// The folder of shipped files: data beside the program, or share/slimpack where the program is in a bin, or that of
+/// the project that it was built from; the first that is there.
 std::filesystem::path shipped_data();
 
 /// Their names, in order.

@@ -14,7 +14,8 @@ namespace {
 
 using namespace slimpack;
 
-std::vector<std::string> line_of(std::string name, const std::vector<double>& values, const std::function<std::string(double)>& text) {
+std::vector<std::string> line_of(std::string name, const std::vector<double>& values,
+                                 const std::function<std::string(double)>& text) {
   std::vector<std::string> cells{std::move(name)};
   for (const double value : quantiles_of(values)) cells.push_back(text(value));
   return cells;
@@ -38,7 +39,8 @@ void summary::add(const setting& s, const std::vector<row>& rows) {
   if (planners_.empty())
     for (const row& r : rows) planners_.push_back({.planner = label_of(rows, r)});
   const std::size_t batch = planners_.front().steps.size();
-  const double slowest = batch == 0 ? -1 : *std::max_element(planners_.front().steps.begin(), planners_.front().steps.end());
+  const double slowest =
+      batch == 0 ? -1 : *std::max_element(planners_.front().steps.begin(), planners_.front().steps.end());
   for (std::size_t k = 0; k < rows.size(); ++k) {
     figures& f = planners_[k];
     if (!rows[k].plan || rows[k].over_memory) {
@@ -63,18 +65,23 @@ void summary::add(const setting& s, const std::vector<row>& rows) {
 }
 
 void summary::print(std::ostream& out) const {
-  std::vector<std::vector<std::string>> table{{"of " + std::to_string(planners_.front().steps.size()) + " batches", "min", "p10", "median", "p90", "max", "mean"}};
+  std::vector<std::vector<std::string>> table{{"of " + std::to_string(planners_.front().steps.size()) + " batches",
+                                               "min", "p10", "median", "p90", "max", "mean"}};
   for (const figures& f : planners_) {
     if (f.steps.empty()) continue;
     const std::string head = f.planner + (is_forward_only(slowest_.front()) ? " time" : " step time");
     table.push_back(line_of(head, f.steps, [](double s) { return time_of(seconds{s}); }));
-    for (const auto& [name, values] : f.shares) table.push_back(line_of("  " + name, values, [](double v) { return percent(v, 2); }));
+    for (const auto& [name, values] : f.shares)
+      table.push_back(line_of("  " + name, values, [](double v) { return percent(v, 2); }));
   }
   out << "\n";
   print_table(out, table);
-  out << "Shares are parts of the stages' time. Each quantile is taken by itself, so shares need not add up. The slowest batch is number " << shown_ << ".\n";
+  out << "Shares are parts of the stages' time. Each quantile is taken by itself, so shares need not add up. The "
+         "slowest batch is number "
+      << shown_ << ".\n";
   for (const figures& f : planners_)
-    if (f.missing > 0) out << f.planner << " has no plan that fits the memory for " << f.missing << " batches; they are left out.\n";
+    if (f.missing > 0)
+      out << f.planner << " has no plan that fits the memory for " << f.missing << " batches; they are left out.\n";
 }
 
 slimpack::result<void> summary::write_page(std::ostream& out) const {

@@ -1,8 +1,8 @@
 #include "tables.hpp"
 
 #include <slimpack/costs/detail/measured_layer.hpp>
-#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/kernels/detail/reference_kernel.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -10,9 +10,7 @@ namespace cli {
 using slimpack::detail::masked;
 using slimpack::detail::shown;
 
-std::string shown_value(std::string_view typed) {
-  return "'" + shown(typed) + "'";
-}
+std::string shown_value(std::string_view typed) { return "'" + shown(typed) + "'"; }
 
 std::string error_line(std::string_view what) {
   constexpr std::size_t most = 1000, front = 600, back = 300;
@@ -24,7 +22,8 @@ std::string error_line(std::string_view what) {
 
 std::streambuf::int_type report_stream::line_buffer::overflow(int_type c) {
   const char one = traits_type::to_char_type(c);
-  return traits_type::eq_int_type(c, traits_type::eof()) || xsputn(&one, 1) == 1 ? traits_type::not_eof(c) : traits_type::eof();
+  return traits_type::eq_int_type(c, traits_type::eof()) || xsputn(&one, 1) == 1 ? traits_type::not_eof(c)
+                                                                                 : traits_type::eof();
 }
 
 std::streamsize report_stream::line_buffer::xsputn(const char* text, std::streamsize size) {

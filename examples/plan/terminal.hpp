@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// How reports and errors reach a terminal. Names of files, models, GPUs and sequences come from outside, and may hold characters
-/// that move the cursor or change colours: none of them gets through here (slimpack/detail/masked.hpp).
+/// How reports and errors reach a terminal. Names of files, models, GPUs and sequences come from outside, and may hold
+/// characters that move the cursor or change colours: none of them gets through here (slimpack/detail/masked.hpp).
 namespace cli {
 
 /// A value that was typed or stands in a file, in quotes, no longer than a message bears.
@@ -16,7 +16,8 @@ std::string shown_value(std::string_view typed);
 /// What is wrong, as one line of no more than 1,000 characters: of a longer one the middle is left out.
 std::string error_line(std::string_view what);
 
-/// A stream of lines for another one, without their control characters. Where that one cannot be written, it is marked as bad.
+/// A stream of lines for another one, without their control characters. Where that one cannot be written, it is marked
+/// as bad.
 class report_stream : public std::ostream {
  public:
   /// Requires  it outlives this

@@ -75,24 +75,28 @@ std::string number_range::operator()(const std::string& typed) const {
 
 std::string too_imbalanced(const std::string& factor, int ranks) {
   const std::string most = std::to_string(ranks);
-  return factor + " is more than the busiest of --ep " + most + " ranks can have, " + most + " times the mean: give a factor from 1 to " + most;
+  return factor + " is more than the busiest of --ep " + most + " ranks can have, " + most +
+         " times the mean: give a factor from 1 to " + most;
 }
 
 std::string compare_fault(const std::string& planner, const std::vector<std::string>& compare) {
   for (auto name = compare.begin(); name != compare.end(); ++name) {
     if (*name == planner) return "--compare " + planner + " is --planner itself: leave it out";
-    if (std::find(compare.begin(), name, *name) != name) return "--compare names " + *name + " twice: leave out one of them";
+    if (std::find(compare.begin(), name, *name) != name)
+      return "--compare names " + *name + " twice: leave out one of them";
   }
   return {};
 }
 
-slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds call, slimpack::seconds hop, int chunks) {
+slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds call,
+                                        slimpack::seconds hop, int chunks) {
   constexpr number_range taken;
   for (const double number : of_stage)
     if (number > taken.high) {
       char text[32];
       std::snprintf(text, sizeof text, "%g", number);
-      throw bad_usage{std::string("--cost quadratic takes numbers ") + taken.text() + ", and " + text + " is more: times are in seconds"};
+      throw bad_usage{std::string("--cost quadratic takes numbers ") + taken.text() + ", and " + text +
+                      " is more: times are in seconds"};
     }
   return {.linear = of_stage[0] / chunks,
           .attention = of_stage[1] / chunks,
@@ -126,17 +130,11 @@ std::string fixed(double value, int digits) {
   return text;
 }
 
-std::string percent(double ratio, int digits) {
-  return fixed(100 * ratio, digits) + " %";
-}
+std::string percent(double ratio, int digits) { return fixed(100 * ratio, digits) + " %"; }
 
-std::string gain_text(double efficiency) {
-  return percent(1 - efficiency, 2);
-}
+std::string gain_text(double efficiency) { return percent(1 - efficiency, 2); }
 
-std::string mfu_text(const std::optional<double>& mfu) {
-  return mfu ? percent(*mfu, 1) : "-";
-}
+std::string mfu_text(const std::optional<double>& mfu) { return mfu ? percent(*mfu, 1) : "-"; }
 
 std::string time_of(slimpack::seconds s) {
   if (s.value >= 1) return fixed(s.value, 3) + " s";
@@ -145,7 +143,10 @@ std::string time_of(slimpack::seconds s) {
 
 const char* name_of(slimpack::costs::recompute what) {
   using slimpack::costs::recompute;
-  return what == recompute::full ? "full" : what == recompute::selective ? "selective" : what == recompute::attention ? "attention" : "none";
+  return what == recompute::full        ? "full"
+         : what == recompute::selective ? "selective"
+         : what == recompute::attention ? "attention"
+                                        : "none";
 }
 
 std::string layers_text(const std::vector<int>& layers) {
@@ -166,10 +167,13 @@ std::string options_of(const slimpack::shapes::layout& on, const slimpack::shape
     if (on.shape.*degree != from.shape.*degree)
       text += (text.empty() ? "" : " ") + (name + std::to_string(on.shape.*degree));
   if (on.shape.vocabulary != from.shape.vocabulary)
-    text += std::string(text.empty() ? "" : " ") + "--vocabulary " + std::string(slimpack::name_of(on.shape.vocabulary));
-  if (on.recompute != from.recompute) text += std::string(text.empty() ? "" : " ") + "--recompute " + name_of(on.recompute);
+    text +=
+        std::string(text.empty() ? "" : " ") + "--vocabulary " + std::string(slimpack::name_of(on.shape.vocabulary));
+  if (on.recompute != from.recompute)
+    text += std::string(text.empty() ? "" : " ") + "--recompute " + name_of(on.recompute);
   if (on.layers != from.layers)
-    text += (text.empty() ? "--layers " : " --layers ") + (on.layers.empty() ? std::string("even") : layers_text(on.layers));
+    text += (text.empty() ? "--layers " : " --layers ") +
+            (on.layers.empty() ? std::string("even") : layers_text(on.layers));
   return text;
 }
 

@@ -50,7 +50,8 @@ std::string compare_fault(const std::string& planner, const std::vector<std::str
 
 /// LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD of a whole stage, as the cost of each of its chunks: an even
 /// share of the work, and the overhead of a pack each. Throws bad_usage: numbers out of all measure.
-slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds call, slimpack::seconds hop, int chunks);
+slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds call,
+                                        slimpack::seconds hop, int chunks);
 
 /// "80GiB", "80 gib" or "8192tokens". Throws bad_usage.
 slimpack::memory_limit memory_of(const std::string& text);

@@ -14,15 +14,19 @@ bool trainer::recomputes(slimpack::costs::recompute what) const {
 }
 
 const std::vector<std::string>& trainer_words() {
-  static const std::vector<std::string> words{"packflow", "plain", "megatron", "shares-rows", "queries", "ring", "chunks", "weights-apart",
-                                              "spread-vocabulary", "lends-attention", "attention", "selective", "full"};
+  static const std::vector<std::string> words{
+      "packflow",          "plain",           "megatron",  "shares-rows", "queries", "ring", "chunks", "weights-apart",
+      "spread-vocabulary", "lends-attention", "attention", "selective",   "full"};
   return words;
 }
 
 trainer trainer_named(const std::string& text) {
   trainer all;
   if (text == "packflow") return all;
-  trainer can{.exchanges = slimpack::exchange_set::none(), .chunks = false, .weights_apart = false, .spread_vocabulary = false,
+  trainer can{.exchanges = slimpack::exchange_set::none(),
+              .chunks = false,
+              .weights_apart = false,
+              .spread_vocabulary = false,
               .lends_attention = false,
               .recompute = {recompute::none}};
   if (text == "plain") return can;
@@ -46,12 +50,15 @@ trainer trainer_named(const std::string& text) {
       can.spread_vocabulary = true;
     else if (word == "lends-attention")
       can.lends_attention = true;
-    else if (const auto kind = std::find_if(all.recompute.begin() + 1, all.recompute.end(), [&](recompute r) { return word == name_of(r); });
+    else if (const auto kind = std::find_if(all.recompute.begin() + 1, all.recompute.end(),
+                                            [&](recompute r) { return word == name_of(r); });
              kind != all.recompute.end())
       can.recompute.push_back(*kind);
     else
-      throw bad_usage{"--trainer " + shown_value(text) + " is not packflow, plain, megatron, or a list of shares-rows, queries, ring, chunks, weights-apart, "
-                      "spread-vocabulary, lends-attention, attention, selective and full"};
+      throw bad_usage{
+          "--trainer " + shown_value(text) +
+          " is not packflow, plain, megatron, or a list of shares-rows, queries, ring, chunks, weights-apart, "
+          "spread-vocabulary, lends-attention, attention, selective and full"};
   }
   return can;
 }

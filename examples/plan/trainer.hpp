@@ -16,17 +16,18 @@ struct trainer {
   bool chunks{true};                                                ///< virtual stages
   bool weights_apart{true};                                         ///< weight gradients
   bool spread_vocabulary{true};
-  bool lends_attention{true};                                       ///< between stages
-  std::vector<slimpack::costs::recompute> recompute{slimpack::costs::recompute::none, slimpack::costs::recompute::attention,
-                                                    slimpack::costs::recompute::selective, slimpack::costs::recompute::full};
+  bool lends_attention{true};  ///< between stages
+  std::vector<slimpack::costs::recompute> recompute{
+      slimpack::costs::recompute::none, slimpack::costs::recompute::attention, slimpack::costs::recompute::selective,
+      slimpack::costs::recompute::full};
 
   [[nodiscard]] bool recomputes(slimpack::costs::recompute what) const;
 };
 
 /// What --trainer says: packflow, plain, megatron, or capabilities with commas between them. Throws bad_usage.
 ///
-/// megatron is what the main branch of Megatron-LM runs by its arguments: packs of whole sequences, the same in both passes
-/// (micro-batches of packed sequences), under 1F1B; --num-layers-per-virtual-pipeline-stage (chunks); layers by
+/// megatron is what the main branch of Megatron-LM runs by its arguments: packs of whole sequences, the same in both
+/// passes (micro-batches of packed sequences), under 1F1B; --num-layers-per-virtual-pipeline-stage (chunks); layers by
 /// --pipeline-model-parallel-layout; --recompute-granularity selective and full. It has neither a vocabulary that all
 /// stages share, nor weight gradients that run apart, nor sequences that replicas share: its context-parallel groups
 /// of changing size refuse pipelines.

@@ -7,9 +7,7 @@
 
 namespace cli {
 
-bool has_gzip() {
-  return true;
-}
+bool has_gzip() { return true; }
 
 std::unique_ptr<std::istream> gunzipped(std::istream& compressed) {
   auto plain = std::make_unique<boost::iostreams::filtering_istream>();

@@ -2,12 +2,8 @@
 
 namespace cli {
 
-bool has_gzip() {
-  return false;
-}
+bool has_gzip() { return false; }
 
-std::unique_ptr<std::istream> gunzipped(std::istream& /*compressed*/) {
-  return nullptr;
-}
+std::unique_ptr<std::istream> gunzipped(std::istream& /*compressed*/) { return nullptr; }
 
 }  // namespace cli

@@ -2,9 +2,7 @@
 
 namespace cli {
 
-bool has_milp() {
-  return false;
-}
+bool has_milp() { return false; }
 
 slimpack::result<slimpack::plan> plan_with_milp(const request& /*asked*/, std::span<const slimpack::tokens> /*lengths*/,
                                                 const any_cost& /*cost*/) {

@@ -18,24 +18,26 @@
 
 namespace slimpack {
 
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase, schedules::list, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase, schedules::one_f_one_b, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase, schedules::zero_bubble, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase, schedules::list, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase, schedules::zero_bubble, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase_estimated, schedules::list, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase_estimated, schedules::zero_bubble, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase_estimated, schedules::list, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase_estimated, schedules::zero_bubble, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase,
+                                                       schedules::list, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase,
+                                                       schedules::one_f_one_b, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase,
+                                                       schedules::zero_bubble, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase,
+                                                       schedules::list, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase,
+                                                       schedules::zero_bubble, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<
+    slicers::equal_cost, costs::transformer, solvers::two_phase_estimated, schedules::list, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<slicers::equal_cost, costs::transformer,
+                                                       solvers::two_phase_estimated, schedules::zero_bubble,
+                                                       simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<
+    slicers::equal_cost, costs::profiled, solvers::two_phase_estimated, schedules::list, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class basic_planner<slicers::equal_cost, costs::profiled,
+                                                       solvers::two_phase_estimated, schedules::zero_bubble,
+                                                       simulators::boost_graph>;
 
 }  // namespace slimpack
 

@@ -7,12 +7,12 @@
 
 namespace train {
 
-int complain(const ending& e) {
-  return rank_in_job() > 0 ? e.status : complain_here(e);
-}
+int complain(const ending& e) { return rank_in_job() > 0 ? e.status : complain_here(e); }
 
 int complain_here(const ending& e) {
-  std::cerr << "slimpack-train: " + cli::error_line(e.line) + "\n" << std::flush;  // in one write: what mpirun says may come between
+  std::cerr << "slimpack-train: " + cli::error_line(e.line) + "\n"
+            << std::flush;  // in one write: what mpirun says may
+                            // come between
   return e.status;
 }
 

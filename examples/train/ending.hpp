@@ -24,8 +24,8 @@ struct ending {
   }
 };
 
-/// Says the line on stderr, whatever characters it has, if this is rank 0 of its job or in none: all ranks of a job have
-/// the same to say. Returns the exit status.
+/// Says the line on stderr, whatever characters it has, if this is rank 0 of its job or in none: all ranks of a job
+/// have the same to say. Returns the exit status.
 int complain(const ending& e);
 
 /// Says it on whatever rank, for what the other ranks do not know.

@@ -19,12 +19,8 @@ using cli::fixed;
 using cli::percent;
 using slimpack::seconds;
 
-std::string milliseconds(seconds s) {
-  return fixed(1e3 * s.value, s.value < 0.01 ? 3 : 1) + " ms";
-}
-std::string amount(slimpack::bytes b) {
-  return slimpack::detail::amount(b.value, slimpack::memory_unit::byte);
-}
+std::string milliseconds(seconds s) { return fixed(1e3 * s.value, s.value < 0.01 ? 3 : 1) + " ms"; }
+std::string amount(slimpack::bytes b) { return slimpack::detail::amount(b.value, slimpack::memory_unit::byte); }
 
 /// A figure of one run over all steps.
 template <class Figure>
@@ -41,9 +37,9 @@ journal::journal(const options& o, const corpus& texts, std::ostream& out) : opt
   out_ << "documents  " << texts.size() << ", " << texts.tokens().value << " bytes, longest " << texts.longest().value
        << "; entropy of a byte " << fixed(texts.byte_entropy(), 4) << " nats\n"
        << "model      " << o.model.layers << " layers"
-       << (o.model.on_parts.empty() ? std::string{} : " (" + cli::layers_text(o.model.on_parts) + " on the parts)") << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads ("
-       << o.model.kv_heads << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float")
-       << "\n"
+       << (o.model.on_parts.empty() ? std::string{} : " (" + cli::layers_text(o.model.on_parts) + " on the parts)")
+       << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads (" << o.model.kv_heads
+       << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float") << "\n"
        << "ranks      dp " << s.replicas << " x pp " << s.stages
        << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "") << ", "
        << (o.transport == carrier::mpi ? "MPI" : "threads") << "\n"
@@ -56,8 +52,11 @@ journal::journal(const options& o, const corpus& texts, std::ostream& out) : opt
        << std::endl;
 }
 
-void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, seconds took, bool read) {
-  out_ << "measured   " << (read ? "before, in " + options_.profile->string() : "this machine in " + fixed(took.value, 1) + " s") << "; a full context forward and backward:";
+void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check,
+                         seconds took, bool read) {
+  out_ << "measured   "
+       << (read ? "before, in " + options_.profile->string() : "this machine in " + fixed(took.value, 1) + " s")
+       << "; a full context forward and backward:";
   for (int part = 0; part < cost.parts(); ++part) {
     const slimpack::slice whole{{}, {0}, texts_.longest()};
     out_ << (part ? "; " : " ") << milliseconds(cost.time(whole, slimpack::pass::forward, part)) << " and "
@@ -65,14 +64,15 @@ void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::
     if (options_.weights == slimpack::weight_gradients::apart)
       out_ << ", " << milliseconds(cost.weight_time(whole, part)) << " of it weight gradients";
   }
-  out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << "; " << check.kinds << " kinds of packs left out are "
-       << percent(check.median, 1) << " off the fit of the others (median)" << std::endl;
+  out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << "; " << check.kinds
+       << " kinds of packs left out are " << percent(check.median, 1) << " off the fit of the others (median)"
+       << std::endl;
 }
 
 void journal::refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const {
-  out_ << "refit      to " << off.packs << " packs of " << steps_.size() << " steps and all ranks, which took " << fixed(off.ratio, 3)
-       << " of what was predicted (median; " << percent(off.error, 1) << " off); " << check.kinds << " kinds left out are "
-       << percent(check.median, 1) << " off" << std::endl;
+  out_ << "refit      to " << off.packs << " packs of " << steps_.size() << " steps and all ranks, which took "
+       << fixed(off.ratio, 3) << " of what was predicted (median; " << percent(off.error, 1) << " off); " << check.kinds
+       << " kinds left out are " << percent(check.median, 1) << " off" << std::endl;
 }
 
 void journal::step(std::vector<step_figures> runs, seconds planning) {
@@ -111,8 +111,9 @@ void journal::evaluated(const slimpack::plan& p, const slimpack::step_report& ra
   std::size_t packs = 0;
   for (const slimpack::replica_plan& r : p.replicas) packs += r.partition.forward.size();
   out_ << "evaluated  " << p.lengths.size() << " documents held out, " << ran.processed.value << " bytes: loss "
-       << fixed(ran.loss_sum, 4) << " nats of a byte (" << ran.valid_tokens.value << " have one before); forward alone in "
-       << packs << " packs, " << milliseconds(ran.step) << ", predicted " << milliseconds(p.step_time) << std::endl;
+       << fixed(ran.loss_sum, 4) << " nats of a byte (" << ran.valid_tokens.value
+       << " have one before); forward alone in " << packs << " packs, " << milliseconds(ran.step) << ", predicted "
+       << milliseconds(p.step_time) << std::endl;
 }
 
 void journal::summarize(std::size_t run) const {
@@ -126,37 +127,46 @@ void journal::summarize(std::size_t run) const {
               1)
        << " off (both medians); peak bytes as predicted on every rank in " << exact << " of " << steps_.size()
        << " steps\n";
-  const auto shared =
-      std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].predicted_exchanged > slimpack::bytes{}; });
+  const auto shared = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) {
+    return runs[run].predicted_exchanged > slimpack::bytes{};
+  });
   if (shared > 0) {
     const auto agree = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) {
       return runs[run].exchanged == runs[run].predicted_exchanged;
     });
-    out_ << "                replicas shared sequences in " << shared << " of " << steps_.size() << " steps and exchanged "
-         << amount({median(over(steps_, run, [](const step_figures& f) { return f.exchanged.value; }))}) << " a step, predicted "
+    out_ << "                replicas shared sequences in " << shared << " of " << steps_.size()
+         << " steps and exchanged "
+         << amount({median(over(steps_, run, [](const step_figures& f) { return f.exchanged.value; }))})
+         << " a step, predicted "
          << amount({median(over(steps_, run, [](const step_figures& f) { return f.predicted_exchanged.value; }))})
          << " (medians); bytes as predicted in " << agree << " of " << steps_.size() << " steps\n";
   }
-  const auto lent = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].loan_messages > 0; });
+  const auto lent =
+      std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].loan_messages > 0; });
   if (lent > 0) {
-    const auto agree = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].loans_agree; });
-    out_ << "                stages lent each other attention in " << lent << " of " << steps_.size() << " steps and sent "
+    const auto agree =
+        std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].loans_agree; });
+    out_ << "                stages lent each other attention in " << lent << " of " << steps_.size()
+         << " steps and sent "
          << amount({median(over(steps_, run, [](const step_figures& f) { return f.lent.value; }))}) << " in "
-         << static_cast<std::int64_t>(median(over(steps_, run, [](const step_figures& f) { return static_cast<double>(f.loan_messages); })))
-         << " messages a step (medians); bytes and messages as predicted in " << agree << " of " << steps_.size() << " steps\n";
+         << static_cast<std::int64_t>(
+                median(over(steps_, run, [](const step_figures& f) { return static_cast<double>(f.loan_messages); })))
+         << " messages a step (medians); bytes and messages as predicted in " << agree << " of " << steps_.size()
+         << " steps\n";
   }
   if (options_.checksums) {
     const double ranks = options_.shape.stages * options_.shape.replicas;
     const auto of_step = [&](const step_figures& f) { return f.checksums.value / ranks; };
     const auto share = [&](const step_figures& f) { return f.checksums.value / ranks / f.measured.value; };
-    out_ << "                checksums of messages took " << milliseconds({median(over(steps_, run, of_step))}) << " a step on each rank, "
-         << percent(median(over(steps_, run, share)), 2) << " of its time (medians)\n";
+    out_ << "                checksums of messages took " << milliseconds({median(over(steps_, run, of_step))})
+         << " a step on each rank, " << percent(median(over(steps_, run, share)), 2) << " of its time (medians)\n";
   }
   std::size_t apart = 0;
   std::size_t backwards = 0;
   for (const auto& runs : steps_) apart += runs[run].apart, backwards += runs[run].backwards;
   if (apart > 0) {
-    const auto steps = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].apart > 0; });
+    const auto steps =
+        std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].apart > 0; });
     out_ << "                weight gradients ran apart in " << steps << " of " << steps_.size() << " steps, those of "
          << apart << " of " << backwards << " backward packs\n";
   }
@@ -179,14 +189,15 @@ void journal::summarize(std::size_t run) const {
 
 void journal::write_log(std::ostream& out) const {
   out << std::setprecision(std::numeric_limits<double>::max_digits10)
-      << "step,planner,loss,tokens,measured_s,predicted_s,bubble,peak_bytes,predicted_peak_bytes,peaks_agree,exchanged_bytes,predicted_exchanged_bytes,"
+      << "step,planner,loss,tokens,measured_s,predicted_s,bubble,peak_bytes,predicted_peak_bytes,peaks_agree,exchanged_"
+         "bytes,predicted_exchanged_bytes,"
          "backward_packs,packs_apart,lent_bytes,loan_messages,loans_agree\n";
   for (std::size_t s = 0; s < steps_.size(); ++s)
     for (const step_figures& f : steps_[s])
       out << s << ',' << f.planner << ',' << f.loss << ',' << f.processed.value << ',' << f.measured.value << ','
           << f.predicted.value << ',' << f.bubble << ',' << f.peak.value << ',' << f.predicted_peak.value << ','
-          << f.peaks_agree << ',' << f.exchanged.value << ',' << f.predicted_exchanged.value << ',' << f.backwards << ','
-          << f.apart << ',' << f.lent.value << ',' << f.loan_messages << ',' << f.loans_agree << '\n';
+          << f.peaks_agree << ',' << f.exchanged.value << ',' << f.predicted_exchanged.value << ',' << f.backwards
+          << ',' << f.apart << ',' << f.lent.value << ',' << f.loan_messages << ',' << f.loans_agree << '\n';
 }
 
 }  // namespace train

@@ -28,10 +28,10 @@ struct step_figures {
   slimpack::tokens processed;
   slimpack::seconds measured;
   slimpack::seconds predicted;
-  double bubble{};                 ///< measured: 1 - time in instructions / (ranks * step time)
-  slimpack::bytes peak;            ///< of activations, on the stage that holds most
-  slimpack::bytes predicted_peak;  ///< of the same stage
-  bool peaks_agree{};              ///< measured and predicted, to the byte, on every rank
+  double bubble{};                      ///< measured: 1 - time in instructions / (ranks * step time)
+  slimpack::bytes peak;                 ///< of activations, on the stage that holds most
+  slimpack::bytes predicted_peak;       ///< of the same stage
+  bool peaks_agree{};                   ///< measured and predicted, to the byte, on every rank
   slimpack::bytes exchanged;            ///< sent between replicas that share sequences, by all ranks
   slimpack::bytes predicted_exchanged;  ///< from the plan
   std::size_t backwards{};              ///< backward packs of all replicas
@@ -47,7 +47,8 @@ class journal {
  public:
   journal(const options& o, const corpus& texts, std::ostream& out);
 
-  void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, slimpack::seconds took, bool read);
+  void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check,
+                  slimpack::seconds took, bool read);
   /// The cost fitted to steps, and how far the one before was off them.
   void refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const;
   /// One step: the planner's run first, then those compared with it.

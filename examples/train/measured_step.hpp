@@ -25,50 +25,51 @@
 
 namespace train {
 
-/// How a step went on all ranks, and how each rank's plan says that it goes: a rank need know no more than the part of the
-/// plan that it runs.   Shapes    by rank
+/// How a step went on all ranks, and how each rank's plan says that it goes: a rank need know no more than the part of
+/// the plan that it runs.   Shapes    by rank
 struct measured_step {
   /// Of one rank. What it is sent as: numbers alone.
   struct figures_of_rank {
     double elapsed{};
     double reduce{};
-    double peak{};                 ///< bytes of activations
+    double peak{};  ///< bytes of activations
     double predicted_peak{};
-    double exchanged{};            ///< bytes sent to those that share sequences with it
+    double exchanged{};  ///< bytes sent to those that share sequences with it
     double predicted_exchanged{};
-    double lent{};                 ///< bytes sent for attention that stages lend each other
+    double lent{};  ///< bytes sent for attention that stages lend each other
     double predicted_lent{};
     double loan_messages{};
     double predicted_loan_messages{};
-    double makespan{};             ///< of its replica, and the reduction of gradients, as planned
-    double idle{};                 ///< 1: its replica runs no sequence
-    double instructions{};         ///< of its program
-    double backwards{};            ///< backward packs of its replica, told by its first stage alone
-    double apart{};                ///< those of them whose weight gradients ran apart
-    double checksums{};            ///< what checksums of its messages took
+    double makespan{};      ///< of its replica, and the reduction of gradients, as planned
+    double idle{};          ///< 1: its replica runs no sequence
+    double instructions{};  ///< of its program
+    double backwards{};     ///< backward packs of its replica, told by its first stage alone
+    double apart{};         ///< those of them whose weight gradients ran apart
+    double checksums{};     ///< what checksums of its messages took
   };
   std::vector<slimpack::step_report> reports;  ///< their timelines say when; what ran is in the plan
   std::vector<figures_of_rank> ranks;
 
   /// Every rank's figures to all ranks.
-  /// Requires  p: whole, or the part of this rank's group; rates: of activations alone, by stage; rows, loans: by stage and chunk
+  /// Requires  p: whole, or the part of this rank's group; rates: of activations alone, by stage; rows, loans: by stage
+  ///           and chunk
   /// Errors    those of the transport, which is then aborted
   template <class Transport>
-  [[nodiscard]] static slimpack::result<measured_step> gather(const slimpack::plan& p,
-                                                              const slimpack::step_report& report, slimpack::bytes peak,
-                                                              const std::vector<slimpack::memory_rates>& rates,
-                                                              const std::vector<std::vector<slimpack::row_format>>& rows,
-                                                              const std::vector<std::vector<slimpack::loan_format>>& loans,
-                                                              Transport& transport) {
+  [[nodiscard]] static slimpack::result<measured_step> gather(
+      const slimpack::plan& p, const slimpack::step_report& report, slimpack::bytes peak,
+      const std::vector<slimpack::memory_rates>& rates, const std::vector<std::vector<slimpack::row_format>>& rows,
+      const std::vector<std::vector<slimpack::loan_format>>& loans, Transport& transport) {
     measured_step step;
-    const figures_of_rank own = figures_of(p, static_cast<std::size_t>(transport.rank()), report, peak, rates, rows, loans);
+    const figures_of_rank own =
+        figures_of(p, static_cast<std::size_t>(transport.rank()), report, peak, rates, rows, loans);
     slimpack::result<std::vector<figures_of_rank>> ranks = slimpack::gathered(transport, own);
     if (!ranks) return std::move(ranks).error();
     step.ranks = std::move(ranks).value();
     double longest = 0;
     for (const figures_of_rank& one : step.ranks) longest = std::max(longest, one.instructions);
     std::vector<double> times;
-    for (const slimpack::timed_instruction& t : report.timeline) times.insert(times.end(), {t.begin.value, t.end.value});
+    for (const slimpack::timed_instruction& t : report.timeline)
+      times.insert(times.end(), {t.begin.value, t.end.value});
     times.resize(2 * static_cast<std::size_t>(longest));  // a replica without sequences runs a piece that is in no plan
     const slimpack::result<std::vector<double>> told = slimpack::gathered(transport, std::span<const double>(times));
     if (!told) return told.error();
@@ -98,12 +99,26 @@ struct measured_step {
   }
 
   /// Compared with the plan.
-  /// Bubble    the share of the ranks' time in which they run no instruction. The plan's (executors/measured.hpp) counts
-  ///           work by its least measured time, so that slow thin slices are bubble to it, too
+  /// Bubble    the share of the ranks' time in which they run no instruction. The plan's (executors/measured.hpp)
+  ///           counts work by its least measured time, so that slow thin slices are bubble to it, too
   [[nodiscard]] step_figures figures(const slimpack::plan& p) const {
-    step_figures f{
-        p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, {}, 0, {}, {},
-        true, {}, {}, 0, 0, {}, 0, true, {}};
+    step_figures f{p.planner,
+                   reports.front().loss_sum,
+                   reports.front().processed,
+                   reports.front().step,
+                   {},
+                   0,
+                   {},
+                   {},
+                   true,
+                   {},
+                   {},
+                   0,
+                   0,
+                   {},
+                   0,
+                   true,
+                   {}};
     double busy = 0;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const figures_of_rank& one = ranks[rank];
@@ -112,13 +127,15 @@ struct measured_step {
       f.predicted_exchanged += slimpack::bytes{one.predicted_exchanged};
       f.lent += slimpack::bytes{one.lent};
       f.loan_messages += static_cast<std::int64_t>(one.loan_messages);
-      f.loans_agree = f.loans_agree && one.lent == one.predicted_lent && one.loan_messages == one.predicted_loan_messages;
+      f.loans_agree =
+          f.loans_agree && one.lent == one.predicted_lent && one.loan_messages == one.predicted_loan_messages;
       f.backwards += static_cast<std::size_t>(one.backwards);
       f.apart += static_cast<std::size_t>(one.apart);
       f.checksums += slimpack::seconds{one.checksums};
       for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
       if (one.idle != 0) continue;
-      f.peaks_agree = f.peaks_agree && std::abs(one.peak - one.predicted_peak) < 0.5;  // three chunks have thirds of bytes
+      f.peaks_agree = f.peaks_agree && std::abs(one.peak - one.predicted_peak) < 0.5;  // three chunks have thirds of
+                                                                                       // bytes
       if (one.peak > f.peak.value) f.peak = {one.peak}, f.predicted_peak = {one.predicted_peak};
     }
     f.bubble = 1 - busy / (static_cast<double>(reports.size()) * f.measured.value);

@@ -46,24 +46,24 @@ struct options {
   slimpack::shape shape;
   carrier transport{carrier::threads};
   slimpack::seconds time_out{60};
-  bool checksums{};          ///< of all messages of a step
+  bool checksums{};  ///< of all messages of a step
 
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
-  int slices{0};             ///< of a row of slimpipe; 0: as many as there are stages
+  int slices{0};  ///< of a row of slimpipe; 0: as many as there are stages
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
-  slimpack::solvers::relaying relays{};  ///< of planners in rings
-  std::uint32_t sharers{65536};  ///< replicas that may share a sequence
-  slimpack::exchange_set exchanges{};  ///< that those may use
-  slimpack::executors::row_calls rows{};  ///< how packs that hold parts of such sequences are run
-  int ranks_per_node{0};     ///< neighbouring ranks on one node, to which rows go last; 0: all are on one
+  slimpack::solvers::relaying relays{};                                    ///< of planners in rings
+  std::uint32_t sharers{65536};                                            ///< replicas that may share a sequence
+  slimpack::exchange_set exchanges{};                                      ///< that those may use
+  slimpack::executors::row_calls rows{};   ///< how packs that hold parts of such sequences are run
+  int ranks_per_node{0};                   ///< neighbouring ranks on one node, to which rows go last; 0: all are on one
   slimpack::costs::reduction reduction{};  ///< of gradients over replicas
-  bool by_estimates{};       ///< each rank plans the group of its replica
+  bool by_estimates{};                     ///< each rank plans the group of its replica
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
-  std::optional<std::filesystem::path> profile;  ///< what was measured, read where it is there, else written
-  slimpack::seconds measure_for{3};  ///< how long a stage is timed before the first step
-  int refit{};  ///< after so many steps the cost is fitted to them; 0: never
+  std::optional<std::filesystem::path> profile;         ///< what was measured, read where it is there, else written
+  slimpack::seconds measure_for{3};                     ///< how long a stage is timed before the first step
+  int refit{};                                          ///< after so many steps the cost is fitted to them; 0: never
   std::string cost_text{"measured"};                    ///< as typed
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is not measured
 

@@ -29,14 +29,16 @@
 
 namespace train {
 
-/// Each chunk is a bucket (model_stage::reduce_part), and so is a stage's share of a spread vocabulary. It takes its share
-/// of what the largest stage takes.
-[[nodiscard]] inline std::vector<std::vector<slimpack::gradient_bucket>> buckets_of(const config& c, const slimpack::shape& on,
+/// Each chunk is a bucket (model_stage::reduce_part), and so is a stage's share of a spread vocabulary. It takes its
+/// share of what the largest stage takes.
+[[nodiscard]] inline std::vector<std::vector<slimpack::gradient_bucket>> buckets_of(const config& c,
+                                                                                    const slimpack::shape& on,
                                                                                     slimpack::seconds reduce) {
   std::vector<double> size, of_stage(static_cast<std::size_t>(on.stages));
   for (int part = 0; part < on.reduced_parts(); ++part) {
     size.push_back(0);
-    for (const tensor& t : part < on.parts() ? tensors_of(c, part_of(c, on, part)) : tensors_of(c, words_of(c, on, part - on.parts())))
+    for (const tensor& t :
+         part < on.parts() ? tensors_of(c, part_of(c, on, part)) : tensors_of(c, words_of(c, on, part - on.parts())))
       size.back() += static_cast<double>(t.size());
     of_stage[static_cast<std::size_t>(part % on.stages)] += size.back();
   }
@@ -46,19 +48,21 @@ namespace train {
   return buckets;
 }
 
-/// Times the calls of a vocabulary that is spread over the stages, which the library's driver leaves out: of packs of two sizes,
-/// each as long as on the slowest stage. V on the last stage includes what it makes of all words. Messages take as long by token and
-/// byte as those of layers.
+/// Times the calls of a vocabulary that is spread over the stages, which the library's driver leaves out: of packs of
+/// two sizes, each as long as on the slowest stage. V on the last stage includes what it makes of all words. Messages
+/// take as long by token and byte as those of layers.
 template <class T>
 class vocabulary_probe {
  public:
   /// stage: whose documents are at least `longest` long
-  vocabulary_probe(const config& c, const slimpack::shape& on, int number, model_stage<T>& stage, slimpack::tokens longest)
+  vocabulary_probe(const config& c, const slimpack::shape& on, int number, model_stage<T>& stage,
+                   slimpack::tokens longest)
       : config_(c), shape_(on), number_(number), stage_(stage), longest_(longest.value) {}
 
   /// Errors    those of the transport
   template <class Transport>
-  [[nodiscard]] slimpack::result<slimpack::costs::vocabulary_rates> measure(const slimpack::profiling::stage_profile& layers, Transport& transport) {
+  [[nodiscard]] slimpack::result<slimpack::costs::vocabulary_rates> measure(
+      const slimpack::profiling::stage_profile& layers, Transport& transport) {
     for (int round = 0; round < 3; ++round)
       for (const std::int64_t length : {std::min<std::int64_t>(longest_, 16), longest_})
         run(length, length == longest_ ? std::max<std::int64_t>(company / length, 1) : 1);
@@ -72,10 +76,12 @@ class vocabulary_probe {
  private:
   static constexpr std::int64_t company = 1024;  ///< tokens of a pack of short sequences
 
-  [[nodiscard]] slimpack::costs::vocabulary_rates rates_of(std::span<const double> all, const slimpack::profiling::stage_profile& layers) const {
+  [[nodiscard]] slimpack::costs::vocabulary_rates rates_of(std::span<const double> all,
+                                                           const slimpack::profiling::stage_profile& layers) const {
     using slimpack::vocabulary_call;
     std::vector<double> slowest(taken_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) slowest[i % slowest.size()] = std::max(slowest[i % slowest.size()], all[i]);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      slowest[i % slowest.size()] = std::max(slowest[i % slowest.size()], all[i]);
     const auto rate_of = [&](vocabulary_call call) {
       const auto at = taken_.lower_bound({call, 0});
       const auto index = static_cast<std::size_t>(std::distance(taken_.begin(), at));
@@ -84,8 +90,9 @@ class vocabulary_probe {
       return slimpack::costs::vocabulary_rate{std::max(0.0, slowest[index] - token * few), token};
     };
     const auto rows_of = [&](std::int64_t width) {
-      return slimpack::costs::vocabulary_rate{layers.message.value,
-                                              layers.message_token.value * static_cast<double>(width) / static_cast<double>(config_.hidden)};
+      return slimpack::costs::vocabulary_rate{
+          layers.message.value,
+          layers.message_token.value * static_cast<double>(width) / static_cast<double>(config_.hidden)};
     };
     const slimpack::vocabulary_format format = vocabulary_share<T>::format(config_);
     return {.embed = rate_of(vocabulary_call::embed),
@@ -107,13 +114,16 @@ class vocabulary_probe {
     const std::int64_t size = copies * length;
     const bool is_first = number_ == 0, is_last = number_ + 1 == shape_.stages;
     const std::int64_t hidden = stage_.format().width, partial = stage_.vocabulary_rows().partial.width;
-    const std::vector<T> ones(static_cast<std::size_t>(size * partial), T{1});  // of partial rows, sums of exponentials too
+    const std::vector<T> ones(static_cast<std::size_t>(size * partial), T{1});  // of partial rows, sums of exponentials
+                                                                                // too
     std::vector<T> results(ones.size()), more(ones.size());
     const auto in = [&](bool is_there, std::int64_t width) {
-      return is_there ? std::as_bytes(std::span(ones).first(static_cast<std::size_t>(size * width))) : std::span<const std::byte>{};
+      return is_there ? std::as_bytes(std::span(ones).first(static_cast<std::size_t>(size * width)))
+                      : std::span<const std::byte>{};
     };
     const auto out = [&](bool is_there, std::vector<T>& to, std::int64_t width) {
-      return is_there ? slimpack::outgoing(std::as_writable_bytes(std::span(to).first(static_cast<std::size_t>(size * width))))
+      return is_there ? slimpack::outgoing(
+                            std::as_writable_bytes(std::span(to).first(static_cast<std::size_t>(size * width))))
                       : slimpack::outgoing();
     };
     const auto keep = [&](slimpack::vocabulary_call call, const auto& once) {
@@ -124,8 +134,8 @@ class vocabulary_probe {
     };
     stage_.begin_step({});
     using enum slimpack::vocabulary_call;
-    slimpack::outgoing embedded = out(true, results, hidden), own = out(true, results, partial), rows = out(true, more, hidden),
-                       gradients = out(!is_first, results, hidden);
+    slimpack::outgoing embedded = out(true, results, hidden), own = out(true, results, partial),
+                       rows = out(true, more, hidden), gradients = out(!is_first, results, hidden);
     std::vector<T> log_sums(static_cast<std::size_t>(size));
     slimpack::outgoing sums(std::as_writable_bytes(std::span(log_sums)));
     const std::vector<std::span<const std::byte>> partials(static_cast<std::size_t>(shape_.stages), in(true, partial));
@@ -143,7 +153,8 @@ class vocabulary_probe {
   int number_;
   model_stage<T>& stage_;
   std::int64_t longest_;
-  std::map<std::pair<slimpack::vocabulary_call, std::int64_t>, std::vector<double>> taken_;  ///< for packs of so many tokens
+  std::map<std::pair<slimpack::vocabulary_call, std::int64_t>, std::vector<double>> taken_;  ///< for packs of so many
+                                                                                             ///< tokens
 };
 
 }  // namespace train

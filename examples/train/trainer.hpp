@@ -45,8 +45,8 @@
 
 namespace train {
 
-/// One rank of a training: plans each batch as all other ranks do, or its own part of it, runs its stage, and steps its optimizer
-/// once all ranks have their gradients. Rank 0 tells of it and writes the files.
+/// One rank of a training: plans each batch as all other ranks do, or its own part of it, runs its stage, and steps its
+/// optimizer once all ranks have their gradients. Rank 0 tells of it and writes the files.
 template <class T, class Transport>
 class trainer {
  public:
@@ -107,29 +107,34 @@ class trainer {
 
   /// Made-up documents run through this rank's own stage, whose gradients are set to zero before each step.
   [[nodiscard]] slimpack::result<void> measure() {
-    const slimpack::tokens longest = std::max(inputs_.texts.longest(), inputs_.held_out ? inputs_.held_out->longest() : slimpack::tokens{});
+    const slimpack::tokens longest =
+        std::max(inputs_.texts.longest(), inputs_.held_out ? inputs_.held_out->longest() : slimpack::tokens{});
     std::vector<std::uint8_t> text(static_cast<std::size_t>(longest.value));
-    for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(options_.model.vocab));
+    for (std::size_t i = 0; i < text.size(); ++i)
+      text[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(options_.model.vocab));
     slimpack::profiling::driver drive{stage_, options_.shape, longest, transport_};
     drive.budget = options_.measure_for;
     drive.apart = options_.weights == slimpack::weight_gradients::apart;
     drive.prepare = [&](std::span<const slimpack::sequence> all) {
       batch_.clear();
-      for (const slimpack::sequence& s : all) batch_.push_back(corpus::document(text).first(static_cast<std::size_t>(s.length.value)));
+      for (const slimpack::sequence& s : all)
+        batch_.push_back(corpus::document(text).first(static_cast<std::size_t>(s.length.value)));
     };
     slimpack::result<slimpack::profiling::stage_profile> measured = drive.measure();
     if (!measured) return std::move(measured).error();
     profile_ = std::move(measured).value();
     if (options_.shape.vocabulary == slimpack::vocabulary::spread) {
       batch_.assign(1, text);
-      vocabulary_probe<T> words(options_.model, options_.shape, transport_.rank() % options_.shape.stages, stage_, longest);
+      vocabulary_probe<T> words(options_.model, options_.shape, transport_.rank() % options_.shape.stages, stage_,
+                                longest);
       slimpack::result<slimpack::costs::vocabulary_rates> rates = words.measure(profile_, transport_);
       if (!rates) return std::move(rates).error();
       beside_.vocabulary = std::move(rates).value();
     }
     stage_.weights().zero_gradients();
     if (!options_.profile || transport_.rank() != 0) return slimpack::success();
-    return slimpack::io::write_file(*options_.profile, [&](std::ostream& out) { return slimpack::io::write_stage_profile(out, profile_); });
+    return slimpack::io::write_file(
+        *options_.profile, [&](std::ostream& out) { return slimpack::io::write_stage_profile(out, profile_); });
   }
 
   /// What is known without measuring.
@@ -139,15 +144,19 @@ class trainer {
       beside_.buckets = buckets_of(options_.model, options_.shape, profile_.reduce);
   }
 
-  /// Fits all that ran until now, on every rank the same, tells how far the cost model was off, and plans with it from then on.
+  /// Fits all that ran until now, on every rank the same, tells how far the cost model was off, and plans with it from
+  /// then on.
   [[nodiscard]] slimpack::result<void> refit() {
     slimpack::result<std::vector<slimpack::profiling::observation>> all =
         slimpack::profiling::gather(transport_, std::span<const slimpack::profiling::observation>(observed_));
     if (!all) return std::move(all).error();
-    const slimpack::profiling::drift off = slimpack::profiling::drift_of(std::get<slimpack::costs::profiled>(cost_), all.value());
-    slimpack::result<slimpack::profiling::stage_profile> made = slimpack::profiling::fit(all.value(), options_.shape.parts());
+    const slimpack::profiling::drift off =
+        slimpack::profiling::drift_of(std::get<slimpack::costs::profiled>(cost_), all.value());
+    slimpack::result<slimpack::profiling::stage_profile> made =
+        slimpack::profiling::fit(all.value(), options_.shape.parts());
     if (!made) return std::move(made).error();
-    made.value().message = profile_.message, made.value().message_token = profile_.message_token, made.value().reduce = profile_.reduce;
+    made.value().message = profile_.message, made.value().message_token = profile_.message_token,
+    made.value().reduce = profile_.reduce;
     if (made.value().weight_token.empty()) made.value().weight_token = profile_.weight_token;
     slimpack::result<slimpack::costs::profiled> cost = made.value().cost(beside_);
     if (!cost) return std::move(cost).error();
@@ -165,8 +174,9 @@ class trainer {
     std::vector<step_figures> figures;
     slimpack::seconds planning{};
     for (const std::string& planner : planners_) {
-      const ending e = plans_its_own(planner) ? run_planned(planner, plan_own(planner, lengths), step, figures, planning)
-                                              : run_planned(planner, plan_with(planner, lengths), step, figures, planning);
+      const ending e = plans_its_own(planner)
+                           ? run_planned(planner, plan_own(planner, lengths), step, figures, planning)
+                           : run_planned(planner, plan_with(planner, lengths), step, figures, planning);
       if (e.status != 0) return e;
     }
     std::rotate(figures.begin(), figures.end() - 1, figures.end());
@@ -188,11 +198,11 @@ class trainer {
     slimpack::plan& p = slimpack::part_of(made.value());
     planning = p.planning_time;
     stage_.weights().zero_gradients();
-    slimpack::result<slimpack::step_report> ran =
-        executor(step).execute(made.value(), stage_, transport_);
+    slimpack::result<slimpack::step_report> ran = executor(step).execute(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
     if (step < options_.refit) {
-      slimpack::result<std::vector<slimpack::profiling::observation>> seen = slimpack::profiling::observations_of(p, transport_.rank(), ran.value());
+      slimpack::result<std::vector<slimpack::profiling::observation>> seen =
+          slimpack::profiling::observations_of(p, transport_.rank(), ran.value());
       if (!seen) return stop(seen.error());
       observed_.insert(observed_.end(), seen.value().begin(), seen.value().end());
     }
@@ -208,7 +218,8 @@ class trainer {
   /// Why what `who` asked for has no plan, and what to give instead. Other ranks, whose plans may exist, are told.
   [[nodiscard]] ending unplanned(const std::string& who, const slimpack::error& e) {
     const bool is_full = e.code == slimpack::errc::out_of_memory;
-    const std::string why = who + ": " + e.detail + (is_full ? "; raise --memory or leave it out, or lower --max-context" : "");
+    const std::string why =
+        who + ": " + e.detail + (is_full ? "; raise --memory or leave it out, or lower --max-context" : "");
     transport_.abort("rank " + std::to_string(transport_.rank()) + ": " + why);
     return ending::of_input({e.code, why});
   }
@@ -258,7 +269,8 @@ class trainer {
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
                                                            std::span<const slimpack::tokens> lengths) const {
     const cli::request asked = asked_of(planner);
-    return named(cli::is_baseline(planner) ? cli::tuned(asked, lengths, cost_).made : cli::plan_named(asked, lengths, cost_));
+    return named(cli::is_baseline(planner) ? cli::tuned(asked, lengths, cost_).made
+                                           : cli::plan_named(asked, lengths, cost_));
   }
   [[nodiscard]] slimpack::result<slimpack::rank_plan> plan_own(const std::string& planner,
                                                                std::span<const slimpack::tokens> lengths) const {
@@ -284,7 +296,8 @@ class trainer {
 
   /// An error between steps, of which the other ranks must hear; packflow tells them of its own.
   [[nodiscard]] slimpack::error told(slimpack::error e) {
-    if (e.code != slimpack::errc::aborted) e.detail = "rank " + std::to_string(transport_.rank()) + ", after its step: " + e.detail;
+    if (e.code != slimpack::errc::aborted)
+      e.detail = "rank " + std::to_string(transport_.rank()) + ", after its step: " + e.detail;
     transport_.abort(e.detail);
     return e;
   }
@@ -297,7 +310,8 @@ class trainer {
     for (const T g : gradients) square += static_cast<double>(g) * static_cast<double>(g);
     std::vector<int> pipeline(static_cast<std::size_t>(options_.shape.stages));
     std::iota(pipeline.begin(), pipeline.end(), transport_.rank() / options_.shape.stages * options_.shape.stages);
-    slimpack::executors::replica_group<Transport> stages(transport_, std::move(pipeline), [this](slimpack::error e) { return told(std::move(e)); });
+    slimpack::executors::replica_group<Transport> stages(transport_, std::move(pipeline),
+                                                         [this](slimpack::error e) { return told(std::move(e)); });
     if (slimpack::result<void> summed = stages.sum(std::span(&square, 1)); !summed) return summed;
     optimizer_.set_rate(rate_at(step, options_.steps, options_.rate));
     optimizer_.step(std::min(1.0, options_.clip / std::sqrt(square)));
@@ -347,14 +361,15 @@ class trainer {
   std::optional<journal> journal_;     // on rank 0
   std::vector<std::string> planners_;  // in the order in which they run
   cli::any_cost cost_;
-  slimpack::profiling::stage_profile profile_;               // what cost_ is made of, where it is measured
+  slimpack::profiling::stage_profile profile_;  // what cost_ is made of, where it is measured
   slimpack::costs::profiled::extras beside_;
-  std::vector<slimpack::profiling::observation> observed_;   // by this rank, until the step of --refit
-  std::vector<slimpack::memory_rates> rates_;                 // of activations, by stage
-  std::vector<std::vector<slimpack::row_format>> rows_;       // by stage and chunk
-  std::vector<std::vector<slimpack::loan_format>> loans_;     // likewise
-  std::vector<slimpack::plan> plans_;                         // of the last step, by planner; or this rank's parts of them
-  std::vector<measured_step> measured_;                       // and how they ran
+  std::vector<slimpack::profiling::observation> observed_;  // by this rank, until the step of --refit
+  std::vector<slimpack::memory_rates> rates_;               // of activations, by stage
+  std::vector<std::vector<slimpack::row_format>> rows_;     // by stage and chunk
+  std::vector<std::vector<slimpack::loan_format>> loans_;   // likewise
+  std::vector<slimpack::plan> plans_;                       // of the last step, by planner; or this rank's parts of
+                                                            // them
+  std::vector<measured_step> measured_;                     // and how they ran
 };
 
 /// Trains as one rank of the transport. An error on one rank stops all.
@@ -368,7 +383,9 @@ template <class Transport>
     return o.in_double ? trainer<double, Transport>(o, in, transport).run()
                        : trainer<float, Transport>(o, in, transport).run();
   } catch (const std::bad_alloc&) {
-    return stopped(3, "the model, and what a step keeps of it, do not fit into this machine's memory; lower --hidden, --ffn, --layers, --words or --max-context");
+    return stopped(3,
+                   "the model, and what a step keeps of it, do not fit into this machine's memory; lower --hidden, "
+                   "--ffn, --layers, --words or --max-context");
   } catch (const std::exception& thrown) {
     return stopped(1, std::string("gave up: ") + thrown.what());
   }

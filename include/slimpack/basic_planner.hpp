@@ -40,105 +40,118 @@ struct forward_search;  // solvers/forward.hpp
 
 namespace detail {
 struct no_simulator {};  // who leaves the simulator out of basic_planner is told so by simulator_for
-}
+}  // namespace detail
 
-/// Plans a batch: slices and packs by Slicer and Solver, orders by Schedule, times by Cost; then checks the result, runs it
-/// in Simulator and proves how close to the best possible it is. It has no default simulator, and so needs no Boost.Graph;
-/// planner.hpp has one.
+/// Plans a batch: slices and packs by Slicer and Solver, orders by Schedule, times by Cost; then checks the result,
+/// runs it in Simulator and proves how close to the best possible it is. It has no default simulator, and so needs no
+/// Boost.Graph; planner.hpp has one.
 ///
 ///   slimpack::basic_planner plan_batch{{.stages = 8}, {}, {}, {}, {}, slimpack::simulators::sweep{}};
 ///   slimpack::plan plan = plan_batch(lengths).value();
 ///
 /// Trust     A solver's answer is taken for its packs and its order alone. They are checked, priced and simulated here
-///           once more, although a search has done so before: whatever solver it was, the figures of a plan are the cost
-///           model's and the simulator's. That takes as long as one candidate of a search.
+///           once more, although a search has done so before: whatever solver it was, the figures of a plan are the
+///           cost model's and the simulator's. That takes as long as one candidate of a search.
 /// Law       equal inputs give equal plans, planning_time apart; every plan satisfies testing/plan_laws.hpp
-/// Threads   those that the solver has (solvers/hooks.hpp) also price and simulate replicas, so that slicer, cost model,
-///           schedule and simulator are called from several at once, as const objects
+/// Threads   those that the solver has (solvers/hooks.hpp) also price and simulate replicas, so that slicer, cost
+///           model, schedule and simulator are called from several at once, as const objects
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
 ///           model for another shape, or one that answers any question with what is no time, no amount of memory or no
-///           part: planning ends, and the detail names slice, pass and part (of several such answers one of the first met,
-///           which may vary with the number of threads); a slicer that breaks laws 1 to 4, with the question and its answer;
-///           a solution that does not run each sequence once (solvers/assembly/detail/solution_check.hpp); starts that break
-///           law 1 of simulators; a plan that takes less than its lower bound or its useful work, with the law of cost
-///           models that is broken; what solver, schedule and simulator refuse
+///           part: planning ends, and the detail names slice, pass and part (of several such answers one of the first
+///           met, which may vary with the number of threads); a slicer that breaks laws 1 to 4, with the question and
+///           its answer; a solution that does not run each sequence once (solvers/assembly/detail/solution_check.hpp);
+///           starts that break law 1 of simulators; a plan that takes less than its lower bound or its useful work,
+///           with the law of cost models that is broken; what solver, schedule and simulator refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
           schedule_for<workload> Schedule = schedules::list, class Simulator = detail::no_simulator>
-  requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
+requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
 class basic_planner {
  public:
   explicit basic_planner(shape on, Slicer slicer, Cost cost, Solver solver, Schedule schedule, Simulator simulator)
-      : shape_(on), slicer_(std::move(slicer)), cost_(std::move(cost)), solver_(std::move(solver)),
-        schedule_(std::move(schedule)), simulator_(std::move(simulator)) {}
+      : shape_(on),
+        slicer_(std::move(slicer)),
+        cost_(std::move(cost)),
+        solver_(std::move(solver)),
+        schedule_(std::move(schedule)),
+        simulator_(std::move(simulator)) {}
 
   /// Whether a batch may be planned at all, before any work.
   [[nodiscard]] result<void> check(std::span<const tokens> lengths) const {
     constexpr bool takes_any_cost = solver_for<Solver, Slicer, searched_cost, Schedule>;
-    if (result<void> fine = detail::batch_check(shape_, lengths, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost}); !fine)
+    if (result<void> fine =
+            detail::batch_check(shape_, lengths, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost});
+        !fine)
       return fine;
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
     return detail::longest_check(detail::answers_of(cost_), shape_, longest)(weight_gradients_of<Schedule>);
   }
 
-  /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end early
-  /// with its best, and marks the plan as truncated, since it may then differ from machine to machine.
+  /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end
+  /// early with its best, and marks the plan as truncated, since it may then differ from machine to machine.
   [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const;
 
-  /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory, times and
-  /// bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The solver and the
-  /// schedule of steps are not asked, but for the solver's threads and search_options; no sequence is shared; nothing is reduced.
-  /// Memory is what the cost model says of evaluations (hook `evaluation_memory`), or else of steps.
-  /// Search    forward_search, or solvers::packed_forward (solvers/packed_forward.hpp) for the packs of a baseline: solve
-  ///           gets from options_of what it needs of the planner's solver
+  /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory,
+  /// times and bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The
+  /// solver and the schedule of steps are not asked, but for the solver's threads and search_options; no sequence is
+  /// shared; nothing is reduced. Memory is what the cost model says of evaluations (hook `evaluation_memory`), or else
+  /// of steps.
+  /// Search    forward_search, or solvers::packed_forward (solvers/packed_forward.hpp) for the packs of a baseline:
+  ///           solve gets from options_of what it needs of the planner's solver
   /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
   /// Law       is_forward_only(plan); all else as of operator()
   /// Errors    those of operator(); invalid_input: the shape spreads the vocabulary, of which plans run both passes
   template <class Search = solvers::forward_search>
   [[nodiscard]] result<plan> plan_forward(std::span<const tokens> lengths, std::stop_token stop = {}) const {
-    static_assert(requires { sizeof(Search); }, "plan_forward has its search in slimpack/solvers/forward.hpp: include it");
+    static_assert(
+        requires { sizeof(Search); }, "plan_forward has its search in slimpack/solvers/forward.hpp: include it");
     const auto begin = std::chrono::steady_clock::now();
     if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
     if (shape_.vocabulary == vocabulary::spread)
-      return error{errc::invalid_input, "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
+      return error{errc::invalid_input,
+                   "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
     detail::time_faults faults(stop);
     const problem asked{lengths, shape_, faults.token()};
-    result<solution> solved = Search::solve(asked, checked_cuts(slicer_, lengths, faults), searched_cost(cost_, faults, shape_), threads_of(solver_),
-                                            Search::options_of(solver_));
+    result<solution> solved =
+        Search::solve(asked, checked_cuts(slicer_, lengths, faults), searched_cost(cost_, faults, shape_),
+                      threads_of(solver_), Search::options_of(solver_));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))(); !sound)
+    if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))();
+        !sound)
       return std::move(sound).error();
     const acceptance accepted(*this, faults);
     plan p = accepted.assembly.blank(lengths);
     p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
-    if (result<void> run = accepted.assembly.simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value(),
-                                                         detail::plan_assembly::never, true);
+    if (result<void> run = accepted.assembly.simulate(p, simulators::joint_groups({}, p.replicas.size()),
+                                                      std::move(solved).value(), detail::plan_assembly::never, true);
         !run)
       return std::move(run).error();
     Search::bound_replicas(p, accepted.cost);
-    result<void> proved = accepted.assembly.prove(p, Search::bounds(accepted.cost, shape_, solvers::sequences_of(lengths)));
+    result<void> proved =
+        accepted.assembly.prove(p, Search::bounds(accepted.cost, shape_, solvers::sequences_of(lengths)));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!proved) return std::move(proved).error();
     detail::plan_assembly::sign(p, stop, begin);
     return p;
   }
 
-  /// Divides `lengths` among all replicas, and plans no more than the group that replica `replica` is of: what a rank needs
-  /// to run its stage. A stop token marks the part as truncated: then one rank of a group plans and the others get its
-  /// part.
+  /// Divides `lengths` among all replicas, and plans no more than the group that replica `replica` is of: what a rank
+  /// needs to run its stage. A stop token marks the part as truncated: then one rank of a group plans and the others
+  /// get its part.
   /// Law       put_together of the parts of all replicas is the plan that operator() makes, to the bit
   /// Errors    those of operator(), as far as they show in the group; invalid_input: there is no such replica
   /// Complexity that of the division, and of planning the group's replicas
   [[nodiscard]] result<rank_plan> of_replica(std::span<const tokens> lengths, std::uint32_t replica,
-                                             std::stop_token stop = {}) const
-    requires group_solver_for<Solver, Slicer, Cost, Schedule>;
+                                             std::stop_token stop = {}) const requires
+      group_solver_for<Solver, Slicer, Cost, Schedule>;
 
-  /// The whole plan of the parts of all groups, in any order; the same part may come several times. It has what parts have
-  /// not: step time, bounds, efficiency, bubble and rank time. Its planning time is that of the part that took longest.
+  /// The whole plan of the parts of all groups, in any order; the same part may come several times. It has what parts
+  /// have not: step time, bounds, efficiency, bubble and rank time. Its planning time is that of the part that took
+  /// longest.
   /// Requires  parts made by this planner, or by another one of the same policies
-  /// Errors    invalid_input: parts of different batches, shapes or divisions, or a replica that no part has, or that two
-  ///           parts plan differently
+  /// Errors    invalid_input: parts of different batches, shapes or divisions, or a replica that no part has, or that
+  ///           two parts plan differently
   [[nodiscard]] result<plan> put_together(std::span<const rank_plan> parts) const;
 
  private:
@@ -148,8 +161,8 @@ class basic_planner {
   using checked_cuts = detail::checked_slicer<Slicer>;
   static_assert(slicer<checked_cuts>, "what a solver is given in place of the slicer is one");
 
-  /// Calls ask(slicer, cost model) with both as they are checked. A solver that is written for one slicer or one cost model alone
-  /// is given that: what its plan is made of is checked all the same.
+  /// Calls ask(slicer, cost model) with both as they are checked. A solver that is written for one slicer or one cost
+  /// model alone is given that: what its plan is made of is checked all the same.
   template <template <class, class> class Takes, class Ask>
   auto asked(const problem& batch, const searched_cost& cost, detail::time_faults& faults, const Ask& ask) const {
     const checked_cuts cuts(slicer_, batch.lengths, faults);
@@ -168,14 +181,17 @@ class basic_planner {
   struct solves_groups : std::bool_constant<group_solver_for<Solver, Cuts, Prices, Schedule>> {};
 
   result<solution> solution_of(const problem& batch, const searched_cost& cost, detail::time_faults& faults) const {
-    return asked<solves>(batch, cost, faults,
-                         [&](const auto& cuts, const auto& prices) { return solver_.solve(batch, cuts, prices, schedule_); });
+    return asked<solves>(batch, cost, faults, [&](const auto& cuts, const auto& prices) {
+      return solver_.solve(batch, cuts, prices, schedule_);
+    });
   }
 
   /// What makes a plan of a solution, with the planner's cost model and simulator as it is given them.
   struct acceptance {
     acceptance(const basic_planner& of, detail::time_faults& faults)
-        : answers(of.cost_), cost(answers, faults), simulator(of.simulator_),
+        : answers(of.cost_),
+          cost(answers, faults),
+          simulator(of.simulator_),
           assembly(of.shape_, cost, simulator, threads_of(of.solver_), weight_gradients_of<Schedule>) {}
     acceptance(const acceptance&) = delete;
     acceptance& operator=(const acceptance&) = delete;
@@ -188,7 +204,8 @@ class basic_planner {
 
   /// A template, so that a planner whose solver plans no group alone can be instantiated explicitly.
   template <class Searched>
-  result<group_solution> group_of(const problem& batch, const Searched& cost, detail::time_faults& faults, std::uint32_t replica) const {
+  result<group_solution> group_of(const problem& batch, const Searched& cost, detail::time_faults& faults,
+                                  std::uint32_t replica) const {
     return asked<solves_groups>(batch, cost, faults, [&](const auto& cuts, const auto& prices) {
       return solver_.solve_group(batch, cuts, prices, schedule_, replica);
     });
@@ -202,39 +219,42 @@ class basic_planner {
   [[no_unique_address]] Simulator simulator_;
 };
 
-// Outside of the class, so that it is not inline: `extern template class slimpack::basic_planner<...>;` keeps a file from
-// compiling all that planning needs.
+// Outside of the class, so that it is not inline: `extern template class slimpack::basic_planner<...>;` keeps a file
+// from compiling all that planning needs.
 template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
-  requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
-result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator()(std::span<const tokens> lengths,
-                                                                                  std::stop_token stop) const {
+requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator> result<plan>
+basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator()(std::span<const tokens> lengths,
+                                                                     std::stop_token stop) const {
   if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
   detail::time_faults faults(stop);
   const searched_cost cost(cost_, faults, shape_);
-  return acceptance(*this, faults).assembly.searched(lengths, stop, faults, [&](const problem& batch) { return solution_of(batch, cost, faults); });
+  return acceptance(*this, faults).assembly.searched(lengths, stop, faults, [&](const problem& batch) {
+    return solution_of(batch, cost, faults);
+  });
 }
 
 template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
-  requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
-result<rank_plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_replica(std::span<const tokens> lengths,
-                                                                                       std::uint32_t replica,
-                                                                                       std::stop_token stop) const
-  requires group_solver_for<Solver, Slicer, Cost, Schedule>
-{
+requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator> result<rank_plan>
+basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_replica(std::span<const tokens> lengths,
+                                                                     std::uint32_t replica, std::stop_token stop)
+const requires group_solver_for<Solver, Slicer, Cost, Schedule> {
   // clang 14 compiles this for any solver where a planner is instantiated explicitly.
   if constexpr (group_solver_for<Solver, Slicer, Cost, Schedule>) {
     if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
     detail::time_faults faults(stop);
     const searched_cost cost(cost_, faults, shape_);
-    return acceptance(*this, faults).assembly.searched_group(lengths, stop, faults, [&](const problem& batch) { return group_of(batch, cost, faults, replica); });
+    return acceptance(*this, faults).assembly.searched_group(lengths, stop, faults, [&](const problem& batch) {
+      return group_of(batch, cost, faults, replica);
+    });
   } else {
     return error{errc::invalid_input, ""};
   }
 }
 
 template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
-  requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
-result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::put_together(std::span<const rank_plan> parts) const {
+requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator> result<plan>
+basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::put_together(std::span<const rank_plan> parts)
+const {
   if (!parts.empty())
     if (result<void> fine = check(parts.front().part.lengths); !fine) return std::move(fine).error();
   detail::time_faults faults{std::stop_token{}};

@@ -29,13 +29,13 @@ using default_simulator = simulators::sweep;  // Boost.Graph throws where it fin
 /// simulators/sweep.hpp makes the same plans; so does this one where exceptions are switched off, with that simulator.
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
           schedule_for<workload> Schedule = schedules::list, simulator_for Simulator = detail::default_simulator>
-  requires solver_for<Solver, Slicer, Cost, Schedule>
+requires solver_for<Solver, Slicer, Cost, Schedule>
 class planner : public basic_planner<Slicer, Cost, Solver, Schedule, Simulator> {
  public:
   explicit planner(shape on, Slicer slicer = {}, Cost cost = {}, Solver solver = {}, Schedule schedule = {},
                    Simulator simulator = {})
-      : basic_planner<Slicer, Cost, Solver, Schedule, Simulator>(on, std::move(slicer), std::move(cost), std::move(solver),
-                                                                 std::move(schedule), std::move(simulator)) {}
+      : basic_planner<Slicer, Cost, Solver, Schedule, Simulator>(
+            on, std::move(slicer), std::move(cost), std::move(solver), std::move(schedule), std::move(simulator)) {}
 };
 
 }  // namespace slimpack

@@ -159,7 +159,6 @@
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
-#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
@@ -177,6 +176,7 @@
 #include <slimpack/solvers/improve/split.hpp>
 #include <slimpack/solvers/improve/swap.hpp>
 #include <slimpack/solvers/improve/take.hpp>
+#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/search_budget.hpp>

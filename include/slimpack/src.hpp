@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SRC_HPP
 #define SLIMPACK_SRC_HPP
 
-/// For separate compilation (core/detail/separate_compilation.hpp): to be included in exactly one source file of a program
-/// whose files all define SLIMPACK_SEPARATE_COMPILATION. It is not part of slimpack.hpp.
+/// For separate compilation (core/detail/separate_compilation.hpp): to be included in exactly one source file of a
+/// program whose files all define SLIMPACK_SEPARATE_COMPILATION. It is not part of slimpack.hpp.
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#error "slimpack/src.hpp is for programs whose files all define SLIMPACK_SEPARATE_COMPILATION, e.g. by the target slimpack::compiled"
+#error "slimpack/src.hpp is for programs that define SLIMPACK_SEPARATE_COMPILATION in all files (slimpack::compiled)"
 #endif
 
 #include <slimpack/core/impl/plan_hash.ipp>
@@ -18,16 +18,16 @@
 #include <slimpack/executors/impl/checked_transport.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
-#include <slimpack/executors/impl/shared/joined_rows.ipp>
 #include <slimpack/executors/impl/loan_transfers.ipp>
 #include <slimpack/executors/impl/messages.ipp>
 #include <slimpack/executors/impl/outgoing.ipp>
-#include <slimpack/executors/impl/shared/running_exchange.ipp>
+#include <slimpack/executors/impl/running_sums.ipp>
+#include <slimpack/executors/impl/shared/joined_rows.ipp>
 #include <slimpack/executors/impl/shared/row_order.ipp>
 #include <slimpack/executors/impl/shared/row_pool.ipp>
 #include <slimpack/executors/impl/shared/row_rehearsal.ipp>
 #include <slimpack/executors/impl/shared/row_transfers.ipp>
-#include <slimpack/executors/impl/running_sums.ipp>
+#include <slimpack/executors/impl/shared/running_exchange.ipp>
 #include <slimpack/executors/impl/shared/shared_sequences.ipp>
 #include <slimpack/executors/impl/stage_script.ipp>
 #include <slimpack/executors/impl/stage_step.ipp>

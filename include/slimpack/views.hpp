@@ -27,7 +27,7 @@ namespace slimpack {
 struct pack_view {
   std::uint32_t replica{};
   slimpack::pass pass{};
-  pack_id pack;                         ///< its place in the run order of the pass
+  pack_id pack;  ///< its place in the run order of the pass
   std::span<const slice> slices;
   std::span<const seconds> times;         ///< on each part of the model, per-pack overhead included
   std::span<const seconds> weight_times;  ///< of its W instructions, likewise; empty where it has none
@@ -81,7 +81,11 @@ namespace views {
   const std::size_t first = which.value * parts;
   const auto row = [&](const std::vector<seconds>& table) { return std::span(table).subspan(first, parts); };
   const bool apart = of == pass::backward && r.weight.splits(which.value);
-  return {static_cast<std::uint32_t>(replica), of, which, r.partition.of(of)[which.value], row(r.of(of).time),
+  return {static_cast<std::uint32_t>(replica),
+          of,
+          which,
+          r.partition.of(of)[which.value],
+          row(r.of(of).time),
           apart ? row(r.weight.time) : std::span<const seconds>{},
           slimpack::detail::boundaries(row(r.of(of).message), of)};
 }
@@ -160,7 +164,7 @@ template <class Packs>
   return packs | ranges::views::transform([boundary](const pack_view& p) {
            const auto below = static_cast<std::uint32_t>(boundary);
            const bool up = p.pass == pass::forward;
-           return message_view{p.replica, p.pass, p.pack, up ? below : below + 1, up ? below + 1 : below,
+           return message_view{p.replica,           p.pass, p.pack, up ? below : below + 1, up ? below + 1 : below,
                                p.messages[boundary]};
          });
 }
@@ -179,14 +183,18 @@ template <class Packs>
 [[nodiscard]] inline auto packs(const plan& p, slimpack::pass of) {
   const plan* const all = &p;
   return slimpack::detail::each_of<detail::packs_of_track>(
-      detail::each(p.replicas.size(), [all, of](std::size_t replica) { return detail::track{all, replica, of}; }));
+      detail::each(p.replicas.size(), [all, of](std::size_t replica) {
+        return detail::track{all, replica, of};
+      }));
 }
 
 /// All packs.
 [[nodiscard]] inline auto packs(const plan& p) {
   const plan* const all = &p;
-  return slimpack::detail::each_of<detail::packs_of_track>(detail::each_of_both(
-      p.replicas.size(), [all](std::size_t replica, pass of) { return detail::track{all, replica, of}; }));
+  return slimpack::detail::each_of<detail::packs_of_track>(
+      detail::each_of_both(p.replicas.size(), [all](std::size_t replica, pass of) {
+        return detail::track{all, replica, of};
+      }));
 }
 
 /// The slices of a sequence in one pass; of a shared sequence, sharer by sharer.
@@ -197,9 +205,7 @@ template <class Packs>
 
 /// The slices of a sequence in both passes.
 /// Complexity O(slices of the plan)
-[[nodiscard]] inline auto slices(const plan& p, sequence_id sequence) {
-  return detail::slices_in(packs(p), sequence);
-}
+[[nodiscard]] inline auto slices(const plan& p, sequence_id sequence) { return detail::slices_in(packs(p), sequence); }
 
 /// What a stage of a replica runs, by number.
 [[nodiscard]] inline auto instructions(const plan& p, std::size_t replica, std::size_t stage) {
@@ -212,8 +218,10 @@ template <class Packs>
 /// What a stage runs, replica by replica.
 [[nodiscard]] inline auto instructions(const plan& p, std::size_t stage) {
   const plan* const all = &p;
-  return slimpack::detail::each_of<detail::instructions_of_track>(detail::each(
-      p.replicas.size(), [all, stage](std::size_t replica) { return detail::track{all, replica, {}, stage}; }));
+  return slimpack::detail::each_of<detail::instructions_of_track>(
+      detail::each(p.replicas.size(), [all, stage](std::size_t replica) {
+        return detail::track{all, replica, {}, stage};
+      }));
 }
 
 /// All instructions: of each replica, stage by stage.
@@ -246,8 +254,10 @@ template <class Packs>
 /// All rows: of each merge first forward, then backward.
 [[nodiscard]] inline auto rows(const plan& p) {
   const plan* const all = &p;
-  return slimpack::detail::each_of<detail::rows_of_merge>(detail::each_of_both(
-      p.merges.size(), [all](std::size_t m, pass of) { return detail::merge_pass{&all->merges[m], of}; }));
+  return slimpack::detail::each_of<detail::rows_of_merge>(
+      detail::each_of_both(p.merges.size(), [all](std::size_t m, pass of) {
+        return detail::merge_pass{&all->merges[m], of};
+      }));
 }
 
 /// The rows of a sequence in both passes; none where no replicas share it.
@@ -259,19 +269,18 @@ template <class Packs>
 /// The rows of a sequence in one pass.
 /// Complexity O(rows of the plan)
 [[nodiscard]] inline auto rows(const plan& p, sequence_id sequence, slimpack::pass of) {
-  return rows(p) | ranges::views::filter(
-                       [sequence, of](const row_view& r) { return r.sequence == sequence && r.pass == of; });
+  return rows(p) |
+         ranges::views::filter([sequence, of](const row_view& r) { return r.sequence == sequence && r.pass == of; });
 }
 
 /// The slices that a row runs jointly, sharer by sharer.
 /// Complexity O(slices of its packs)
 [[nodiscard]] inline auto row_slices(const plan& p, const row_view& row) {
   const plan* const all = &p;
-  return detail::slices_in(detail::each(row.sharers.size(),
-                                        [all, row](std::size_t j) {
-                                          return pack(*all, row.sharers[j], row.pass, row.packs[j]);
-                                        }),
-                           row.sequence);
+  return detail::slices_in(
+      detail::each(row.sharers.size(),
+                   [all, row](std::size_t j) { return pack(*all, row.sharers[j], row.pass, row.packs[j]); }),
+      row.sequence);
 }
 
 // A view of a temporary plan would outlive it.

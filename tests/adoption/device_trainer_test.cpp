@@ -30,7 +30,8 @@ template <class World>
 std::vector<device_trainer::outcome> train(World& world, const plan& p, int steps) {
   std::vector<std::optional<result<device_trainer::outcome>>> ended(static_cast<std::size_t>(world.size()));
   on_ranks(world, [&](auto& end) {
-    ended[static_cast<std::size_t>(end.rank())].emplace(device_trainer::train(p, end, device_trainer::host_products(end.device(), end.stream()), steps));
+    ended[static_cast<std::size_t>(end.rank())].emplace(
+        device_trainer::train(p, end, device_trainer::host_products(end.device(), end.stream()), steps));
   });
   std::vector<device_trainer::outcome> ranks;
   for (auto& one : ended) ranks.push_back(std::move(*one).value());
@@ -38,7 +39,8 @@ std::vector<device_trainer::outcome> train(World& world, const plan& p, int step
 }
 
 plan planned(int replicas, int stages = 2, std::uint32_t most_sharers = 1) {
-  return planner_for<stage_over<device_world::port>>({.stages = stages, .replicas = replicas, .quantum = {4}}, {}, {}, {.most_sharers = most_sharers})(lengths)
+  return planner_for<stage_over<device_world::port>>({.stages = stages, .replicas = replicas, .quantum = {4}}, {}, {},
+                                                     {.most_sharers = most_sharers})(lengths)
       .value();
 }
 
@@ -84,7 +86,9 @@ void expect_gradients_of_shared_texts() {
 }
 
 TEST(DeviceTrainer, HasTheGradientsOfWholeTextsThatReplicasShare) { expect_gradients_of_shared_texts<device_world>(); }
-TEST(DeviceTrainer, HasTheGradientsOfWholeTextsThatReplicasShareOverCommunicators) { expect_gradients_of_shared_texts<nccl_world>(); }
+TEST(DeviceTrainer, HasTheGradientsOfWholeTextsThatReplicasShareOverCommunicators) {
+  expect_gradients_of_shared_texts<nccl_world>();
+}
 
 /// Whole texts on the host, by differences: the measure itself.
 TEST(DeviceTrainer, IsCheckedAgainstGradientsThatAreDerivativesOfTheLoss) {

@@ -195,10 +195,12 @@ struct graph_packs_under_test {
     [[nodiscard]] message_format format() const { return inner.format(); }
     void begin_step(const step_outline& o) { inner.begin_step(o); }
     [[nodiscard]] double loss() const { return inner.loss(); }
-    result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+    result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in,
+                         outgoing& out) {
       return inner.forward(keyed(pack), states, in, out);
     }
-    result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+    result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in,
+                          outgoing& out) {
       return inner.backward(keyed(pack), states, in, out);
     }
     void discard(const piece& p, const state& s) { inner.discard(keyed(p), s); }
@@ -207,7 +209,8 @@ struct graph_packs_under_test {
   void load(stage& s, std::span<const testing::document> batch) const { s.keyed.load(batch); }
   std::vector<double> gradients(const stage& s) const {
     std::vector<double> all;
-    for (const adopt_graph_packs::tensor& w : s.layer.w) all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
+    for (const adopt_graph_packs::tensor& w : s.layer.w)
+      all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
     return all;
   }
   void zero(stage& s) const {
@@ -221,8 +224,12 @@ struct shared_under_test {
     keyed_pieces keyed{};
     using message = std::span<const std::byte>;
 
-    result<void> forward(const piece& p, message in, outgoing& out) { return adopt_shared::stage::forward(keyed(p), in, out); }
-    result<void> backward(const piece& p, message in, outgoing& out) { return adopt_shared::stage::backward(keyed(p), in, out); }
+    result<void> forward(const piece& p, message in, outgoing& out) {
+      return adopt_shared::stage::forward(keyed(p), in, out);
+    }
+    result<void> backward(const piece& p, message in, outgoing& out) {
+      return adopt_shared::stage::backward(keyed(p), in, out);
+    }
     result<void> forward(std::span<const piece> row, message in, outgoing& out, sharing& with) {
       return adopt_shared::stage::forward(keyed(row), in, out, with);
     }
@@ -248,7 +255,9 @@ struct shared_autograd_under_test {
     using base = adopt_shared_autograd::stage;
 
     result<state> forward(const piece& p, message in, outgoing& out) { return base::forward(keyed(p), in, out); }
-    result<void> backward(const piece& p, state s, message in, outgoing& out) { return base::backward(keyed(p), std::move(s), in, out); }
+    result<void> backward(const piece& p, state s, message in, outgoing& out) {
+      return base::backward(keyed(p), std::move(s), in, out);
+    }
     result<void> forward(pieces row, states s, message in, outgoing& out, sharing& with) {
       return base::forward(keyed(row), s, in, out, with);
     }
@@ -261,7 +270,8 @@ struct shared_autograd_under_test {
   void load(stage& s, std::span<const testing::document> batch) const { s.keyed.load(batch); }
   std::vector<double> gradients(const stage& s) const {
     std::vector<double> all;
-    for (const adopt_shared_autograd::tensor& w : s.own.w) all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
+    for (const adopt_shared_autograd::tensor& w : s.own.w)
+      all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
     return all;
   }
   void zero(stage& s) const {

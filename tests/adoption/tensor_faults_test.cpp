@@ -37,7 +37,8 @@ using std::chrono::steady_clock;
 /// deaf: a hang that interrupt() does not end
 enum class fault { none, throws, errs, hangs, deaf };
 
-/// The stage of examples/adopt_tensor.cpp, which goes wrong in the n-th call of its compute, before its all-reduce or in it.
+/// The stage of examples/adopt_tensor.cpp, which goes wrong in the n-th call of its compute, before its all-reduce or
+/// in it.
 struct faulty : adopt_tensor::stage {
   fault wrong{};
   bool in_all_reduce{};
@@ -94,7 +95,8 @@ constexpr std::size_t stages = 2, replicas = 2, tensor = 2, places = stages * re
 class job {
  public:
   explicit job(seconds time_out) : time_out_(time_out), world_(static_cast<int>(ranks), {.time_out = time_out}) {
-    for (std::size_t t = 0; t < tensor; ++t) groups_.emplace_back(static_cast<int>(places), transports::threads::options{.time_out = time_out});
+    for (std::size_t t = 0; t < tensor; ++t)
+      groups_.emplace_back(static_cast<int>(places), transports::threads::options{.time_out = time_out});
     for (std::size_t r = 0; r < ranks; ++r) {
       all.push_back(std::make_unique<faulty>());
       all[r]->own.own = tests::heads_of(r / tensor % stages, r % tensor, tensor);
@@ -105,24 +107,28 @@ class job {
 
   struct ended {
     result<step_report> report{error{}};
-    std::string sink;      ///< all that it heard
+    std::string sink;  ///< all that it heard
     bool threw{};
     steady_clock::duration took{};
   };
 
   /// One step. plans: of each tensor rank
-  std::vector<ended> step(const std::array<const plan*, tensor>& plans, std::int64_t number, std::optional<std::size_t> deaf = {}) {
+  std::vector<ended> step(const std::array<const plan*, tensor>& plans, std::int64_t number,
+                          std::optional<std::size_t> deaf = {}) {
     released = false;
     sums_.clear();  // one that was ended is of no use any more
     for (std::size_t g = 0; g < places; ++g) sums_.push_back(std::make_unique<adopt_tensor::all_reduce>(tensor));
     for (std::size_t r = 0; r < ranks; ++r) all[r]->connect(*sums_[r / tensor], r % tensor);
     std::vector<std::future<ended>> running;
     for (std::size_t r = 0; r < ranks; ++r)
-      running.push_back(std::async(std::launch::async, [this, &plans, number, r] { return run(*plans[r % tensor], number, r); }));
+      running.push_back(
+          std::async(std::launch::async, [this, &plans, number, r] { return run(*plans[r % tensor], number, r); }));
     std::vector<ended> all_ended(ranks);
     for (std::size_t r = 0; r < ranks; ++r)
       if (r != deaf) all_ended[r] = running[r].get();
-    if (deaf) std::this_thread::sleep_for(std::chrono::duration<double>(time_out_.value / 2));  // its watchdog names it meanwhile
+    if (deaf)
+      std::this_thread::sleep_for(std::chrono::duration<double>(time_out_.value / 2));  // its watchdog names it
+                                                                                        // meanwhile
     released = true;
     if (deaf) all_ended[*deaf] = running[*deaf].get();
     return all_ended;
@@ -138,13 +144,15 @@ class job {
     ended e;
     std::mutex heard;
     auto port = groups_[r % tensor].endpoint(static_cast<int>(r / tensor));
-    const executors::packflow<> runs{.step = number,
-                                     .sink = [&](std::string_view text) {
-                                       const std::lock_guard lock(heard);
-                                       e.sink += std::string(text) + '\n';
-                                     },
-                                     .trainer_rank = [r](int of) { return of * static_cast<int>(tensor) + static_cast<int>(r % tensor); },
-                                     .world = dogs_[r].get()};
+    const executors::packflow<> runs{
+        .step = number,
+        .sink =
+            [&](std::string_view text) {
+              const std::lock_guard lock(heard);
+              e.sink += std::string(text) + '\n';
+            },
+        .trainer_rank = [r](int of) { return of * static_cast<int>(tensor) + static_cast<int>(r % tensor); },
+        .world = dogs_[r].get()};
     const auto begin = steady_clock::now();
     try {
       e.report = runs.execute(p, *all[r], port);
@@ -164,7 +172,9 @@ class job {
 };
 
 plan made(const std::vector<tokens>& lengths) {
-  return planner_for<adopt_tensor::stage>({.stages = stages, .replicas = replicas, .tensor = tensor, .quantum = {4}})(lengths).value();
+  return planner_for<adopt_tensor::stage>({.stages = stages, .replicas = replicas, .tensor = tensor, .quantum = {4}})(
+             lengths)
+      .value();
 }
 
 bool says(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
@@ -190,14 +200,18 @@ TEST(TensorFaults, EndAllRanksInTimeAndTheNextStepIsExact) {
   std::int64_t number = 0;
   for (int n = 0, steps = tests::steps(tests::under_sanitizer ? 20 : 50); n < steps; ++n) {
     const auto bad = static_cast<std::size_t>(random.between(0, ranks - 1));
-    constexpr std::array kinds{fault::throws, fault::throws, fault::throws, fault::errs, fault::errs, fault::errs, fault::hangs, fault::deaf};
+    constexpr std::array kinds{fault::throws, fault::throws, fault::throws, fault::errs,
+                               fault::errs,   fault::errs,   fault::hangs,  fault::deaf};
     const fault wrong = kinds[static_cast<std::size_t>(random.between(0, 7))];
     for (const auto& one : on.all) one->reset();
     faulty& culprit = *on.all[bad];
-    culprit.wrong = wrong, culprit.in_all_reduce = random.once_in(2), culprit.calls_left = static_cast<int>(random.between(0, 5));
-    SCOPED_TRACE("step " + std::to_string(n) + ": rank " + std::to_string(bad) + ", fault " + std::to_string(static_cast<int>(wrong)) +
-                 (culprit.in_all_reduce ? " in its all-reduce" : "") + ", call " + std::to_string(culprit.calls_left));
-    const std::vector<job::ended> all = on.step({&p, &p}, ++number, wrong == fault::deaf ? std::optional(bad) : std::nullopt);
+    culprit.wrong = wrong, culprit.in_all_reduce = random.once_in(2),
+    culprit.calls_left = static_cast<int>(random.between(0, 5));
+    SCOPED_TRACE("step " + std::to_string(n) + ": rank " + std::to_string(bad) + ", fault " +
+                 std::to_string(static_cast<int>(wrong)) + (culprit.in_all_reduce ? " in its all-reduce" : "") +
+                 ", call " + std::to_string(culprit.calls_left));
+    const std::vector<job::ended> all =
+        on.step({&p, &p}, ++number, wrong == fault::deaf ? std::optional(bad) : std::nullopt);
     if (culprit.calls_left >= 0) continue;  // its program has fewer calls
     ++tried[wrong];
     const bool in_sum = culprit.in_all_reduce;
@@ -209,10 +223,14 @@ TEST(TensorFaults, EndAllRanksInTimeAndTheNextStepIsExact) {
       EXPECT_EQ(all[r].threw, wrong == fault::throws && r == bad);
       EXPECT_LE(on.all[r]->interrupts, 1);
       if (wrong == fault::throws || wrong == fault::errs) {
-        EXPECT_TRUE(says(text, wrong == fault::throws ? "made to throw" : in_sum ? "the all-reduce failed" : "made to fail")) << "rank " << r << ": " << text;
+        EXPECT_TRUE(says(text, wrong == fault::throws ? "made to throw"
+                               : in_sum               ? "the all-reduce failed"
+                                                      : "made to fail"))
+            << "rank " << r << ": " << text;
         EXPECT_TRUE(says(text, name) || all[r].threw) << text;
       } else {  // who hangs and who waits for it look alike
-        EXPECT_TRUE(says(text, "has not returned for 1000 ms") || says(text, "waited 1 s for ")) << "rank " << r << ": " << text;
+        EXPECT_TRUE(says(text, "has not returned for 1000 ms") || says(text, "waited 1 s for "))
+            << "rank " << r << ": " << text;
       }
     }
     if (wrong == fault::deaf) {
@@ -232,8 +250,9 @@ TEST(TensorFaults, EndAllRanksInTimeAndTheNextStepIsExact) {
     }
   }
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
-  std::printf("%d throws, %d errors, %d hangs, %d deaf hangs on 8 ranks: the last ended after %lld ms, time-out 1000\n", tried[fault::throws],
-              tried[fault::errs], tried[fault::hangs], tried[fault::deaf], static_cast<long long>(ms));
+  std::printf("%d throws, %d errors, %d hangs, %d deaf hangs on 8 ranks: the last ended after %lld ms, time-out 1000\n",
+              tried[fault::throws], tried[fault::errs], tried[fault::hangs], tried[fault::deaf],
+              static_cast<long long>(ms));
   EXPECT_LT(ms, 2000);
 }
 
@@ -246,7 +265,9 @@ struct slow {
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     return own.forward(p, in, out);
   }
-  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) { return own.backward(p, in, out); }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return own.backward(p, in, out);
+  }
   void discard(const piece& p) { own.discard(p); }
 };
 
@@ -259,17 +280,22 @@ TEST(TensorFaults, ACallThatCannotBeInterruptedIsNamed) {
   one.own.sum_up = [](rows&) { return true; };
   std::mutex heard;
   std::string sink;
-  const executors::packflow<> run{.sink = [&](std::string_view text) {
-                                    const std::lock_guard lock(heard);
-                                    sink += std::string(text) + '\n';
-                                  },
+  const executors::packflow<> run{.sink =
+                                      [&](std::string_view text) {
+                                        const std::lock_guard lock(heard);
+                                        sink += std::string(text) + '\n';
+                                      },
                                   .world = &dog};
   auto port = alike.endpoint(0);
   const result<step_report> step = run.execute(p, one, port);
   ASSERT_FALSE(step);
   EXPECT_EQ(step.error().code, errc::timed_out);
-  EXPECT_TRUE(says(step.error().detail, "rank 0 (replica 0, stage 0), F0: its compute has not returned for 50 ms")) << step.error().detail;
-  EXPECT_TRUE(says(sink, "rank 0 (replica 0, stage 0), F0: waits in its compute, which offers no interrupt(), so that execute cannot return")) << sink;
+  EXPECT_TRUE(says(step.error().detail, "rank 0 (replica 0, stage 0), F0: its compute has not returned for 50 ms"))
+      << step.error().detail;
+  EXPECT_TRUE(says(sink,
+                   "rank 0 (replica 0, stage 0), F0: waits in its compute, which offers no interrupt(), so that "
+                   "execute cannot return"))
+      << sink;
 }
 
 TEST(TensorFaults, TensorRanksThatHoldDifferentPlansOrStepsRunNothing) {

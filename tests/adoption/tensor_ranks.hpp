@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_TESTS_ADOPTION_TENSOR_RANKS_HPP
 #define SLIMPACK_TESTS_ADOPTION_TENSOR_RANKS_HPP
 
-#include <slimpack/executors/packflow.hpp>
 #include <slimpack/executors/job/watchdog.hpp>
+#include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 
@@ -55,8 +55,12 @@ struct chunks_of_heads {
   [[nodiscard]] int chunks() const { return static_cast<int>(parts.size()); }
   [[nodiscard]] message_format format() const { return parts[0].format(); }
   [[nodiscard]] double loss() const { return parts.back().loss(); }
-  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) { return parts[p.chunk].forward(p, in, out); }
-  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) { return parts[p.chunk].backward(p, in, out); }
+  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return parts[p.chunk].forward(p, in, out);
+  }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return parts[p.chunk].backward(p, in, out);
+  }
   void discard(const piece& p) { parts[p.chunk].discard(p); }
 };
 
@@ -71,8 +75,8 @@ struct undivided {
   }
 
   /// The norm of the difference to what a tensor rank of all replicas together has, over the norm.
-  [[nodiscard]] double error_of(const std::vector<const adopt_tensor::layer*>& replicas, std::size_t part, std::size_t rank,
-                                std::size_t ranks) const {
+  [[nodiscard]] double error_of(const std::vector<const adopt_tensor::layer*>& replicas, std::size_t part,
+                                std::size_t rank, std::size_t ranks) const {
     using namespace adopt_tensor;
     double off = 0, norm = 0;
     const std::size_t own = heads / ranks;

@@ -8,7 +8,8 @@ struct autograd {
 #endif
   slimpack::message_format format() const;
   slimpack::result<state> forward(const slimpack::piece&, std::span<const std::byte> in, slimpack::outgoing& out);
-  slimpack::result<void> backward(const slimpack::piece&, state, std::span<const std::byte> in, slimpack::outgoing& out);
+  slimpack::result<void> backward(const slimpack::piece&, state, std::span<const std::byte> in,
+                                  slimpack::outgoing& out);
   void discard(const slimpack::piece&, state);
 };
 

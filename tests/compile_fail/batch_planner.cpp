@@ -6,7 +6,9 @@
 // Cannot be asked to stop.
 struct unstoppable {
 #ifdef SLIMPACK_REPAIRED
-  slimpack::result<slimpack::plan> operator()(std::span<const slimpack::tokens>, std::stop_token) const { return slimpack::plan{}; }
+  slimpack::result<slimpack::plan> operator()(std::span<const slimpack::tokens>, std::stop_token) const {
+    return slimpack::plan{};
+  }
 #else
   slimpack::result<slimpack::plan> operator()(std::span<const slimpack::tokens>) const { return slimpack::plan{}; }
 #endif

@@ -10,12 +10,13 @@ struct no_state {
 #else
   slimpack::result<void> forward(const slimpack::piece&, std::span<const std::byte> in, slimpack::outgoing& out);
 #endif
-  slimpack::result<void> backward(const slimpack::piece&, state, std::span<const std::byte> in, slimpack::outgoing& out);
+  slimpack::result<void> backward(const slimpack::piece&, state, std::span<const std::byte> in,
+                                  slimpack::outgoing& out);
   void discard(const slimpack::piece&, state);
 };
 
-// expected-diagnostic: with a type state, forward is public, given (const piece&, span<const std::byte> in, outgoing& out) and gives state
-// most-lines: 15
+// expected-diagnostic: with a type state, forward is public, given (const piece&, span<const std::byte> in, outgoing&
+// out) and gives state most-lines: 15
 inline auto step(const slimpack::plan& p, no_state& c, slimpack::transports::threads::port& t) {
   return slimpack::executors::packflow{}.execute(p, c, t).value().loss_sum;
 }

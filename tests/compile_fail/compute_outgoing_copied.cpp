@@ -13,8 +13,8 @@ struct outgoing_copied {
   void discard(const slimpack::piece&);
 };
 
-// expected-diagnostic: without a type state, forward is public, given (const piece&, span<const std::byte> in, outgoing& out)
-// most-lines: 15
+// expected-diagnostic: without a type state, forward is public, given (const piece&, span<const std::byte> in,
+// outgoing& out) most-lines: 15
 inline auto step(const slimpack::plan& p, outgoing_copied& c, slimpack::transports::threads::port& t) {
   return slimpack::executors::packflow{}.execute(p, c, t).value().loss_sum;
 }

@@ -13,8 +13,8 @@ struct wrong_arguments {
   void discard(const slimpack::piece&);
 };
 
-// expected-diagnostic: without a type state, backward is public, given (const piece&, span<const std::byte> in, outgoing& out)
-// most-lines: 15
+// expected-diagnostic: without a type state, backward is public, given (const piece&, span<const std::byte> in,
+// outgoing& out) most-lines: 15
 inline auto step(const slimpack::plan& p, wrong_arguments& c, slimpack::transports::threads::port& t) {
   return slimpack::executors::packflow{}.execute(p, c, t).value().loss_sum;
 }

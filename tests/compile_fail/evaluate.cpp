@@ -12,6 +12,7 @@ struct layers {
 };
 
 // expected-diagnostic: a stage compute offers discard(piece)
-slimpack::result<slimpack::step_report> wrong(const slimpack::plan& plan, layers& compute, slimpack::transports::threads::port& transport) {
+slimpack::result<slimpack::step_report> wrong(const slimpack::plan& plan, layers& compute,
+                                              slimpack::transports::threads::port& transport) {
   return slimpack::executors::packflow{}.evaluate(plan, compute, transport);
 }

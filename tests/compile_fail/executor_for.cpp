@@ -28,8 +28,9 @@ struct silent {
 };
 
 template <class Executor>
-  requires slimpack::executor_for<Executor, layers, wire>
-struct trainer {};
+requires slimpack::executor_for<Executor, layers, wire>
+struct trainer {
+};
 
 // expected-diagnostic: an executor offers result<step_report> execute(const plan&, Compute&, Transport&)
 using wrong = trainer<silent>;

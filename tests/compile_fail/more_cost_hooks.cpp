@@ -8,19 +8,43 @@ struct plain {
 };
 
 #ifdef SLIMPACK_REPAIRED
-struct covered : plain { seconds covers(const slice&, pass, int) const; };
-struct lends : plain { loan_messages lending(const loan&, int) const; };
-struct likes : plain { int like(int) const; };
-struct spreads : plain { seconds vocabulary_time(tokens, vocabulary_call, int) const; };
-struct gathers : plain { seconds vocabulary_message(tokens, vocabulary_rows, int) const; };
-struct by_token : plain { seconds token_time(tokens, pass, int) const; };
+struct covered : plain {
+  seconds covers(const slice&, pass, int) const;
+};
+struct lends : plain {
+  loan_messages lending(const loan&, int) const;
+};
+struct likes : plain {
+  int like(int) const;
+};
+struct spreads : plain {
+  seconds vocabulary_time(tokens, vocabulary_call, int) const;
+};
+struct gathers : plain {
+  seconds vocabulary_message(tokens, vocabulary_rows, int) const;
+};
+struct by_token : plain {
+  seconds token_time(tokens, pass, int) const;
+};
 #else
-struct covered : plain { std::optional<seconds> covers(const slice&, pass, int) const; };    // an optional
-struct lends : plain { seconds lending(const loan&, int) const; };                           // one message of three
-struct likes : plain { bool like(int, int) const; };                                         // of two parts
-struct spreads : plain { seconds vocabulary_time(tokens, int) const; };                      // of no call
-struct gathers : plain { seconds vocabulary_message(tokens, vocabulary_call, int) const; };  // of calls, not of rows
-struct by_token : plain { double token_time(tokens, pass, int) const; };                     // without its unit
+struct covered : plain {
+  std::optional<seconds> covers(const slice&, pass, int) const;
+};  // an optional
+struct lends : plain {
+  seconds lending(const loan&, int) const;
+};  // one message of three
+struct likes : plain {
+  bool like(int, int) const;
+};  // of two parts
+struct spreads : plain {
+  seconds vocabulary_time(tokens, int) const;
+};  // of no call
+struct gathers : plain {
+  seconds vocabulary_message(tokens, vocabulary_call, int) const;
+};  // of calls, not of rows
+struct by_token : plain {
+  double token_time(tokens, pass, int) const;
+};  // without its unit
 #endif
 
 extern const loan& lent;  // of a type that is only declared
@@ -31,9 +55,12 @@ auto a = covered_time(covered{}, {}, pass::forward, 0);
 auto b = loan_messages_of(lends{}, lent, 0);
 // expected-diagnostic: a cost model's like(int part) is public, const and gives int
 auto c = like_of(likes{}, 0);
-// expected-diagnostic: a cost model's vocabulary_time(tokens, vocabulary_call, int stage) is public, const and gives seconds
+// expected-diagnostic: a cost model's vocabulary_time(tokens, vocabulary_call, int stage) is public, const and gives
+// seconds
 auto d = vocabulary_time(spreads{}, {}, vocabulary_call::embed, 0);
-// expected-diagnostic: a cost model's vocabulary_message(tokens, vocabulary_rows, int stage) is public, const and gives seconds
+// expected-diagnostic: a cost model's vocabulary_message(tokens, vocabulary_rows, int stage) is public, const and gives
+// seconds
 auto e = vocabulary_message(gathers{}, {}, vocabulary_rows::hidden, 0);
-// expected-diagnostic: a cost model's token_time(tokens, pass, int part) is public, const and gives seconds: it must be there to remap rows
+// expected-diagnostic: a cost model's token_time(tokens, pass, int part) is public, const and gives seconds: it must be
+// there to remap rows
 auto f = tokens_time(by_token{}, {}, pass::forward, 0);

@@ -14,5 +14,6 @@ struct silent {
 #endif
 };
 
-// expected-diagnostic: a move offers static constexpr string_view name, double weight(const search_options&) const, and bool operator()(site&) const
+// expected-diagnostic: a move offers static constexpr string_view name, double weight(const search_options&) const, and
+// bool operator()(site&) const
 using solver = slimpack::solvers::two_phase_with<slimpack::solvers::improve::shipped::and_also<silent>>;

@@ -10,5 +10,6 @@ struct stubborn {
   slimpack::result<std::vector<slimpack::program>> programs(const slimpack::workload&) const;
 };
 
-// expected-diagnostic: a schedule's orders_may_change is a public static constexpr bool, or a const function that gives a bool
+// expected-diagnostic: a schedule's orders_may_change is a public static constexpr bool, or a const function that gives
+// a bool
 constexpr bool may = slimpack::orders_may_change_of<stubborn>;

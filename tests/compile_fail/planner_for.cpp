@@ -6,7 +6,8 @@ struct own_solver {
   void share_by(slimpack::exchange_set) {}
 #endif
   template <class Slicer, class Cost, class Schedule>
-  slimpack::result<slimpack::solution> solve(const slimpack::problem&, const Slicer&, const Cost&, const Schedule&) const;
+  slimpack::result<slimpack::solution> solve(const slimpack::problem&, const Slicer&, const Cost&,
+                                             const Schedule&) const;
 };
 
 struct layers {
@@ -16,5 +17,6 @@ struct layers {
   void discard(const slimpack::piece&);
 };
 
-// expected-diagnostic: this stage compute shares no rows, or keeps none, so its solver offers void share_by(exchange_set)
+// expected-diagnostic: this stage compute shares no rows, or keeps none, so its solver offers void
+// share_by(exchange_set)
 using wrong = decltype(slimpack::planner_for<layers>(slimpack::shape{}, {}, {}, own_solver{}));

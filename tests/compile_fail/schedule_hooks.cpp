@@ -9,11 +9,19 @@ struct in_order {
 };
 
 #ifdef SLIMPACK_REPAIRED
-struct patient : in_order { patient longer() const; };
-struct knowing : in_order { result<timed_programs> timed(const workload&) const; };
+struct patient : in_order {
+  patient longer() const;
+};
+struct knowing : in_order {
+  result<timed_programs> timed(const workload&) const;
+};
 #else
-struct patient : in_order { std::vector<program> longer() const; };       // no schedule
-struct knowing : in_order { timed_programs timed(const workload&) const; };  // no result
+struct patient : in_order {
+  std::vector<program> longer() const;
+};  // no schedule
+struct knowing : in_order {
+  timed_programs timed(const workload&) const;
+};  // no result
 #endif
 
 // expected-diagnostic: a schedule's longer() is public, const and gives a schedule of its own type

@@ -2,11 +2,19 @@
 
 // Members that planner and refined would pass over in silence, were it not for their names.
 #ifdef SLIMPACK_REPAIRED
-struct counting { std::size_t threads() const; };
-struct divided { void share_by(slimpack::exchange_set); };
+struct counting {
+  std::size_t threads() const;
+};
+struct divided {
+  void share_by(slimpack::exchange_set);
+};
 #else
-struct counting { std::size_t threads(); };          // not const
-struct divided { divided share_by(slimpack::exchange_set) const; };  // does not change itself
+struct counting {
+  std::size_t threads();
+};  // not const
+struct divided {
+  divided share_by(slimpack::exchange_set) const;
+};  // does not change itself
 #endif
 
 // expected-diagnostic: a solver's threads is a public size_t, or a public const function that gives one

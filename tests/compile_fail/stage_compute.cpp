@@ -8,9 +8,11 @@ struct keeps_activations {
   slimpack::message_format format() const;
   slimpack::result<state> forward(const slimpack::piece&, std::span<const std::byte> in, slimpack::outgoing& out);
 #ifdef SLIMPACK_REPAIRED
-  slimpack::result<void> backward(const slimpack::piece&, state, std::span<const std::byte> in, slimpack::outgoing& out);
+  slimpack::result<void> backward(const slimpack::piece&, state, std::span<const std::byte> in,
+                                  slimpack::outgoing& out);
 #else
-  slimpack::result<void> backward(const slimpack::piece&, state&, std::span<const std::byte> in, slimpack::outgoing& out);
+  slimpack::result<void> backward(const slimpack::piece&, state&, std::span<const std::byte> in,
+                                  slimpack::outgoing& out);
 #endif
   void discard(const slimpack::piece&, state);
 };
@@ -24,15 +26,19 @@ struct shares_in_words {
   void discard(const slimpack::piece&);
 #ifdef SLIMPACK_REPAIRED
   slimpack::row_format rows(std::uint32_t chunk) const;
-  slimpack::result<void> forward(std::span<const slimpack::piece>, std::span<const std::byte> in, slimpack::outgoing& out, slimpack::sharing&);
-  slimpack::result<void> backward(std::span<const slimpack::piece>, std::span<const std::byte> in, slimpack::outgoing& out, slimpack::sharing&);
+  slimpack::result<void> forward(std::span<const slimpack::piece>, std::span<const std::byte> in,
+                                 slimpack::outgoing& out, slimpack::sharing&);
+  slimpack::result<void> backward(std::span<const slimpack::piece>, std::span<const std::byte> in,
+                                  slimpack::outgoing& out, slimpack::sharing&);
 #endif
 };
 
 template <slimpack::stage_compute Compute>
 struct stage {};
 
-// expected-diagnostic: with a type state, backward is public, given (const piece&, state, span<const std::byte> in, outgoing& out), or (span<const piece>, span<state>, in, out), and gives void or result<void>; a state by value
+// expected-diagnostic: with a type state, backward is public, given (const piece&, state, span<const std::byte> in,
+// outgoing& out), or (span<const piece>, span<state>, in, out), and gives void or result<void>; a state by value
 using wrong = stage<keeps_activations>;
-// expected-diagnostic: a stage compute that shares rows offers row_format rows(std::uint32_t chunk) const, forward(span of pieces, in, out, sharing&)
+// expected-diagnostic: a stage compute that shares rows offers row_format rows(std::uint32_t chunk) const, forward(span
+// of pieces, in, out, sharing&)
 using words = stage<shares_in_words>;

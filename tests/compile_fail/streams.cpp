@@ -10,7 +10,8 @@ struct device : slimpack::devices::host {
 #endif
 };
 
-// expected-diagnostic: a device offers types stream, event, memory, and make_stream(), record(stream), wait(stream, event)
+// expected-diagnostic: a device offers types stream, event, memory, and make_stream(), record(stream), wait(stream,
+// event)
 static_assert(slimpack::streams<device>);
 
 struct wires {
@@ -19,8 +20,10 @@ struct wires {
   slimpack::result<int> make_identity();
   slimpack::result<communicator> join(int, int, int);
   slimpack::result<bool> is_ready(const communicator&);
-  slimpack::result<void> send(const communicator&, const slimpack::devices::host::stream&, int, std::span<const std::byte>);
-  slimpack::result<void> receive(const communicator&, const slimpack::devices::host::stream&, int, std::span<std::byte>);
+  slimpack::result<void> send(const communicator&, const slimpack::devices::host::stream&, int,
+                              std::span<const std::byte>);
+  slimpack::result<void> receive(const communicator&, const slimpack::devices::host::stream&, int,
+                                 std::span<std::byte>);
   template <class T>
   slimpack::result<void> sum(const communicator&, const slimpack::devices::host::stream&, std::span<T>);
   bool keeps_launch_order() const;

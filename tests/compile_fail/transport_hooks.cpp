@@ -51,30 +51,68 @@ struct untested {
 };
 
 #ifdef SLIMPACK_REPAIRED
-struct gathers : plain { result<void> all_gather(std::span<const std::byte>, std::span<std::byte>); };
-struct sums : plain { template <class T> result<void> all_reduce(std::span<T>, std::span<const int>); };
-struct ends : plain { result<void> finish(); };
-struct waits : plain { result<void> allows_threads() const; };
-struct places : plain { static constexpr bool plan_order = true; };
-struct lies_apart : plain { static constexpr bool device_memory = true; };
-struct issues : plain { static constexpr bool starts_all_reduce = true; };
-struct ticks : plain { using time_mark = int; result<int> mark(); result<seconds> between(const int&, const int&); };
+struct gathers : plain {
+  result<void> all_gather(std::span<const std::byte>, std::span<std::byte>);
+};
+struct sums : plain {
+  template <class T>
+  result<void> all_reduce(std::span<T>, std::span<const int>);
+};
+struct ends : plain {
+  result<void> finish();
+};
+struct waits : plain {
+  result<void> allows_threads() const;
+};
+struct places : plain {
+  static constexpr bool plan_order = true;
+};
+struct lies_apart : plain {
+  static constexpr bool device_memory = true;
+};
+struct issues : plain {
+  static constexpr bool starts_all_reduce = true;
+};
+struct ticks : plain {
+  using time_mark = int;
+  result<int> mark();
+  result<seconds> between(const int&, const int&);
+};
 #else
-struct gathers : plain { result<void> all_gather(std::span<std::byte>); };
-struct sums : plain { template <class T> bool all_reduce(std::span<T>, std::span<const int>); };
-struct ends : plain { void finish(); };
-struct waits : plain { bool allows_threads() const; };
-struct places : plain { bool plan_order = true; };                      // no constant
-struct lies_apart : plain { static constexpr int device_memory = 1; };  // of another type
-struct issues : plain { static bool starts_all_reduce(); };             // a function
-struct ticks : plain { result<int> mark(); result<seconds> between(int, int); };  // without its type
+struct gathers : plain {
+  result<void> all_gather(std::span<std::byte>);
+};
+struct sums : plain {
+  template <class T>
+  bool all_reduce(std::span<T>, std::span<const int>);
+};
+struct ends : plain {
+  void finish();
+};
+struct waits : plain {
+  bool allows_threads() const;
+};
+struct places : plain {
+  bool plan_order = true;
+};  // no constant
+struct lies_apart : plain {
+  static constexpr int device_memory = 1;
+};  // of another type
+struct issues : plain {
+  static bool starts_all_reduce();
+};  // a function
+struct ticks : plain {
+  result<int> mark();
+  result<seconds> between(int, int);
+};  // without its type
 #endif
 
-// expected-diagnostic: a group offers a type request, int rank() const, int size() const, result<request> isend(peer, span<const byte>)
+// expected-diagnostic: a group offers a type request, int rank() const, int size() const, result<request> isend(peer,
+// span<const byte>)
 using nobody_tests = transports::over<untested>;
 
-void ask(gathers& a, sums& b, ends& c, detail::link_behind<socket>& d, waits& e, std::span<const std::byte> out, std::span<std::byte> in,
-         std::span<float> data, std::span<const int> group) {
+void ask(gathers& a, sums& b, ends& c, detail::link_behind<socket>& d, waits& e, std::span<const std::byte> out,
+         std::span<std::byte> in, std::span<float> data, std::span<const int> group) {
   // expected-diagnostic: a transport's all_gather(span<const byte>, span<byte>) is public and gives result<void>
   (void)all_gather(a, out, in);
   // expected-diagnostic: a transport's all_reduce(span<T>, span<const int>) is public and gives result<void>

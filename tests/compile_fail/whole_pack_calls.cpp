@@ -3,7 +3,8 @@
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/running_exchanges.hpp>
 
-// Computes that join rows or lend attention, and are called with pieces, or have no call that takes the rows or the loans.
+// Computes that join rows or lend attention, and are called with pieces, or have no call that takes the rows or the
+// loans.
 using namespace slimpack;
 using pack = std::span<const piece>;
 using bytes_in = std::span<const std::byte>;
@@ -66,14 +67,16 @@ using joined_calls = detail::piece_calls<Compute, detail::running_exchanges, det
 template <class Compute>
 using lent_calls = detail::piece_calls<Compute, detail::no_transfers, detail::loan_transfers>;
 
-void run(joined_calls<joins_with_rows<in_pieces>>& a, joined_calls<joins_without>& b, lent_calls<lends_with_loans<in_pieces>>& c,
-         lent_calls<lends_without>& d) {
+void run(joined_calls<joins_with_rows<in_pieces>>& a, joined_calls<joins_without>& b,
+         lent_calls<lends_with_loans<in_pieces>>& c, lent_calls<lends_without>& d) {
   // expected-diagnostic: a stage compute that joins rows is called by pack, and keeps its states itself
   (void)a.run(0, {});
-  // expected-diagnostic: a stage compute that joins rows has result<void> forward(span<const piece>, span<const byte>, outgoing&, span<const joined_row>), and backward
+  // expected-diagnostic: a stage compute that joins rows has result<void> forward(span<const piece>, span<const byte>,
+  // outgoing&, span<const joined_row>), and backward
   (void)b.run(0, {});
   // expected-diagnostic: a stage compute that lends attention is called by pack, and keeps its states itself
   (void)c.run(0, {});
-  // expected-diagnostic: a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, lending&), and backward
+  // expected-diagnostic: a stage compute that lends attention has result<void> forward(span<const piece>, span<const
+  // byte>, outgoing&, lending&), and backward
   (void)d.run(0, {});
 }

@@ -12,8 +12,8 @@
 int main() {
   using namespace slimpack;
   const std::vector<tokens> lengths{{4096}, {512}, {20000}, {128}};
-  const basic_planner plan_batch{shape{.stages = 2}, slicers::equal_cost{}, costs::quadratic{}, solvers::chunked{},
-                                 schedules::list{}, simulators::sweep{}};
+  const basic_planner plan_batch{shape{.stages = 2}, slicers::equal_cost{}, costs::quadratic{},
+                                 solvers::chunked{}, schedules::list{},     simulators::sweep{}};
   const plan made = plan_batch(lengths).value();
   std::stringstream file;
   io::write_plan(file, made).value();

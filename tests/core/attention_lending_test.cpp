@@ -20,7 +20,8 @@ TEST(AttentionLending, IsNoneWhereNothingIsSaid) { EXPECT_EQ(attention_lending{}
 TEST(AttentionLending, AllOfItAreListedOnceUnderNamesOfTheirOwn) {
   std::set<attention_lending> seen;
   std::set<std::string> names;
-  for (const attention_lending l : all_attention_lending) EXPECT_TRUE(seen.insert(l).second && names.insert(name_of(l)).second) << name_of(l);
+  for (const attention_lending l : all_attention_lending)
+    EXPECT_TRUE(seen.insert(l).second && names.insert(name_of(l)).second) << name_of(l);
   EXPECT_EQ(seen, (std::set{attention_lending::none, attention_lending::pairs, attention_lending::level}));
 }
 

@@ -13,15 +13,9 @@
 namespace slimpack::can_run_test {
 namespace {
 
-instruction f(std::uint32_t pack) {
-  return {pass::forward, {pack}};
-}
-instruction b(std::uint32_t pack) {
-  return {pass::backward, {pack}};
-}
-instruction w(std::uint32_t pack) {
-  return {pass::backward, {pack}, 0, true};
-}
+instruction f(std::uint32_t pack) { return {pass::forward, {pack}}; }
+instruction b(std::uint32_t pack) { return {pass::backward, {pack}}; }
+instruction w(std::uint32_t pack) { return {pass::backward, {pack}, 0, true}; }
 
 /// Sequences of 4 tokens, each in two packs, which each stage runs as `programs` say.
 plan plan_of(std::uint32_t sequences, std::vector<program> programs) {

@@ -20,7 +20,9 @@ plan planned(std::uint64_t seed) {
   std::vector<tokens> lengths{{60000}};
   for (int i = 0; i < 12; ++i) lengths.push_back(random.length({6000}));
   const shape on{.stages = 2, .replicas = 3, .quantum = {64}};
-  return planner{on, slicers::equal_cost{}, costs::quadratic{.attention = 4e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}}}(lengths).value();
+  return planner{on, slicers::equal_cost{},
+                 costs::quadratic{.attention = 4e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}}}(lengths)
+      .value();
 }
 
 using packs = std::vector<std::vector<slice>>;

@@ -31,7 +31,9 @@ TEST(Legs, OfEachSegmentAreSpreadThenCrossThenAreGathered) {
     const std::vector<relay> relays = random_relays(random);
     const std::vector<leg> order = legs_in_order(relays);
     std::size_t expected = 0;
-    for (const relay& r : relays) expected += r.segments * (3 * r.out.size() - 2);  // strand 0 has one leg, each other three
+    for (const relay& r : relays)
+      expected += r.segments * (3 * r.out.size() - 2);  // strand 0 has one leg, each other
+                                                        // three
     EXPECT_EQ(order.size(), expected) << "seed " << seed;
     for (std::uint32_t n = 0; n < relays.size(); ++n)
       for (std::uint32_t strand = 0; strand < relays[n].out.size(); ++strand)
@@ -43,8 +45,11 @@ TEST(Legs, OfEachSegmentAreSpreadThenCrossThenAreGathered) {
           const std::uint32_t out = relays[n].out[strand], in = relays[n].in[strand];
           std::vector<leg> told{{leg_step::cross, out, in, n, strand, segment}};
           if (strand > 0)
-            told = {{leg_step::spread, first, out, n, strand, segment}, told.front(), {leg_step::gather, in, last, n, strand, segment}};
-          EXPECT_EQ(own, told) << "seed " << seed << ", relay " << n << ", strand " << strand << ", segment " << segment;
+            told = {{leg_step::spread, first, out, n, strand, segment},
+                    told.front(),
+                    {leg_step::gather, in, last, n, strand, segment}};
+          EXPECT_EQ(own, told) << "seed " << seed << ", relay " << n << ", strand " << strand << ", segment "
+                               << segment;
         }
   }
 }
@@ -62,7 +67,8 @@ TEST(Legs, ThatCrossCarryEachRowOnce) {
       if (l.step == leg_step::cross)
         for (std::int64_t row = rows.begin; row < rows.end; ++row) ++carried[l.relay][static_cast<std::size_t>(row)];
     }
-    for (const std::vector<int>& of_relay : carried) EXPECT_EQ(of_relay, std::vector<int>(static_cast<std::size_t>(count), 1)) << "seed " << seed;
+    for (const std::vector<int>& of_relay : carried)
+      EXPECT_EQ(of_relay, std::vector<int>(static_cast<std::size_t>(count), 1)) << "seed " << seed;
   }
 }
 

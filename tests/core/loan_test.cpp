@@ -7,8 +7,8 @@
 namespace slimpack::loan_test {
 namespace {
 
-// Every query attends to every key of the context, which lies before all of them: counted one by one, and with slices of the same
-// tokens, of which a query's pairs are those before it and itself.
+// Every query attends to every key of the context, which lies before all of them: counted one by one, and with slices
+// of the same tokens, of which a query's pairs are those before it and itself.
 TEST(Loan, HasAPairForEachQueryAndKey) {
   for (std::int64_t context = 0; context < 6; ++context)
     for (std::int64_t queries = 1; queries < 6; ++queries) {

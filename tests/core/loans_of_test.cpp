@@ -60,8 +60,8 @@ double mean(const std::vector<double>& load) {
 }
 
 //  p = 4, slices of 2 tokens, in lock step 3 forward: stages 0, 1, 2, 3 run slices 3, 2, 1, 0 of a row, whose pairs are
-//  2 (2 b + 3) / 2 = 15, 11, 7, 3. Stage 0 lends stage 3 (15 - 3) / 2 = 6 pairs, which are 3 keys of 2 queries: 1 whole slice.
-//  Stage 1 lends stage 2 (11 - 7) / 2 = 2 pairs, 1 key: no whole slice.
+//  2 (2 b + 3) / 2 = 15, 11, 7, 3. Stage 0 lends stage 3 (15 - 3) / 2 = 6 pairs, which are 3 keys of 2 queries: 1 whole
+//  slice. Stage 1 lends stage 2 (11 - 7) / 2 = 2 pairs, 1 key: no whole slice.
 TEST(LoansOf, PairsTheFirstWithTheLast) {
   const partition packs = whole_rows(1, 4, 2);
   const std::vector<loan> loans = loans_of(packs, on(4), attention_lending::pairs, 4).value();
@@ -71,8 +71,8 @@ TEST(LoansOf, PairsTheFirstWithTheLast) {
   EXPECT_EQ(loans[1], (loan{{0, {pass::backward, {0}}}, {3, {pass::backward, {3}}}, {{0}, {6}, {2}}, {{0}, {0}, {2}}}));
 }
 
-//  The same: the mean is 9. Stage 0 has 6 too many, 3 keys; stage 3 has room for 6: all of them. Stage 1 has 2 too many, 1 key, and
-//  stage 2 has room for it.
+//  The same: the mean is 9. Stage 0 has 6 too many, 3 keys; stage 3 has room for 6: all of them. Stage 1 has 2 too
+//  many, 1 key, and stage 2 has room for it.
 TEST(LoansOf, LevelsToTheMean) {
   const partition packs = whole_rows(1, 4, 2);
   const std::vector<loan> loans = loans_of(packs, on(4), attention_lending::level, 4).value();
@@ -80,10 +80,12 @@ TEST(LoansOf, LevelsToTheMean) {
   EXPECT_EQ(loans[0], (loan{{0, {pass::forward, {3}}}, {3, {pass::forward, {0}}}, {{0}, {6}, {2}}, {{0}, {0}, {3}}}));
   EXPECT_EQ(loans[1], (loan{{1, {pass::forward, {2}}}, {2, {pass::forward, {1}}}, {{0}, {4}, {2}}, {{0}, {0}, {1}}}));
   for (const pass p : both_passes)
-    for (const std::vector<double>& load : loads(packs, on(4), p, loans)) EXPECT_EQ(load, (std::vector<double>{9, 9, 9, 9}));
+    for (const std::vector<double>& load : loads(packs, on(4), p, loans))
+      EXPECT_EQ(load, (std::vector<double>{9, 9, 9, 9}));
 }
 
-/// A window that lies in one row: 1 for p odd, 1 + 1 / (2 a + p) for p even, where a slice's own tokens count half (T large).
+/// A window that lies in one row: 1 for p odd, 1 + 1 / (2 a + p) for p even, where a slice's own tokens count half (T
+/// large).
 TEST(LoansOf, LeavesTheClosedFormOfPairs) {
   constexpr std::int64_t T = std::int64_t{1} << 42;
   for (int p = 2; p <= 9; ++p) {
@@ -96,7 +98,8 @@ TEST(LoansOf, LeavesTheClosedFormOfPairs) {
       for (int k = 0; k <= n - p; ++k) {
         const int a = direction == pass::forward ? k : n - p - k;
         const std::vector<double>& load = all[static_cast<std::size_t>(k)];
-        EXPECT_NEAR(most(load) / mean(load), p % 2 == 1 ? 1 : 1 + 1.0 / (2 * a + p), 1e-12) << p << " stages, from slice " << a;
+        EXPECT_NEAR(most(load) / mean(load), p % 2 == 1 ? 1 : 1 + 1.0 / (2 * a + p), 1e-12)
+            << p << " stages, from slice " << a;
       }
     }
   }
@@ -117,12 +120,21 @@ TEST(LoansOf, GivesTheTableOfWindowsThatWrapAround) {
     int p, n;
     double pairs, none;
   };
-  for (const line& l : {line{4, 4, 1.250, 1.750}, {4, 16, 1.109, 1.328}, {8, 8, 1.125, 1.875}, {8, 16, 1.156, 1.656}, {8, 32, 1.102, 1.383},
-                        {16, 16, 1.063, 1.938}, {16, 32, 1.141, 1.703}, {16, 64, 1.098, 1.410}}) {
+  for (const line& l : {line{4, 4, 1.250, 1.750},
+                        {4, 16, 1.109, 1.328},
+                        {8, 8, 1.125, 1.875},
+                        {8, 16, 1.156, 1.656},
+                        {8, 32, 1.102, 1.383},
+                        {16, 16, 1.063, 1.938},
+                        {16, 32, 1.141, 1.703},
+                        {16, 64, 1.098, 1.410}}) {
     const partition packs = whole_rows(3, l.n, T);
-    const auto lent = [&](attention_lending how) { return over_a_period(packs, on(l.p), l.n, loans_of(packs, on(l.p), how, l.n).value()); };
+    const auto lent = [&](attention_lending how) {
+      return over_a_period(packs, on(l.p), l.n, loans_of(packs, on(l.p), how, l.n).value());
+    };
     const double pairs = lent(attention_lending::pairs), level = lent(attention_lending::level);
-    std::printf("p %2d, n %2d: pairs %.4f, level %.5f, none %.4f\n", l.p, l.n, pairs, level, lent(attention_lending::none));
+    std::printf("p %2d, n %2d: pairs %.4f, level %.5f, none %.4f\n", l.p, l.n, pairs, level,
+                lent(attention_lending::none));
     EXPECT_NEAR(pairs, l.pairs, .006);
     EXPECT_NEAR(lent(attention_lending::none), l.none, .006);
     EXPECT_NEAR(level, 1, 1.0 / T);
@@ -137,7 +149,8 @@ TEST(LoansOf, LendsKeysThatTheQueriesSeeInStepsThatAllStagesShare) {
         const int n = 2 * p;
         // Row 0 has a sequence that begins inside a slice; row 1 has three; row 2 one.
         partition packs;
-        const std::vector<std::vector<std::int64_t>> rows{{100, 64 * n - 100}, {64 * n / 2, 30, 64 * n - 64 * n / 2 - 30}, {64 * n}};
+        const std::vector<std::vector<std::int64_t>> rows{
+            {100, 64 * n - 100}, {64 * n / 2, 30, 64 * n - 64 * n / 2 - 30}, {64 * n}};
         for (const pass direction : both_passes) {
           std::uint32_t first = 0;
           for (const std::vector<std::int64_t>& row : rows) {
@@ -188,20 +201,27 @@ std::string refusal(const partition& packs, const shape& at, int slices) {
 }
 
 TEST(LoansOf, RefusesWhatItCannotLendIn) {
-  EXPECT_EQ(refusal(whole_rows(1, 4, 8), on(1), 4), "lending pairs needs 2 stages or more, and there is 1: choose more stages, or lending none");
+  EXPECT_EQ(refusal(whole_rows(1, 4, 8), on(1), 4),
+            "lending pairs needs 2 stages or more, and there is 1: choose more stages, or lending none");
   EXPECT_EQ(refusal(whole_rows(1, 6, 8), on(4), 6),
-            "lending pairs needs rows of slices that are a multiple of the 4 stages, got 6: choose 4 or 8 slices, or lending none");
+            "lending pairs needs rows of slices that are a multiple of the 4 stages, got 6: choose 4 or 8 slices, or "
+            "lending none");
   EXPECT_EQ(refusal(whole_rows(1, 6, 8), on(4), 4),
-            "lending pairs needs rows of 4 slices in both passes, got 6 forward and 6 backward packs: choose uniform slices, or lending none");
+            "lending pairs needs rows of 4 slices in both passes, got 6 forward and 6 backward packs: choose uniform "
+            "slices, or lending none");
   partition uneven = whole_rows(1, 2, 8);
-  uneven.forward.append({{1}, {0}, {3}}), uneven.forward.close(), uneven.forward.append({{1}, {3}, {9}}), uneven.forward.close();
-  uneven.backward.append({{1}, {3}, {9}}), uneven.backward.close(), uneven.backward.append({{1}, {0}, {3}}), uneven.backward.close();
+  uneven.forward.append({{1}, {0}, {3}}), uneven.forward.close(), uneven.forward.append({{1}, {3}, {9}}),
+      uneven.forward.close();
+  uneven.backward.append({{1}, {3}, {9}}), uneven.backward.close(), uneven.backward.append({{1}, {0}, {3}}),
+      uneven.backward.close();
   EXPECT_EQ(refusal(uneven, on(2), 2),
-            "lending pairs needs slices of a row that are uniform, and forward packs 2 and 3 have 3 and 9 tokens: choose uniform slices, or lending none");
+            "lending pairs needs slices of a row that are uniform, and forward packs 2 and 3 have 3 and 9 tokens: "
+            "choose uniform slices, or lending none");
   partition other = whole_rows(1, 2, 8);
   std::swap(other.backward, other.forward);
   EXPECT_EQ(refusal(partition{other.forward, other.forward}, on(2), 2),
-            "lending pairs needs backward packs that are a row's forward packs in reverse, and those of forward pack 0 differ: choose uniform slices, "
+            "lending pairs needs backward packs that are a row's forward packs in reverse, and those of forward pack 0 "
+            "differ: choose uniform slices, "
             "or lending none");
   EXPECT_TRUE(loans_of(whole_rows(1, 3, 8), on(1), attention_lending::none, 4).value().empty());
 }

@@ -8,9 +8,7 @@
 namespace slimpack::micropack_test {
 namespace {
 
-std::vector<slice> pack(const micropacks& packs, std::size_t i) {
-  return {packs[i].begin(), packs[i].end()};
-}
+std::vector<slice> pack(const micropacks& packs, std::size_t i) { return {packs[i].begin(), packs[i].end()}; }
 
 TEST(Micropacks, KeepPacksInRunOrder) {
   micropacks packs;

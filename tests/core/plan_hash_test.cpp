@@ -79,12 +79,30 @@ TEST(PlanHash, ChangesWithEveryField) {
       {"replica's lower bound", [](plan& p) { p.replicas[0].lower_bound = {8}; }},
       {"one replica more", [](plan& p) { p.replicas.push_back({}); }},
       {"reduce time", [](plan& p) { p.reduce_time = {1}; }},
-      {"reduction", [](plan& p) { p.reduction = gradient_reduction{{{{0, {1}, {2}}}}, {3}}; }},
-      {"reduction: at", [](plan& p) { p.reduction = gradient_reduction{{{{0.5, {1}, {2}}}}, {3}}; }},
-      {"reduction: scatter", [](plan& p) { p.reduction = gradient_reduction{{{{0, {2}, {2}}}}, {3}}; }},
-      {"reduction: gather", [](plan& p) { p.reduction = gradient_reduction{{{{0, {1}, {3}}}}, {3}}; }},
-      {"reduction: after", [](plan& p) { p.reduction = gradient_reduction{{{{0, {1}, {2}}}}, {4}}; }},
-      {"reduction: parts", [](plan& p) { p.reduction = gradient_reduction{{{{0, {1}, {2}}}, {}}, {3}}; }},
+      {"reduction",
+       [](plan& p) {
+         p.reduction = gradient_reduction{{{{0, {1}, {2}}}}, {3}};
+       }},
+      {"reduction: at",
+       [](plan& p) {
+         p.reduction = gradient_reduction{{{{0.5, {1}, {2}}}}, {3}};
+       }},
+      {"reduction: scatter",
+       [](plan& p) {
+         p.reduction = gradient_reduction{{{{0, {2}, {2}}}}, {3}};
+       }},
+      {"reduction: gather",
+       [](plan& p) {
+         p.reduction = gradient_reduction{{{{0, {1}, {3}}}}, {3}};
+       }},
+      {"reduction: after",
+       [](plan& p) {
+         p.reduction = gradient_reduction{{{{0, {1}, {2}}}}, {4}};
+       }},
+      {"reduction: parts",
+       [](plan& p) {
+         p.reduction = gradient_reduction{{{{0, {1}, {2}}}, {}}, {3}};
+       }},
       {"step time", [](plan& p) { p.step_time = {10}; }},
       {"bound's name", [](plan& p) { p.bounds[0].name = "stage 1"; }},
       {"bound's time", [](plan& p) { p.bounds[0].time = {8}; }},

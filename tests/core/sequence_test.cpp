@@ -24,7 +24,8 @@ TEST(Sequence, IsPaddedToTheNextMultiple) {
   EXPECT_EQ(padded({8}, {8}), tokens{8});
   EXPECT_EQ(padded({9}, {8}), tokens{16});
   EXPECT_EQ(padded({77}, {1}), tokens{77});
-  EXPECT_EQ(padded(longest_supported, {16}), tokens{std::int64_t{1} << 31}) << "more than is supported, which planners refuse";
+  EXPECT_EQ(padded(longest_supported, {16}), tokens{std::int64_t{1} << 31})
+      << "more than is supported, which planners refuse";
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ TEST(Shape, HasAQuantumThatContextRanksDivide) {
 
 TEST(Shape, CountsTheRanksOfAStage) {
   EXPECT_EQ((shape{.stages = 7, .replicas = 2, .tensor = 3, .context = 5, .chunks = 9}.stage_ranks()), 30);
-  EXPECT_EQ((shape{.replicas = 1 << 20, .tensor = 1 << 20}.stage_ranks()), std::int64_t{1} << 40) << "more than an int holds";
+  EXPECT_EQ((shape{.replicas = 1 << 20, .tensor = 1 << 20}.stage_ranks()), std::int64_t{1} << 40)
+      << "more than an int holds";
 }
 
 // Tensor-parallel ranks have different weights; those of other replicas and of a context-parallel group have the same.

@@ -38,9 +38,7 @@ TEST(Quantity, AddsSubtractsScalesAndCompares) {
   EXPECT_EQ(tokens{}, tokens{0});
 }
 
-TEST(Quantity, DividesIntoARatio) {
-  EXPECT_EQ(tokens{1} / tokens{4}, 0.25);
-}
+TEST(Quantity, DividesIntoARatio) { EXPECT_EQ(tokens{1} / tokens{4}, 0.25); }
 
 // Query i of a slice at b attends to b + i + 1 keys. Counted one by one.
 TEST(Slice, CountsCausalPairs) {
@@ -58,9 +56,7 @@ TEST(Slice, CountsPairsOfTheLongestSequence) {
   EXPECT_DOUBLE_EQ((slice{{0}, {0}, longest_supported}).pairs(), n * (n + 1) / 2);
 }
 
-TEST(Slice, EndsWhereTheNextBegins) {
-  EXPECT_EQ((slice{{3}, {128}, {64}}).end(), tokens{192});
-}
+TEST(Slice, EndsWhereTheNextBegins) { EXPECT_EQ((slice{{3}, {128}, {64}}).end(), tokens{192}); }
 
 TEST(Shape, CutsTheModelIntoStagesTimesChunks) {
   shape on;

@@ -104,7 +104,13 @@ TEST(Calibrated, FindsAModelAgainFromSomeOfVeryManyPoints) {
       for (std::int64_t k = 512; k <= 16384; k *= 2) multiplies.push_back({"H100", m, n, k, other().product(m, n, k)});
   std::vector<attention_sample> attends;
   for (std::int64_t q = 16; q <= 49152; q += 16 * tests::one_in) {
-    attends.push_back({.gpu = "H100", .kernel = "flash", .queries = {q}, .keys = {2 * q}, .heads = 8, .kv_heads = 4, .head_dim = 128});
+    attends.push_back({.gpu = "H100",
+                       .kernel = "flash",
+                       .queries = {q},
+                       .keys = {2 * q},
+                       .heads = 8,
+                       .kv_heads = 4,
+                       .head_dim = 128});
     attends.back().forward = other().attention(pass::forward, {q}, {2 * q}, 8, 4, 128);
     attends.back().backward = other().attention(pass::backward, {q}, {2 * q}, 8, 4, 128);
   }

@@ -9,7 +9,12 @@ using costs::collective;
 using costs::collective_sample;
 
 collective_sample of_two(int per_node) {
-  return {.gpu = "A100", .op = collective::all_reduce, .ranks = 2, .ranks_per_node = per_node, .size = {1 << 20}, .time = {1e-4}};
+  return {.gpu = "A100",
+          .op = collective::all_reduce,
+          .ranks = 2,
+          .ranks_per_node = per_node,
+          .size = {1 << 20},
+          .time = {1e-4}};
 }
 
 TEST(CollectiveSample, OfRanksOnTwoNodesIsNotThatOfNeighbours) {

@@ -11,11 +11,12 @@ namespace {
 using costs::collective;
 using costs::traffic_per_byte;
 
-constexpr collective every[]{collective::send_receive, collective::all_reduce, collective::all_gather, collective::reduce_scatter,
-                             collective::all_to_all};
+constexpr collective every[]{collective::send_receive, collective::all_reduce, collective::all_gather,
+                             collective::reduce_scatter, collective::all_to_all};
 
-// In a ring of n ranks a buffer has n pieces, and each rank hands on one piece a round: n - 1 rounds gather all of them, n - 1
-// rounds reduce them, and an all-reduce is both. In an all-to-all a rank keeps the n-th part of what it has.
+// In a ring of n ranks a buffer has n pieces, and each rank hands on one piece a round: n - 1 rounds gather all of
+// them, n - 1 rounds reduce them, and an all-reduce is both. In an all-to-all a rank keeps the n-th part of what it
+// has.
 TEST(Collective, PutsOnTheWireWhatARingMoves) {
   for (int n = 1; n <= 20; ++n) {
     double gathered = 0, reduced = 0, exchanged = 0;
@@ -33,7 +34,8 @@ TEST(Collective, PutsOnTheWireWhatARingMoves) {
 TEST(Collective, HasANameOfItsOwn) {
   std::set<std::string_view> names;
   for (const collective op : every) names.insert(name_of(op));
-  EXPECT_EQ(names, (std::set<std::string_view>{"send_receive", "all_reduce", "all_gather", "reduce_scatter", "all_to_all"}));
+  EXPECT_EQ(names,
+            (std::set<std::string_view>{"send_receive", "all_reduce", "all_gather", "reduce_scatter", "all_to_all"}));
   EXPECT_EQ(name_of(collective::all_to_all), "all_to_all");
   EXPECT_EQ(name_of(collective::reduce_scatter), "reduce_scatter");
   EXPECT_EQ(name_of(collective::all_reduce), "all_reduce");

@@ -36,7 +36,9 @@ struct full {
     return {static_cast<double>(size.value) + (p == pass::forward ? 0.25 : 0.5) + part};
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_rates{.fixed = 7.0 + stage}; }
-  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const { return memory_rates{.fixed = 2.0 + stage}; }
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
+    return memory_rates{.fixed = 2.0 + stage};
+  }
   [[nodiscard]] seconds reduce_time() const { return {9}; }
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
     static constexpr gradient_bucket two[]{{0, {1}, {2}}, {0.5, {3}, {4}}};
@@ -67,7 +69,9 @@ TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
 // Parts of the closed form are equal; those of a model that inherits from it may not be.
 TEST(CostHooks, TakePartsForEqualWhereAModelSaysSoOfItself) {
   struct uneven : costs::quadratic {
-    [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return quadratic::time(s, p, part) * (1 + part); }
+    [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+      return quadratic::time(s, p, part) * (1 + part);
+    }
   };
   struct own_word : costs::quadratic {
     [[nodiscard]] int like(int part) const { return part / 2; }
@@ -111,7 +115,8 @@ TEST(CostHooks, AddTheOverheadOfACallOncePerSlice) {
   EXPECT_EQ(call_overhead_of(with_calls{}, pass::forward, 2), seconds{2.25});
   EXPECT_EQ(pack_time(with_calls{}, std::span<const slice>(both), pass::forward, 0), seconds{114.5});
   EXPECT_EQ(pack_time(with_calls{}, std::span<const slice>(both), pass::backward, 0), seconds{129});
-  EXPECT_EQ(pack_time(of_packs_with_calls{}, std::span<const slice>(both), pass::forward, 0), seconds{2001}) << "beside packs' own times";
+  EXPECT_EQ(pack_time(of_packs_with_calls{}, std::span<const slice>(both), pass::forward, 0), seconds{2001})
+      << "beside packs' own times";
 }
 
 }  // namespace

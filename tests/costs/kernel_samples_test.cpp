@@ -32,8 +32,8 @@ TEST(ProductSample, OfExchangedSidesIsAnother) {
 
 TEST(LayerSample, HasNoTimeOfWhatWasNotMeasured) {
   const layer_sample s;
-  for (const auto& time : {s.input_layernorm, s.attn_pre_proj, s.attn_rope, s.attn_post_proj, s.post_attention_layernorm,
-                           s.mlp_up_proj, s.mlp_act, s.mlp_down_proj, s.add, s.emb})
+  for (const auto& time : {s.input_layernorm, s.attn_pre_proj, s.attn_rope, s.attn_post_proj,
+                           s.post_attention_layernorm, s.mlp_up_proj, s.mlp_act, s.mlp_down_proj, s.add, s.emb})
     EXPECT_FALSE(time);
   layer_sample measured;
   measured.add = seconds{};

@@ -71,7 +71,8 @@ TEST(Layer, CountsActiveExpertsInFlopsAndAllInWeights) {
   EXPECT_EQ(l.linear_flops, 2 * (41943040 + 8 * 4096 + 2 * 176160768.0));
 }
 
-// 4 of 8 ranks' tensor-parallel pairs: a rank has one whole expert, and of the rows the busiest of 8 gets 1.5 times as many.
+// 4 of 8 ranks' tensor-parallel pairs: a rank has one whole expert, and of the rows the busiest of 8 gets 1.5 times as
+// many.
 TEST(Layer, HasOneOfEightExpertsWhereRanksDivideThem) {
   for (const int tensor : {1, 2}) {
     const layer l = layer::of(tests::mixtral_8x7b(), true, tensor, 8, 1.5);

@@ -12,12 +12,16 @@ namespace {
 
 /// A byte a second inside a node of two GPUs, half a byte between nodes, and no latency.
 costs::gpu slow_gpu() {
-  return {.name = "slow", .gpus_per_node = 2, .backward_attention_ratio = 2.5, .inside = {{0}, 1}, .between = {{0}, 0.5}};
+  return {
+      .name = "slow", .gpus_per_node = 2, .backward_attention_ratio = 2.5, .inside = {{0}, 1}, .between = {{0}, 0.5}};
 }
 
-loan asks(pass p, std::uint32_t lender, std::uint32_t helper) { return {{lender, {p, {5}}}, {helper, {p, {4}}}, {{0}, {640}, {128}}, {{0}, {0}, {256}}}; }
+loan asks(pass p, std::uint32_t lender, std::uint32_t helper) {
+  return {{lender, {p, {5}}}, {helper, {p, {4}}}, {{0}, {640}, {128}}, {{0}, {0}, {256}}};
+}
 
-//  Llama 3.1 8B: 2048 elements of keys and values, 4096 of queries and of outputs, 32 heads; 128 queries ask for 256 keys.
+//  Llama 3.1 8B: 2048 elements of keys and values, 4096 of queries and of outputs, 32 heads; 128 queries ask for 256
+//  keys.
 //    forward   context 2 x 2048 x 256; queries 2 x 4096 x 128; results (2 x 4096 + 4 x 32) x 128 bytes
 //    backward  context and (4 x 4096 + 4 x 32) x 128; queries 2 x 4096 x 128; results 2 x 4096 x 128 + 2 x 2048 x 256
 TEST(LoanRows, SendsTheBytesOfSlimPipe) {

@@ -86,9 +86,9 @@ TEST(Memory, OrdersRecomputeVariantsOfRealModels) {
   }
 }
 
-// Mixtral's layer has 41,943,040 + 32,768 weights beside 8 experts of 176,160,768. 16 replicas: 6 + 12 / 16 bytes of each;
-// over 8 ranks one expert, of which there are two copies: 6 + 12 / 2. The rows that a rank gets, 2 x 4096 elements of 2
-// bytes a token, are kept but under full recomputation.
+// Mixtral's layer has 41,943,040 + 32,768 weights beside 8 experts of 176,160,768. 16 replicas: 6 + 12 / 16 bytes of
+// each; over 8 ranks one expert, of which there are two copies: 6 + 12 / 2. The rows that a rank gets, 2 x 4096
+// elements of 2 bytes a token, are kept but under full recomputation.
 TEST(Memory, DividesExpertsToTheByte) {
   const costs::model_shape m = tests::mixtral_8x7b();
   const auto one = [&](const shape& on, recompute what) {
@@ -103,13 +103,15 @@ TEST(Memory, DividesExpertsToTheByte) {
   EXPECT_EQ(divided.live_token, whole.live_token + 2 * 2 * 4096);
   EXPECT_EQ(one({.replicas = 16, .expert = 8}, recompute::selective).live_token,
             one({.replicas = 16}, recompute::selective).live_token + 2 * 2 * 4096);
-  EXPECT_EQ(one({.replicas = 16, .expert = 8}, recompute::full).live_token, one({.replicas = 16}, recompute::full).live_token);
+  EXPECT_EQ(one({.replicas = 16, .expert = 8}, recompute::full).live_token,
+            one({.replicas = 16}, recompute::full).live_token);
   // Tensor-parallel ranks halve the rest, but no expert: 2 x 2 x 8 ranks over 8 are 4 copies.
   EXPECT_EQ(one({.replicas = 8, .tensor = 2, .context = 2, .expert = 8}, recompute::none).fixed,
             dense / 2 * 6.75 + expert * (6 + 12 / 4.0));
 }
 
-// Fully sharded: 18 bytes over the copies; beside them the layer in use and the next, 2 bytes a weight, and its gradients.
+// Fully sharded: 18 bytes over the copies; beside them the layer in use and the next, 2 bytes a weight, and its
+// gradients.
 TEST(Memory, ShardsExpertsOverTheirCopies) {
   costs::saved_tensors table = costs::saved_tensors::flash_attention();
   table.gathered_weight = 2;
@@ -159,12 +161,14 @@ TEST(Memory, ShardsAllStatesWhereWeightsAreGathered) {
 }
 
 /// What a stage of an even pipeline holds while it evaluates.
-memory_rates evaluation_of(const costs::model_shape& m, const shape& on, const costs::memory& rule, int embeddings, bool has_head) {
+memory_rates evaluation_of(const costs::model_shape& m, const shape& on, const costs::memory& rule, int embeddings,
+                           bool has_head) {
   const std::vector<layer> layers(static_cast<std::size_t>(m.layers / on.stages), layer::of(m, false, on.tensor));
   return rule.of_evaluation(m, on, layers, embeddings, has_head);
 }
 
-// One layer of 144 weights of 2 bytes; K and V, 2 x 4 bytes a token; a layer runs with its 104 bytes. Nothing is of backward.
+// One layer of 144 weights of 2 bytes; K and V, 2 x 4 bytes a token; a layer runs with its 104 bytes. Nothing is of
+// backward.
 TEST(MemoryOfEvaluations, IsCountedByHand) {
   const memory_rates r = evaluation_of(tests::tiny(), {.stages = 2}, {}, 0, false);
   EXPECT_EQ(r, (memory_rates{.fixed = 144 * 2, .live_token = 8, .forward_token = 104}));
@@ -175,17 +179,18 @@ TEST(MemoryOfEvaluations, IsCountedByHand) {
   EXPECT_EQ(shared, (memory_rates{.fixed = 144 * 2, .live_token = 4, .forward_token = 52}));
 }
 
-// The norm's input, 2 x 4, and logits, 4 x 10, are less than the layer's 104; with 100 words they are more. Two layers keep twice K and
-// V, and run one after the other.
+// The norm's input, 2 x 4, and logits, 4 x 10, are less than the layer's 104; with 100 words they are more. Two layers
+// keep twice K and V, and run one after the other.
 TEST(MemoryOfEvaluations, HasLayersAndLogitsOneAfterTheOther) {
   costs::model_shape m = tests::tiny();
-  EXPECT_EQ(evaluation_of(m, {}, {}, 2, true), (memory_rates{.fixed = (2 * 144 + 2 * 40) * 2, .live_token = 16, .forward_token = 104}));
+  EXPECT_EQ(evaluation_of(m, {}, {}, 2, true),
+            (memory_rates{.fixed = (2 * 144 + 2 * 40) * 2, .live_token = 16, .forward_token = 104}));
   m.vocabulary = 100;
   EXPECT_EQ(evaluation_of(m, {}, {}, 2, true).forward_token, 2 * 4 + 4 * 100);
 }
 
-// 16 layers of h 4096, k 2 x 1024 and f 14336 on 2 ranks: 2 bytes of (2 h^2 + 2 h 1024 + 3 h f) / 2 weights a layer and of 128,256 h / 2;
-// live 16 x 2 x 1024 bytes a token, of which a step keeps 16 x (12 h + 4 k + 6 f) / 2.
+// 16 layers of h 4096, k 2 x 1024 and f 14336 on 2 ranks: 2 bytes of (2 h^2 + 2 h 1024 + 3 h f) / 2 weights a layer and
+// of 128,256 h / 2; live 16 x 2 x 1024 bytes a token, of which a step keeps 16 x (12 h + 4 k + 6 f) / 2.
 TEST(MemoryOfEvaluations, IsASmallPartOfAStepsOnRealModels) {
   const costs::model_shape m = tests::llama_3_1_8b();
   const shape on{.stages = 2, .tensor = 2};
@@ -222,7 +227,8 @@ TEST(MemoryOfEvaluations, CountsWhatIsSent) {
 TEST(MemoryOfEvaluations, HasTheExpertsOfARank) {
   const costs::model_shape m = tests::mixtral_8x7b();
   const auto one = [&](const shape& on) {
-    return costs::memory{}.of_evaluation(m, on, std::vector<layer>{layer::of(m, true, on.tensor, on.expert, 1)}, 0, false);
+    return costs::memory{}.of_evaluation(m, on, std::vector<layer>{layer::of(m, true, on.tensor, on.expert, 1)}, 0,
+                                         false);
   };
   const double dense = 41943040 + 32768, expert = 176160768;
   const memory_rates whole = one({.replicas = 16}), divided = one({.replicas = 16, .expert = 8});

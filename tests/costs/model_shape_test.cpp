@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace slimpack::model_shape_test {
 namespace {
 
@@ -62,7 +61,8 @@ TEST(ModelShape, HasExpertsInTheLayersOfAList) {
 
 TEST(ModelShape, HasTheWeightsOfEachKindOfItsLayers) {
   const model_shape m = patterned();
-  const double h = static_cast<double>(m.hidden), q = m.heads * static_cast<double>(m.head_dim), k = m.kv_heads * static_cast<double>(m.head_dim);
+  const double h = static_cast<double>(m.hidden), q = m.heads * static_cast<double>(m.head_dim),
+               k = m.kv_heads * static_cast<double>(m.head_dim);
   const double attention = h * (2 * q + 2 * k), state = 4 * h * h;
   const double mlp = 3 * h * static_cast<double>(m.intermediate), moe = 4 * 3 * h * 8 + 4 * h;
   const double all = 8 * attention + 4 * state + 6 * mlp + 6 * moe + 2 * h * static_cast<double>(m.vocabulary);
@@ -76,14 +76,16 @@ TEST(ModelShape, HasSharedExpertsOfAWidthOfTheirOwn) {
   shared.shared_experts = 3, wide.shared_intermediate = 24;
   EXPECT_EQ(shared.shared_width(), 24);
   for (const int expert : {1, 2}) {
-    const costs::layer a = costs::layer::of(shared, true, 2, expert, 1.25), b = costs::layer::of(wide, true, 2, expert, 1.25);
+    const costs::layer a = costs::layer::of(shared, true, 2, expert, 1.25),
+                       b = costs::layer::of(wide, true, 2, expert, 1.25);
     EXPECT_EQ(a.weights, b.weights);
     EXPECT_EQ(a.linear_flops, b.linear_flops);
     EXPECT_EQ(a.feed_forward, b.feed_forward);
     EXPECT_EQ(detail::products_of(shared, true, 2, expert).size(), detail::products_of(wide, true, 2, expert).size());
   }
   wide.shared_intermediate = 20;  // two and a half experts
-  EXPECT_EQ(costs::layer::of(shared, true, 1).weights - costs::layer::of(wide, true, 1).weights, 3.0 * 4 * static_cast<double>(wide.hidden));
+  EXPECT_EQ(costs::layer::of(shared, true, 1).weights - costs::layer::of(wide, true, 1).weights,
+            3.0 * 4 * static_cast<double>(wide.hidden));
 }
 
 TEST(ModelShape, HasProductsOfTheFlopsOfEachKind) {
@@ -91,7 +93,8 @@ TEST(ModelShape, HasProductsOfTheFlopsOfEachKind) {
   m.shared_intermediate = 20, m.output_gate = true;
   for (const costs::layer_kind kind : {costs::layer_kind{}, {true, false}, {false, true}, {true, true}}) {
     double flops = 0;
-    for (const detail::layer_product& p : detail::products_of(m, kind, 1)) flops += 2 * p.rows * static_cast<double>(p.n) * static_cast<double>(p.k);
+    for (const detail::layer_product& p : detail::products_of(m, kind, 1))
+      flops += 2 * p.rows * static_cast<double>(p.n) * static_cast<double>(p.k);
     EXPECT_DOUBLE_EQ(flops, costs::layer::of(m, kind, 1).linear_flops) << kind.moe << kind.state;
   }
 }
@@ -99,7 +102,9 @@ TEST(ModelShape, HasProductsOfTheFlopsOfEachKind) {
 /// The least seconds of a sequence on one stage of all layers.
 double time_of(const model_shape& m) {
   const costs::transformer cost = costs::transformer::sheet(m, costs::gpus::h100(), {}, {}).value();
-  return (cost.least({{}, {0}, tokens{4096}}, pass::forward, 0) + cost.least({{}, {0}, tokens{4096}}, pass::backward, 0)).value;
+  return (cost.least({{}, {0}, tokens{4096}}, pass::forward, 0) +
+          cost.least({{}, {0}, tokens{4096}}, pass::backward, 0))
+      .value;
 }
 
 TEST(ModelShape, IsPricedByTheKindsOfItsLayersInAnyOrder) {

@@ -109,8 +109,8 @@ namespace slimpack::tests {
           .vocabulary = 10};
 }
 
-/// The same with four experts of that width in each layer, two of them active: 48 weights of attention, 16 of the router,
-/// 96 of each expert.
+/// The same with four experts of that width in each layer, two of them active: 48 weights of attention, 16 of the
+/// router, 96 of each expert.
 [[nodiscard]] inline costs::model_shape tiny_experts() {
   costs::model_shape m = tiny();
   m.name = "tiny experts";

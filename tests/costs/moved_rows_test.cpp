@@ -8,7 +8,15 @@ namespace slimpack::moved_rows_test {
 namespace {
 
 const costs::gpu device{.name = "X100", .gpus_per_node = 2, .inside = {{1}, 1e4}, .between = {{3}, 1e3}};
-const costs::model_shape model{.name = "small", .layers = 3, .hidden = 64, .heads = 4, .kv_heads = 2, .head_dim = 16, .value_dim = 16, .intermediate = 128, .vocabulary = 100};
+const costs::model_shape model{.name = "small",
+                               .layers = 3,
+                               .hidden = 64,
+                               .heads = 4,
+                               .kv_heads = 2,
+                               .head_dim = 16,
+                               .value_dim = 16,
+                               .intermediate = 128,
+                               .vocabulary = 100};
 
 // Queries and outputs have 64 elements, keys and values 32 each: 2 bytes of 64 + 64 + 64 elements a token and layer.
 TEST(MovedRows, CountsQueriesKeysValuesAndOutputs) {

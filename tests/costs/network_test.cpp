@@ -56,8 +56,8 @@ TEST(Network, SharesTheAdaptersOfANode) {
   EXPECT_EQ(net.send_receive({2, 2, 2}, {100}), seconds{13});
 }
 
-// Four adapters for eight GPUs: a gather of 8 ranks of each of 2 nodes has 4 x 10 B/s, and each rank's all-to-all half of its adapter.
-// Two neighbours that send at the same time share an adapter, two with an adapter each do not.
+// Four adapters for eight GPUs: a gather of 8 ranks of each of 2 nodes has 4 x 10 B/s, and each rank's all-to-all half
+// of its adapter. Two neighbours that send at the same time share an adapter, two with an adapter each do not.
 TEST(Network, SharesAdaptersBetweenNeighbours) {
   costs::gpu few = device;
   few.adapters_per_node = 4;
@@ -80,8 +80,9 @@ TEST(Network, TakesNoAllToAllAcrossNodesFromRings) {
   EXPECT_EQ(net.all_to_all({8, 2, 2}, {160}), seconds{3 + 1 + 8});
 }
 
-// 16 ranks of 4 nodes: 3 of 4 parts of 160 B leave the node; where half of them cross, 60 B: 7 + 6 s. All 160 B are handed
-// on inside but for the quarter that stays, 120 B: with adapters of 1000 B/s 7 + 1.2 s. Inside a node nothing crosses.
+// 16 ranks of 4 nodes: 3 of 4 parts of 160 B leave the node; where half of them cross, 60 B: 7 + 6 s. All 160 B are
+// handed on inside but for the quarter that stays, 120 B: with adapters of 1000 B/s 7 + 1.2 s. Inside a node nothing
+// crosses.
 TEST(Network, HandsOnInsideANodeWhatCrossesOnce) {
   const network net(device);
   const rank_group sixteen{16, 4, 4};
@@ -93,9 +94,7 @@ TEST(Network, HandsOnInsideANodeWhatCrossesOnce) {
   EXPECT_EQ(network(fast).all_to_all(sixteen, {160}, 0.5), seconds{7 + 1.2});
 }
 
-TEST(Network, TakesNoTimeForOneRank) {
-  EXPECT_EQ(network(device).all_reduce({1, 1, 1}, {1e9}), seconds{0});
-}
+TEST(Network, TakesNoTimeForOneRank) { EXPECT_EQ(network(device).all_reduce({1, 1, 1}, {1e9}), seconds{0}); }
 
 TEST(Network, PrefersWhatWasMeasured) {
   const network net = network::make(device, gathers(4, 8)).value();
@@ -197,8 +196,7 @@ TEST(Network, TellsWhichMeasurementsItTook) {
   all.push_back({"X100", "switch", collective::all_reduce, 2, 8, {100}, {0.1}});  // alone with its size
   const network net = network::make(device, all).value();
   EXPECT_TRUE(net.measured());
-  for (const collective_sample& s : all)
-    EXPECT_EQ(net.uses(s), s.node == "switch" && s.op == collective::all_gather);
+  for (const collective_sample& s : all) EXPECT_EQ(net.uses(s), s.node == "switch" && s.op == collective::all_gather);
   EXPECT_FALSE(network(device).measured());
 }
 

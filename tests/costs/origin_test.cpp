@@ -11,7 +11,8 @@ namespace {
 using costs::origin;
 
 TEST(Origin, ComesFromTheBestToTheLeastKnown) {
-  constexpr origin known[]{origin::measured, origin::interpolated, origin::extrapolated, origin::derived, origin::modelled};
+  constexpr origin known[]{origin::measured, origin::interpolated, origin::extrapolated, origin::derived,
+                           origin::modelled};
   EXPECT_TRUE(std::is_sorted(std::begin(known), std::end(known)));
   EXPECT_EQ(*std::max_element(std::begin(known), std::end(known)), origin::modelled);
   EXPECT_EQ(origin{}, origin::measured);

@@ -127,7 +127,8 @@ TEST(Placement, PutsReplicasBeforeStagesWhereRanksDivideExperts) {
                   }));
         EXPECT_EQ(place.copies(on), farthest(place, on.stages * on.tensor, [&](int g) {
                     std::vector<int> group;
-                    for (int i = g % on.tensor; i < ranks; i += on.tensor) group.push_back(rank_of_stage(on, g / on.tensor, i));
+                    for (int i = g % on.tensor; i < ranks; i += on.tensor)
+                      group.push_back(rank_of_stage(on, g / on.tensor, i));
                     return group;
                   }));
         if (on.stages == 1 || on.chunks > 1) continue;

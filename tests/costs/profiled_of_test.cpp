@@ -1,7 +1,7 @@
 #include <slimpack/costs/profiled_of.hpp>
 
-#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/model/detail/layer_products.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/planner.hpp>
@@ -66,7 +66,8 @@ TEST(ProfiledOf, TellsWhatIsComputedAgainFromWhatIsUseful) {
   const shape on{.stages = 2, .tensor = 2};
   const slice whole{{0}, {0}, {8192}};
   const profiled none = gpu.cost(tests::llama_3_1_8b(), on);
-  for (const costs::recompute again : {costs::recompute::attention, costs::recompute::selective, costs::recompute::full}) {
+  for (const costs::recompute again :
+       {costs::recompute::attention, costs::recompute::selective, costs::recompute::full}) {
     const profiled cost = gpu.cost(tests::llama_3_1_8b(), on, {.recompute = again});
     for (const int part : {0, 1}) {
       EXPECT_NEAR(cost.useful(whole, pass::backward, part) / none.useful(whole, pass::backward, part), 1, 0.03) << part;
@@ -115,7 +116,8 @@ struct divided {
     return m;
   }()};
   [[nodiscard]] seconds pack(int expert, costs::routing how, tokens size = {8192}, pass p = pass::forward) const {
-    return pack_of(bare{}.cost(model, {.stages = 3, .replicas = 8, .expert = expert}, {.routing = std::move(how)}), size, p, 1);
+    return pack_of(bare{}.cost(model, {.stages = 3, .replicas = 8, .expert = expert}, {.routing = std::move(how)}),
+                   size, p, 1);
   }
 };
 
@@ -126,11 +128,13 @@ TEST(ProfiledOf, WaitsForWhatIsNotHiddenOfAllToAlls) {
   for (const pass p : {pass::forward, pass::backward}) {
     const seconds hidden = layer.pack(8, {.imbalance = 1, .overlap = 1}, {8192}, p);
     EXPECT_NEAR((layer.pack(8, {.imbalance = 1}, {8192}, p) - hidden) / (alone * 1.3), 1, 1e-9);
-    EXPECT_NEAR((layer.pack(8, {.imbalance = 1, .overlap = 0.75}, {8192}, p) - hidden) / (alone * (0.25 * 1.3)), 1, 1e-9);
+    EXPECT_NEAR((layer.pack(8, {.imbalance = 1, .overlap = 0.75}, {8192}, p) - hidden) / (alone * (0.25 * 1.3)), 1,
+                1e-9);
   }
 }
 
-// A small pack still reads every expert: with an eighth of them, less. Where packs are large, rows are put in order beside.
+// A small pack still reads every expert: with an eighth of them, less. Where packs are large, rows are put in order
+// beside.
 TEST(ProfiledOf, FewerExpertsOnARankServeSmallPacks) {
   const divided layer;
   EXPECT_LT(layer.pack(8, {.imbalance = 1}, {64}), layer.pack(1, {}, {64}) * 0.5);
@@ -154,14 +158,14 @@ TEST(ProfiledOf, SumsGradientsOfExpertsOverTheirCopies) {
   const double dense = 41943040 + 8 * 4096 + 32000 * 4096.0, expert = 176160768;
   const costs::traffic wires(gpu.net, on, {});
   const double memory = 0.85 * gpu.device.memory_bandwidth;
-  const seconds by_hand = wires.gradients({4 * dense}) + wires.parameters({2 * dense}) + seconds{52 * dense / 16 / memory} +
-                          wires.expert_gradients({4 * expert}) + wires.expert_parameters({2 * expert}) +
-                          seconds{52 * expert / 2 / memory};
+  const seconds by_hand = wires.gradients({4 * dense}) + wires.parameters({2 * dense}) +
+                          seconds{52 * dense / 16 / memory} + wires.expert_gradients({4 * expert}) +
+                          wires.expert_parameters({2 * expert}) + seconds{52 * expert / 2 / memory};
   EXPECT_NEAR(gpu.cost(m, on, {.reduction = costs::reduction::exposed}).reduce_time() / by_hand, 1, 1e-12);
 }
 
-// Beside the work: the optimizer alone follows it, and the buckets of the heaviest part, an embedding and a layer of 218
-// million weights, take what all of it takes at once.
+// Beside the work: the optimizer alone follows it, and the buckets of the heaviest part, an embedding and a layer of
+// 218 million weights, take what all of it takes at once.
 TEST(ProfiledOf, ReducesGradientsBesideTheWork) {
   const bare gpu;
   const shape on{.stages = 3, .replicas = 4};
@@ -191,7 +195,8 @@ TEST(ProfiledOf, RefusesExpertRanksThatDivideNothing) {
   const auto refusal = [&](const costs::model_shape& m, const shape& on) {
     return costs::profiled_of(m, on, gpu.kernels, gpu.net).error().detail;
   };
-  EXPECT_EQ(refusal(tests::llama_3_1_8b(), {.replicas = 2, .expert = 2}), "expert parallelism of 2: llama-3.1-8b has no experts");
+  EXPECT_EQ(refusal(tests::llama_3_1_8b(), {.replicas = 2, .expert = 2}),
+            "expert parallelism of 2: llama-3.1-8b has no experts");
   EXPECT_EQ(refusal(tests::mixtral_8x7b(), {.replicas = 16, .expert = 16}),
             "expert parallelism of 16 does not divide the 8 experts of mixtral-8x7b");
 }
@@ -274,8 +279,9 @@ TEST(ProfiledOf, UnfusedAttentionIsItsFlopsAndItsBytes) {
   gpu.net = costs::network(gpu.device);
   const costs::model_shape m = three_layers();  // 32 heads of 128
   const profiled kept = gpu.cost(m, {.stages = 3}, {.attention = costs::attention_kind::unfused, .memory_share = 0.5});
-  const profiled again = gpu.cost(m, {.stages = 3}, {.recompute = costs::recompute::attention,
-                                                     .attention = costs::attention_kind::unfused, .memory_share = 0.5});
+  const profiled again = gpu.cost(
+      m, {.stages = 3},
+      {.recompute = costs::recompute::attention, .attention = costs::attention_kind::unfused, .memory_share = 0.5});
   // Forward of 32 x 4096 x 4096 pairs: 4 x 128 flops each at 5e14 a second, 8 bytes each at 5e11 a second.
   const double pairs = 32.0 * 4096 * 4096;
   EXPECT_NEAR((pack_of(again, {4096}, pass::backward, 1) - pack_of(kept, {4096}, pass::backward, 1)).value,
@@ -321,18 +327,29 @@ TEST(ProfiledOf, AStepOnOneGpuIsItsOptimizer) {
   const bare gpu;
   const costs::model_shape m = tests::llama_3_1_8b();
   // 52 bytes of each parameter at 85 % of the bandwidth; nobody to reduce with
-  EXPECT_NEAR(reduce_time_of(gpu.cost(m, {})).value,
-              52 * costs::parameters(m) / (0.85 * gpu.device.memory_bandwidth), 1e-9);
+  EXPECT_NEAR(reduce_time_of(gpu.cost(m, {})).value, 52 * costs::parameters(m) / (0.85 * gpu.device.memory_bandwidth),
+              1e-9);
 }
 
 TEST(ProfiledOf, AMeasuredLayerReplacesItsKernels) {
   const costs::model_shape m = three_layers();
   const auto measured = [&](std::int64_t size, double scale) {
     const seconds t{scale};
-    return costs::layer_sample{.hidden = m.hidden, .ffn = m.intermediate, .q_heads = m.heads, .kv_heads = m.kv_heads,
-                               .tensor = 1, .tokens = {size}, .input_layernorm = t, .attn_pre_proj = t, .attn_rope = t,
-                               .attn_post_proj = t, .post_attention_layernorm = t, .mlp_up_proj = t, .mlp_act = t,
-                               .mlp_down_proj = t, .add = t};
+    return costs::layer_sample{.hidden = m.hidden,
+                               .ffn = m.intermediate,
+                               .q_heads = m.heads,
+                               .kv_heads = m.kv_heads,
+                               .tensor = 1,
+                               .tokens = {size},
+                               .input_layernorm = t,
+                               .attn_pre_proj = t,
+                               .attn_rope = t,
+                               .attn_post_proj = t,
+                               .post_attention_layernorm = t,
+                               .mlp_up_proj = t,
+                               .mlp_act = t,
+                               .mlp_down_proj = t,
+                               .add = t};
   };
   const std::vector<costs::layer_sample> layers{measured(2048, 0.5), measured(8192, 1), measured(32768, 2)};
   const bare gpu;
@@ -413,10 +430,21 @@ TEST(ProfiledOf, KernelsThatGoRowByRowHaveAShareOfTheirOwn) {
 costs::layer_sample other_layer(const bare& gpu, std::int64_t size, double products) {
   const auto product = [&](std::int64_t n, std::int64_t k) { return gpu.kernels.product(size, n, k) * products; };
   const seconds second{1};
-  return {.hidden = 8192, .ffn = 28672, .q_heads = 64, .kv_heads = 8, .tensor = 1, .tokens = {size},
-          .input_layernorm = second, .attn_pre_proj = product(10240, 8192), .attn_rope = second,
-          .attn_post_proj = product(8192, 8192), .post_attention_layernorm = second,
-          .mlp_up_proj = product(57344, 8192), .mlp_act = second, .mlp_down_proj = product(8192, 28672), .add = second};
+  return {.hidden = 8192,
+          .ffn = 28672,
+          .q_heads = 64,
+          .kv_heads = 8,
+          .tensor = 1,
+          .tokens = {size},
+          .input_layernorm = second,
+          .attn_pre_proj = product(10240, 8192),
+          .attn_rope = second,
+          .attn_post_proj = product(8192, 8192),
+          .post_attention_layernorm = second,
+          .mlp_up_proj = product(57344, 8192),
+          .mlp_act = second,
+          .mlp_down_proj = product(8192, 28672),
+          .add = second};
 }
 
 TEST(ProfiledOf, OtherLayersTellByHowMuchKernelsAreSlowerInALayer) {
@@ -479,7 +507,8 @@ TEST(ProfiledOf, PlansHoldTheirBounds) {
   const shape on{.stages = 4, .tensor = 2};
   const profiled cost = bare{}.cost(m, on);
   const plan p = planner<slicers::equal_cost, profiled>{on, {}, cost}(
-                     tests::lengths_of({40000, 300, 9000, 2000, 128, 700, 20000, 1})).value();
+                     tests::lengths_of({40000, 300, 9000, 2000, 128, 700, 20000, 1}))
+                     .value();
   EXPECT_LE(p.efficiency, 1);
   const testing::report found = testing::plan_laws(p, cost);
   EXPECT_TRUE(found) << found;
@@ -499,7 +528,8 @@ TEST(ProfiledOf, RefusesShapesThatTheModelCannotTake) {
 
 TEST(ProfiledOf, TakesTheCallsOfPiecesFromTheTrainer) {
   const bare gpu;
-  const profiled free = gpu.cost(three_layers(), {.stages = 3}), called = gpu.cost(three_layers(), {.stages = 3}, {.call = {0.25}});
+  const profiled free = gpu.cost(three_layers(), {.stages = 3}),
+                 called = gpu.cost(three_layers(), {.stages = 3}, {.call = {0.25}});
   EXPECT_EQ(call_overhead_of(free, pass::forward, 1), seconds{});
   EXPECT_EQ(call_overhead_of(called, pass::backward, 2), seconds{0.25});
 }

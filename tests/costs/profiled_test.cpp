@@ -33,8 +33,12 @@ samples sampled(const costs::quadratic& cost, int parts, double noise) {
     for (const pass p : {pass::forward, pass::backward})
       for (std::int64_t q = 128; q <= 65536; q *= 2)
         for (std::int64_t k = q; k <= 65536; k *= 2)
-          all.push_back({p, part, {q}, {k}, cost.time({{}, {k - q}, {q}}, p, part) *
-                                                ((part + 1) * (1 + noise * (2 * random.ratio() - 1)))});
+          all.push_back(
+              {p,
+               part,
+               {q},
+               {k},
+               cost.time({{}, {k - q}, {q}}, p, part) * ((part + 1) * (1 + noise * (2 * random.ratio() - 1)))});
   return all;
 }
 
@@ -60,7 +64,9 @@ TEST(Profiled, TellsPassesAndPartsApart) {
 TEST(Profiled, SaysWhichPartsAreAlike) {
   samples all = sampled({}, 2, 0);
   for (std::size_t i = 0, given = all.size(); i < given; ++i) all.push_back(all[i]), all.back().part += 2;
-  const profiled cost = profiled::make(all, {.forward_overhead = {{1}, {1}, {1}, {1}}, .backward_overhead = {{2}, {2}, {2}, {3}}}).value();
+  const profiled cost =
+      profiled::make(all, {.forward_overhead = {{1}, {1}, {1}, {1}}, .backward_overhead = {{2}, {2}, {2}, {3}}})
+          .value();
   std::vector<int> like;
   for (int part = 0; part < cost.parts(); ++part) like.push_back(cost.like(part));
   EXPECT_EQ(like, (std::vector<int>{0, 1, 0, 3}));
@@ -108,11 +114,13 @@ TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
   wrong[1].part = 1;
   EXPECT_EQ(refusal(wrong), "no backward times of part 0 of 2");
   wrong = good, wrong[1].time = {-1};
-  EXPECT_EQ(refusal(wrong), "sample 1 (backward, part 0, 128 queries, 256 keys): takes -1.000000 s, a time must be "
-                            "above 0 and at most 1e12 s");
+  EXPECT_EQ(refusal(wrong),
+            "sample 1 (backward, part 0, 128 queries, 256 keys): takes -1.000000 s, a time must be "
+            "above 0 and at most 1e12 s");
   wrong = good, wrong[0].time = {0};
-  EXPECT_EQ(refusal(wrong), "sample 0 (forward, part 0, 128 queries, 128 keys): takes 0.000000 s, a time must be "
-                            "above 0 and at most 1e12 s");
+  EXPECT_EQ(refusal(wrong),
+            "sample 0 (forward, part 0, 128 queries, 128 keys): takes 0.000000 s, a time must be "
+            "above 0 and at most 1e12 s");
   wrong = good, wrong[0].keys = {127};
   EXPECT_EQ(refusal(wrong),
             "sample 0 (forward, part 0, 128 queries, 127 keys): keys are the prefix and the queries themselves, so no "
@@ -127,7 +135,8 @@ TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
   EXPECT_EQ(refusal(good, {.message = {-1}}), "a message takes -1.000000 s");
   EXPECT_EQ(refusal(good, {.pair_bytes = {-1}}), "a pair keeps -1.000000 bytes");
   EXPECT_EQ(refusal(good, {.memory = std::vector<memory_rates>(2)}), "2 memory rates for 1 parts: give one per stage");
-  EXPECT_EQ(refusal(good, {.evaluation_memory = std::vector<memory_rates>(3)}), "3 memory rates for 1 parts: give one per stage");
+  EXPECT_EQ(refusal(good, {.evaluation_memory = std::vector<memory_rates>(3)}),
+            "3 memory rates for 1 parts: give one per stage");
 }
 
 TEST(Profiled, PlansAsTheModelThatWasMeasured) {
@@ -260,7 +269,8 @@ profiled with_weights_in_slices(int parts = 1) {
   double least = 1;  // backward time of a token
   for (const profiled::sample& s : all)
     if (s.pass == pass::backward) least = std::min(least, s.time / seconds{static_cast<double>(s.queries.value)});
-  return profiled::make(all, {.weight_token = std::vector<seconds>(static_cast<std::size_t>(parts), {least * 0.4})}).value();
+  return profiled::make(all, {.weight_token = std::vector<seconds>(static_cast<std::size_t>(parts), {least * 0.4})})
+      .value();
 }
 
 TEST(Profiled, WeightGradientsMayBeAShareOfSlices) {
@@ -322,12 +332,14 @@ TEST(Profiled, RefusesPackTimesThatAreMissingOrNone) {
       "its weight gradients");
   EXPECT_EQ(says(both, {.weight_token = {{0}, {0}}}), "2 times of a token's weight gradients for 1 parts");
   EXPECT_EQ(says({}, {.weight_token = {{0.5}, {0}}}), "2 times of a token's weight gradients for 1 parts");
-  EXPECT_EQ(says({}, {.weight_token = {{0.5}}}),
-            "sample 1 (backward, part 0, 128 queries, 256 keys): takes 2.000000 s, a time must be more than the 64.000000 s "
-            "of its weight gradients");
+  EXPECT_EQ(
+      says({}, {.weight_token = {{0.5}}}),
+      "sample 1 (backward, part 0, 128 queries, 256 keys): takes 2.000000 s, a time must be more than the 64.000000 s "
+      "of its weight gradients");
 }
 
-// A part without attention: its packs alone take time, and so do its bounds. 128 tokens 1 s, and 256 of a straight line 2 s.
+// A part without attention: its packs alone take time, and so do its bounds. 128 tokens 1 s, and 256 of a straight line
+// 2 s.
 TEST(Profiled, TakesAPartWhoseSlicesTakeNoTime) {
   samples slices;
   pack_samples packs;
@@ -347,8 +359,12 @@ TEST(Profiled, TakesAPartWhoseSlicesTakeNoTime) {
   EXPECT_TRUE(found) << found;
   slices.back().time = {0.25};
   const auto refused = [&](const pack_samples& with) { return profiled::make(slices, with, {}).error().detail; };
-  EXPECT_EQ(refused(packs), "1 of 2 backward slices on part 1 take 0 s, and others do not: all of them do, where a part has no attention, or none");
-  EXPECT_EQ(refused({}), "sample 4 (forward, part 1, 128 queries, 128 keys): takes 0.000000 s, a time must be above 0 and at most 1e12 s");
+  EXPECT_EQ(refused(packs),
+            "1 of 2 backward slices on part 1 take 0 s, and others do not: all of them do, where a part has no "
+            "attention, or none");
+  EXPECT_EQ(
+      refused({}),
+      "sample 4 (forward, part 1, 128 queries, 128 keys): takes 0.000000 s, a time must be above 0 and at most 1e12 s");
 }
 
 TEST(Profiled, PrintsWhatItIs) {

@@ -41,8 +41,13 @@ TEST(Quadratic, BalancesLinearAndAttentionOver49152TokensByDefault) {
 
 TEST(Quadratic, PrintsWhatWouldBuildIt) {
   std::ostringstream text;
-  text << quadratic{
-      .linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, .per_pack = {5}, .hop = {6}, .per_call = {7}};
+  text << quadratic{.linear = 1,
+                    .attention = 2,
+                    .backward_linear = 3,
+                    .backward_attention = 4,
+                    .per_pack = {5},
+                    .hop = {6},
+                    .per_call = {7}};
   EXPECT_EQ(text.str(),
             "costs::quadratic{.linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, "
             ".per_pack = {5}, .hop = {6}, .per_call = {7}}");

@@ -7,7 +7,8 @@ namespace {
 
 using costs::relayed_transfer;
 
-// 800 B over 4 adapters: 3/4 of them inside at 100 B/s, a quarter across at 10 B/s; latencies of 1 s inside, 3 s across.
+// 800 B over 4 adapters: 3/4 of them inside at 100 B/s, a quarter across at 10 B/s; latencies of 1 s inside, 3 s
+// across.
 const costs::network net(costs::gpu{.name = "X100", .gpus_per_node = 8, .inside = {{1}, 100}, .between = {{3}, 10}});
 
 TEST(RelayedTransfer, RunsItsLegsOneAfterTheOther) {
@@ -25,7 +26,8 @@ TEST(RelayedTransfer, OverlapsItsSegments) {
 
 // Where 4 of 8 neighbours send at once over 2 adapters, 2 share each.
 TEST(RelayedTransfer, SharesAdaptersWithNeighbours) {
-  const costs::network few(costs::gpu{.name = "X100", .gpus_per_node = 8, .inside = {{1}, 100}, .between = {{3}, 10}, .adapters_per_node = 4});
+  const costs::network few(costs::gpu{
+      .name = "X100", .gpus_per_node = 8, .inside = {{1}, 100}, .between = {{3}, 10}, .adapters_per_node = 4});
   EXPECT_NEAR(relayed_transfer::of(few, {800}, 4, 1, 4).between.value, 40, 1e-12);
 }
 

@@ -45,14 +45,16 @@ double waits(const shape& on, pass p, exchange how, std::int64_t end = 8, std::u
 
 /// The same where keys and values are kept: of a row [begin, 8), `others` tokens come and `sent` go.
 double keeps(pass p, std::int64_t begin, std::int64_t others, std::int64_t sent, recompute what = recompute::none) {
-  const auto cost = costs::transformer::sheet(tests::tiny(), slow_gpu(), {.stages = 2, .replicas = 2}, {.recompute = what}).value();
+  const auto cost =
+      costs::transformer::sheet(tests::tiny(), slow_gpu(), {.stages = 2, .replicas = 2}, {.recompute = what}).value();
   const std::vector<std::uint32_t> replicas{0, 1};
   const std::vector<slice> mine{{{0}, {begin}, {2}}, {{0}, {begin + 6}, {2}}};
-  return cost.exchange({{0}, p, {0}, {begin + 8}, replicas, {begin}, exchange::keep, {others}, {sent}}, mine, p, 0).value;
+  return cost.exchange({{0}, p, {0}, {begin + 8}, replicas, {begin}, exchange::keep, {others}, {sent}}, mine, p, 0)
+      .value;
 }
 
-// Two stages of a layer on a node, so replicas are on nodes of their own. Keys and values of 4 tokens, 2 x 4 bytes each,
-// are 32 bytes, 8 s, and nothing lies before the row. Their gradients are of 4 bytes an element.
+// Two stages of a layer on a node, so replicas are on nodes of their own. Keys and values of 4 tokens, 2 x 4 bytes
+// each, are 32 bytes, 8 s, and nothing lies before the row. Their gradients are of 4 bytes an element.
 TEST(RowExchange, SendsKeysAndValuesThatAreKeptOnce) {
   EXPECT_DOUBLE_EQ(keeps(pass::forward, 0, 4, 4), 0.25 + 8);
   EXPECT_DOUBLE_EQ(keeps(pass::backward, 0, 4, 4), 0.25 + 16);
@@ -79,15 +81,18 @@ TEST(RowExchange, SendsNothingAgainThatIsKept) {
 // Backward three times the attention; and gradients of 4 bytes an element, 16 s, hop twice, the last time home.
 TEST(RowExchange, TimesAHopByHand) {
   EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, exchange::ring), 0.25 + 8 - 0.9);
-  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::ring), 0.25 + 8 - 2.7 + 2 * (0.25 + 16));
+  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::ring),
+                   0.25 + 8 - 2.7 + 2 * (0.25 + 16));
 }
 
 // Queries of 4 tokens are 32 bytes, their outputs in sums of 4 bytes an element 64, however long the prefix. Backward
 // queries and gradients of outputs are 64, and gradients of queries 64.
 TEST(RowExchange, SendsQueriesAndOutputs) {
   for (const std::int64_t end : {8, 1024}) {
-    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, exchange::queries, end), 0.25 + 32 / 4.0 - 0.9 + 2 * (0.25 + 64 / 4.0));
-    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::queries, end), 0.25 + 64 / 4.0 - 2.7 + 2 * (0.25 + 64 / 4.0));
+    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, exchange::queries, end),
+                     0.25 + 32 / 4.0 - 0.9 + 2 * (0.25 + 64 / 4.0));
+    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::queries, end),
+                     0.25 + 64 / 4.0 - 2.7 + 2 * (0.25 + 64 / 4.0));
   }
 }
 
@@ -100,7 +105,8 @@ TEST(RowExchange, ExchangesAgainWhatIsComputedAgain) {
   const shape on{.stages = 2, .replicas = 2};
   for (const exchange how : {exchange::ring, exchange::queries})
     for (const recompute what : {recompute::attention, recompute::full})
-      EXPECT_DOUBLE_EQ(waits(on, pass::backward, how, 8, 2, what), waits(on, pass::backward, how) + waits(on, pass::forward, how));
+      EXPECT_DOUBLE_EQ(waits(on, pass::backward, how, 8, 2, what),
+                       waits(on, pass::backward, how) + waits(on, pass::forward, how));
 }
 
 // Both layers on one GPU, both replicas on one node: 2 x (0.125 + 32 / 16) s, less half of 18 pairs of both layers.
@@ -108,9 +114,10 @@ TEST(RowExchange, IsQuickerInsideANode) {
   EXPECT_DOUBLE_EQ(waits({.replicas = 2}, pass::forward, exchange::ring), 2 * (0.125 + 2) - 1.8);
 }
 
-// Two nodes of two GPUs, and four replicas of both layers: keys and values of 12 / 4 tokens are 24 bytes. In two strands 12 bytes are
-// spread in 0.75 s, cross in 3 s, and are gathered in 0.75 s, after 2 x 0.125 + 0.25 s; over one adapter 0.25 + 6 s. Of 18 pairs of both
-// layers, 3.6 s, a quarter covers a hop, but never the legs inside nodes: many more pairs leave these, 2 x (0.5 + 1.5) s a round.
+// Two nodes of two GPUs, and four replicas of both layers: keys and values of 12 / 4 tokens are 24 bytes. In two
+// strands 12 bytes are spread in 0.75 s, cross in 3 s, and are gathered in 0.75 s, after 2 x 0.125 + 0.25 s; over one
+// adapter 0.25 + 6 s. Of 18 pairs of both layers, 3.6 s, a quarter covers a hop, but never the legs inside nodes: many
+// more pairs leave these, 2 x (0.5 + 1.5) s a round.
 TEST(RowExchange, CoversTheLegsOfARelayThatCross) {
   const shape on{.replicas = 4};
   const auto cost = costs::transformer::sheet(tests::tiny(), slow_gpu(), on).value();
@@ -123,7 +130,8 @@ TEST(RowExchange, CoversTheLegsOfARelayThatCross) {
   const std::vector<relay> both{{{1, 0}, {2, 3}, 1}, {{3, 2}, {0, 1}, 1}};
   EXPECT_NEAR(waits_with({}, 12, head_and_tail), 3 * (2 * (0.25 + 6) - 1.8 / 2), 1e-12);
   EXPECT_NEAR(waits_with(both, 12, head_and_tail), 3 * (2 * (0.5 + 4.5) - 1.8 / 2), 1e-12);
-  EXPECT_NEAR(waits_with({both[0]}, 12, head_and_tail), waits_with({}, 12, head_and_tail), 1e-12) << "one hop is not relayed";
+  EXPECT_NEAR(waits_with({both[0]}, 12, head_and_tail), waits_with({}, 12, head_and_tail), 1e-12)
+      << "one hop is not relayed";
   EXPECT_NEAR(waits_with(both, 12, {{{0}, {1000}, {4}}}), 3 * 2 * (0.5 + 1.5), 1e-12);
 }
 
@@ -133,7 +141,8 @@ TEST(RowExchange, IsHiddenByEnoughAttention) {
   const shape on{.stages = 2, .replicas = 2};
   const auto cost = costs::transformer::sheet(tests::tiny(), fast, on).value();
   const std::vector<std::uint32_t> both{0, 1};
-  EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both, {0}, exchange::ring}, head_and_tail, pass::forward, 0), seconds{0.25});
+  EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both, {0}, exchange::ring}, head_and_tail, pass::forward, 0),
+            seconds{0.25});
 }
 
 // Over links so slow that attention covers nothing to speak of, measured times of it give what its operations do.
@@ -148,9 +157,10 @@ TEST(RowExchange, IsAlikeForMeasuredTimesAndForOperations) {
       const auto counted = costs::transformer::sheet(m, far, on, {.recompute = what}).value();
       for (const double exposed : {1.0, 1.3}) {
         const costs::kernel_times kernels{costs::wave_model(far)};
-        const auto measured = costs::profiled_of(m, on, kernels, costs::network(far),
-                                                 {.recompute = what, .slowdown = {.exposed = exposed}, .longest = {65536}})
-                                  .value();
+        const auto measured =
+            costs::profiled_of(m, on, kernels, costs::network(far),
+                               {.recompute = what, .slowdown = {.exposed = exposed}, .longest = {65536}})
+                .value();
         for (const pass p : {pass::forward, pass::backward})
           for (int part = 0; part < 4; ++part)
             for (const exchange how : {exchange::keep, exchange::queries, exchange::ring}) {
@@ -168,7 +178,8 @@ TEST(RowExchange, IsNotKnownOfSamplesAlone) {
   for (const pass p : {pass::forward, pass::backward}) samples.push_back({p, 0, {8}, {8}, {1.0}});
   const std::vector<std::uint32_t> both{0, 1};
   const auto cost = costs::profiled::make(samples).value();
-  EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both, {0}, exchange::ring}, head_and_tail, pass::forward, 0), seconds{0});
+  EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both, {0}, exchange::ring}, head_and_tail, pass::forward, 0),
+            seconds{0});
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ TEST(EagerPytorch, MovesWhatItsOperatorsMove) {
 }
 
 TEST(EagerPytorch, ChangesNoOtherOption) {
-  const stage_options o = costs::eager_pytorch({.attention = costs::attention_kind::unfused, .dropout = true, .cast_bytes = 5, .launch = {1e-4}});
+  const stage_options o = costs::eager_pytorch(
+      {.attention = costs::attention_kind::unfused, .dropout = true, .cast_bytes = 5, .launch = {1e-4}});
   EXPECT_EQ(o.attention, costs::attention_kind::unfused);
   EXPECT_TRUE(o.dropout);
   EXPECT_EQ(o.cast_bytes, 5);

@@ -46,8 +46,8 @@ TEST(TimeTable, GivesWhatWasMeasured) {
 }
 
 TEST(TimeTable, IsExactOnTheFittedShapeInsideAndOutside) {
-  for (const truth& t : {truth{}, truth{.a = 0}, truth{.b = 0}, truth{.c = 0}, truth{.a = 0, .b = 0},
-                         truth{.b = 0, .c = 0}}) {
+  for (const truth& t :
+       {truth{}, truth{.a = 0}, truth{.b = 0}, truth{.c = 0}, truth{.a = 0, .b = 0}, truth{.b = 0, .c = 0}}) {
     const time_table table(grid_of(t, 0, 1));
     testing::generator random(2);
     for (int i = tests::cases(1000); i > 0; --i) {

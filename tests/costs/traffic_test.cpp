@@ -51,9 +51,10 @@ TEST(Traffic, HidesARingUnderAttention) {
   EXPECT_EQ(t.context({100}, 4, pass::backward, context_exchange::ring, {16}), (share{{6}, {12}}));
 }
 
-// 4 replicas of 2 tensor ranks are a node; 100 tokens, 50 on a rank, of 8 elements, 2 experts each: 1600 B, of which the
-// busiest of 4 ranks gets 1.5 times as many and 3/4 from others: 1 + 18 s, there and back. On 2 nodes of 4, half of 1600 B
-// goes to the other one: 3 + 1 + 80; a token that goes once to each of two nodes at most sends as much, and to one half.
+// 4 replicas of 2 tensor ranks are a node; 100 tokens, 50 on a rank, of 8 elements, 2 experts each: 1600 B, of which
+// the busiest of 4 ranks gets 1.5 times as many and 3/4 from others: 1 + 18 s, there and back. On 2 nodes of 4, half of
+// 1600 B goes to the other one: 3 + 1 + 80; a token that goes once to each of two nodes at most sends as much, and to
+// one half.
 TEST(Traffic, SendsTokensToTheirExpertsAndBack) {
   costs::model_shape m{.hidden = 8, .experts = 8, .experts_per_token = 2};
   const traffic inside(net, {.replicas = 4, .tensor = 2, .expert = 4}, twice);

@@ -42,7 +42,8 @@ TEST(TrainingRates, AreWhatTheirKernelsAddUpTo) {
   const costs::network net(device);
   const std::vector<slice> pack = large_pack();
   for (const costs::model_shape& m : {tests::llama_3_1_8b(), tests::mixtral_8x7b()})
-    for (const shape& on : {shape{.stages = 4, .tensor = 2}, shape{.stages = 2, .replicas = 4, .tensor = 8}, shape{.stages = 1}})
+    for (const shape& on :
+         {shape{.stages = 4, .tensor = 2}, shape{.stages = 2, .replicas = 4, .tensor = 8}, shape{.stages = 1}})
       for (const recompute again : all_recomputes)
         for (const costs::attention_kind kind : {costs::attention_kind::flash, costs::attention_kind::unfused}) {
           stage_options with{.recompute = again, .attention = kind};
@@ -79,7 +80,9 @@ TEST(TrainingRates, TellWhatIsComputedAgainFromWhatIsUseful) {
   EXPECT_EQ(none.useful(whole, pass::backward, 1), none.time(whole, pass::backward, 1));
   const transformer full = cost_of(tests::llama_3_1_8b(), on, {.recompute = recompute::full});
   EXPECT_EQ(full.useful(whole, pass::backward, 1), none.time(whole, pass::backward, 1));
-  EXPECT_NEAR((full.time(whole, pass::backward, 1) - none.time(whole, pass::backward, 1)) / none.time(whole, pass::forward, 1), 1, 0.02);
+  EXPECT_NEAR(
+      (full.time(whole, pass::backward, 1) - none.time(whole, pass::backward, 1)) / none.time(whole, pass::forward, 1),
+      1, 0.02);
 }
 
 // Collectives are what useful work takes longer than over links that cost nothing.
@@ -87,8 +90,9 @@ TEST(TrainingRates, TellCollectivesFromTheRestOfUsefulWork) {
   costs::gpu free = costs::gpus::h100();
   free.inside = free.between = {{}, 1e30};
   const slice whole{{0}, {0}, {65536}};
-  for (const auto& [m, on] : {std::pair{tests::llama_3_1_8b(), shape{.stages = 4, .tensor = 4}},
-                              std::pair{tests::mixtral_8x7b(), shape{.stages = 4, .replicas = 8, .tensor = 2, .expert = 8}}})
+  for (const auto& [m, on] :
+       {std::pair{tests::llama_3_1_8b(), shape{.stages = 4, .tensor = 4}},
+        std::pair{tests::mixtral_8x7b(), shape{.stages = 4, .replicas = 8, .tensor = 2, .expert = 8}}})
     for (const recompute again : {recompute::none, recompute::full}) {
       const transformer cost = cost_of(m, on, {.recompute = again});
       const transformer no_waits = transformer::make(m, free, on, {.recompute = again}).value();
@@ -122,9 +126,11 @@ TEST(TrainingRates, PutMessagesThatAreWaitedForIntoPacks) {
 
 TEST(TrainingRates, ObeyTheLawsOfCostModels) {
   for (const recompute again : all_recomputes)
-    for (const shape& on : {shape{.stages = 4, .tensor = 2}, shape{.stages = 2, .replicas = 2, .context = 4, .chunks = 2}})
+    for (const shape& on :
+         {shape{.stages = 4, .tensor = 2}, shape{.stages = 2, .replicas = 2, .context = 4, .chunks = 2}})
       for (const costs::model_shape& m : {tests::llama_3_1_8b(), tests::mixtral_8x7b(), tests::deepseek_v3()}) {
-        const testing::report found = testing::cost_model_laws(cost_of(m, on, {.recompute = again}), on.parts(), {.cases = tests::cases(10)});
+        const testing::report found =
+            testing::cost_model_laws(cost_of(m, on, {.recompute = again}), on.parts(), {.cases = tests::cases(10)});
         EXPECT_TRUE(found) << m.name << '\n' << found;
       }
 }

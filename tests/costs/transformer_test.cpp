@@ -39,13 +39,9 @@ transformer tiny(const shape& on = {.stages = 2}, transformer::options with = {.
   return transformer::sheet(tests::tiny(), slow_gpu(), on, std::move(with)).value();
 }
 
-slice of_length(std::int64_t n) {
-  return {{0}, {0}, {n}};
-}
+slice of_length(std::int64_t n) { return {{0}, {0}, {n}}; }
 
-double time_of(const transformer& t, const slice& s, pass p, int part) {
-  return t.time(s, p, part).value;
-}
+double time_of(const transformer& t, const slice& s, pass p, int part) { return t.time(s, p, part).value; }
 
 std::string refusal(const shape& on, transformer::options with = {}) {
   const result<transformer> made = transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, std::move(with));
@@ -71,8 +67,8 @@ TEST(Transformer, ComputesLogitsOnTheLastPart) {
   EXPECT_DOUBLE_EQ(t.weight_time(of_length(4), 1).value, 4 * (1 + 80.0 / 288));
 }
 
-// Without a layer: the head's 80 flops a token, no attention and no launch, and its 40 weights to read. 18 bytes of states for each
-// of these and, on the first part, of the embedding's 40.
+// Without a layer: the head's 80 flops a token, no attention and no launch, and its 40 weights to read. 18 bytes of
+// states for each of these and, on the first part, of the embedding's 40.
 TEST(Transformer, PricesAPartWithoutLayersByItsEndOfTheModel) {
   const shape on{.stages = 4, .replicas = 2};
   const transformer t = tiny(on, {.distributed_optimizer = false, .layers = {0, 1, 1, 0}, .launch = {0.5}});
@@ -114,8 +110,8 @@ TEST(Transformer, ChargesTheCallOfEachPieceBesides) {
   EXPECT_DOUBLE_EQ(pack_time(t, two, pass::backward, 1).value, t.time(two, pass::backward, 1).value + 2 * 0.25);
 }
 
-// Gate and up again: 2 x 2 x 4 x 8 = 128 flops a token. Attention again: its forward of 1 s. All again: the layer, attention and launches included, but not
-// the head, whose input is kept.
+// Gate and up again: 2 x 2 x 4 x 8 = 128 flops a token. Attention again: its forward of 1 s. All again: the layer,
+// attention and launches included, but not the head, whose input is kept.
 TEST(Transformer, ComputesAgainByHand) {
   const transformer selective = tiny({.stages = 2}, {.recompute = recompute::selective, .launch = {0.5}});
   EXPECT_DOUBLE_EQ(time_of(selective, of_length(4), pass::backward, 0), 8 + 3 + 4 * 128.0 / 288);
@@ -228,9 +224,9 @@ TEST(Transformer, SharesWorkOverContextRanks) {
   EXPECT_EQ(t.least(of_length(4), pass::forward, 0), t.useful(of_length(4), pass::forward, 0));
 }
 
-// One hop inside a node, of half the tokens, at 16 bytes/s. Keys and values of a token, 2 x 4 bytes, take 0.25 s, backward
-// twice; queries and outputs, 2 x 8 bytes, 0.5 s, backward 0.75: fewer bytes from three tokens of prefix on. Half of the
-// attention runs meanwhile: 0.025 s a pair, backward three times.
+// One hop inside a node, of half the tokens, at 16 bytes/s. Keys and values of a token, 2 x 4 bytes, take 0.25 s,
+// backward twice; queries and outputs, 2 x 8 bytes, 0.5 s, backward 0.75: fewer bytes from three tokens of prefix on.
+// Half of the attention runs meanwhile: 0.025 s a pair, backward three times.
 TEST(Transformer, WaitsForKeysThatAttentionDoesNotCover) {
   const transformer t = tiny({.stages = 2, .context = 2});
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::forward, 0), 2.5 + (4 * 0.25 - 10 * 0.025));
@@ -292,7 +288,8 @@ TEST(Transformer, TakesAGivenHop) {
 // The fuller GPU has 144 + 40 weights. Over two replicas on two nodes, half of 4 bytes each scattered and of 2
 // gathered, at 4 bytes/s: 2 x 0.25 + 184 x 6 / 2 / 4.
 TEST(Transformer, ReducesGradientsOverReplicas) {
-  EXPECT_DOUBLE_EQ(tiny({.stages = 2, .replicas = 2}, {.reduction = costs::reduction::exposed}).reduce_time().value, 0.5 + 184 * 6 / 2 / 4.0);
+  EXPECT_DOUBLE_EQ(tiny({.stages = 2, .replicas = 2}, {.reduction = costs::reduction::exposed}).reduce_time().value,
+                   0.5 + 184 * 6 / 2 / 4.0);
   EXPECT_EQ(tiny().reduce_time(), seconds{0});
 }
 
@@ -323,7 +320,8 @@ TEST(Transformer, CutsBucketsBetweenLayers) {
   const double layer = 2 * 4096.0 * (4096 + 1024) + 3 * 4096.0 * 14336;  // query and output, keys and values, MLP
   EXPECT_NEAR(t.gradient_buckets(3)[8].at, 8 * layer / (8 * layer + 4096.0 * 128256), 1e-12);
   // Tensor-parallel ranks have shares: at 8 of them, layers have 27 million, and two of these are a bucket.
-  const transformer eighth = transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 4, .replicas = 2, .tensor = 8}).value();
+  const transformer eighth =
+      transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 4, .replicas = 2, .tensor = 8}).value();
   EXPECT_EQ(eighth.gradient_buckets(1).size(), 4u);
   EXPECT_EQ(eighth.gradient_buckets(1)[1].at, 0.25);
 }
@@ -332,9 +330,9 @@ transformer tiny_experts(const shape& on, transformer::options with = {.launch =
   return transformer::sheet(tests::tiny_experts(), slow_gpu(), on, std::move(with)).value();
 }
 
-// Two replicas on a node divide 4 experts; the busier one has 1.5 times the mean of 2 rows a token: 2 (48 + 16 + 3 x 96)
-// flops of 288 a second, and 0.1 s for a pair. A token sends 2 x 4 x 2 bytes, the busier rank gets 24 and half of them from
-// the other one, at 16 bytes/s: 0.75 s, and back as long; 0.125 s a pack each.
+// Two replicas on a node divide 4 experts; the busier one has 1.5 times the mean of 2 rows a token: 2 (48 + 16 + 3 x
+// 96) flops of 288 a second, and 0.1 s for a pair. A token sends 2 x 4 x 2 bytes, the busier rank gets 24 and half of
+// them from the other one, at 16 bytes/s: 0.75 s, and back as long; 0.125 s a pack each.
 TEST(Transformer, WaitsForTheBusiestRankAndBothAllToAlls) {
   const shape on{.stages = 2, .replicas = 2, .expert = 2};
   const transformer t = tiny_experts(on, {.launch = {0.5}, .routing = {.imbalance = 1.5}});
@@ -342,7 +340,8 @@ TEST(Transformer, WaitsForTheBusiestRankAndBothAllToAlls) {
   EXPECT_DOUBLE_EQ(time_of(t, of_length(1), pass::backward, 0), 2 * 704 / 288.0 + 1.5 + 0.3);
   EXPECT_EQ(t.overhead(pass::forward, 0), seconds{0.5 + 0.25});
   EXPECT_EQ(t.overhead(pass::backward, 0), seconds{1 + 0.25});
-  const transformer full = tiny_experts(on, {.recompute = recompute::full, .launch = {0.5}, .routing = {.imbalance = 1.5}});
+  const transformer full =
+      tiny_experts(on, {.recompute = recompute::full, .launch = {0.5}, .routing = {.imbalance = 1.5}});
   EXPECT_DOUBLE_EQ(time_of(full, of_length(1), pass::backward, 0), 3 * 704 / 288.0 + 3 + 0.4);
 }
 
@@ -371,13 +370,14 @@ TEST(Transformer, HidesAllToAllsUnderProductsThatTakeAsLong) {
 }
 
 // Without shared experts only attention gathers and scatters: half the tensor-parallel traffic. A rank has half of the
-// tokens and sends half of the bytes, 2 x 4 x 2 / 2, of which half goes to its peer: 0.25 s, and back. Its products are 2 (32 + 8 + 2 x 48) flops either
-// way, keys and values of one head being on both.
+// tokens and sends half of the bytes, 2 x 4 x 2 / 2, of which half goes to its peer: 0.25 s, and back. Its products are
+// 2 (32 + 8 + 2 x 48) flops either way, keys and values of one head being on both.
 TEST(Transformer, GathersForAttentionOnlyWhereRanksDivideExperts) {
   const double one_gather = 2 * 4 * 0.5 / 16;
   const transformer whole = tiny_experts({.stages = 2, .tensor = 2});
   EXPECT_DOUBLE_EQ(time_of(whole, of_length(1), pass::forward, 0), 272 / 288.0 + 4 * one_gather + 0.05);
-  const transformer divided = tiny_experts({.stages = 2, .tensor = 2, .expert = 2}, {.launch = {0.5}, .routing = {.imbalance = 1}});
+  const transformer divided =
+      tiny_experts({.stages = 2, .tensor = 2, .expert = 2}, {.launch = {0.5}, .routing = {.imbalance = 1}});
   EXPECT_DOUBLE_EQ(time_of(divided, of_length(1), pass::forward, 0), 272 / 288.0 + 2 * one_gather + 0.5 + 0.05);
 }
 
@@ -387,12 +387,14 @@ TEST(Transformer, ReducesExpertsOverTheirCopiesOnly) {
   const transformer::options exposed{.reduction = costs::reduction::exposed};
   EXPECT_DOUBLE_EQ(tiny_experts({.stages = 2, .replicas = 4, .expert = 2}, exposed).reduce_time().value,
                    2 * 0.375 + 104 * 6 * 0.75 / 8 + 2 * 0.25 + 192 * 6 * 0.5 / 4);
-  EXPECT_DOUBLE_EQ(tiny_experts({.stages = 2, .replicas = 2, .expert = 2}, exposed).reduce_time().value, 2 * 0.125 + 104 * 6 * 0.5 / 16);
+  EXPECT_DOUBLE_EQ(tiny_experts({.stages = 2, .replicas = 2, .expert = 2}, exposed).reduce_time().value,
+                   2 * 0.125 + 104 * 6 * 0.5 / 16);
 }
 
 TEST(Transformer, AsksNothingOfRoutingWithoutExpertRanks) {
   const shape on{.stages = 2, .replicas = 2, .tensor = 2};
-  const transformer plain = tiny_experts(on), routed = tiny_experts(on, {.launch = {0.5}, .routing = {.imbalance = 7, .overlap = 1}});
+  const transformer plain = tiny_experts(on),
+                    routed = tiny_experts(on, {.launch = {0.5}, .routing = {.imbalance = 7, .overlap = 1}});
   for (const pass p : {pass::forward, pass::backward})
     for (const int part : {0, 1}) {
       EXPECT_EQ(plain.time(of_length(5), p, part), routed.time(of_length(5), p, part));
@@ -409,7 +411,8 @@ TEST(Transformer, RefusesExpertRanksThatDivideNothing) {
         transformer::sheet(tests::mixtral_8x7b(), costs::gpus::h100(), on, {.routing = std::move(how)});
     return made ? std::string("no refusal") : made.error().detail;
   };
-  EXPECT_EQ(mixtral({.replicas = 3, .expert = 3}), "expert parallelism of 3 does not divide the 8 experts of mixtral-8x7b");
+  EXPECT_EQ(mixtral({.replicas = 3, .expert = 3}),
+            "expert parallelism of 3 does not divide the 8 experts of mixtral-8x7b");
   EXPECT_EQ(mixtral({.replicas = 2, .tensor = 2, .expert = 8}),
             "expert parallelism of 8 does not divide the 4 ranks of a stage, dp 2 x cp 1 x tp 2");
   EXPECT_EQ(mixtral({.expert = 0}), "every degree of the shape must be at least 1");
@@ -447,7 +450,8 @@ TEST(Transformer, RefusesLayersThatDoNotAddUp) {
 
 TEST(Transformer, RefusesPartsWithNothingToDo) {
   const auto idle = [](const std::string& part) {
-    return "part " + part + " has no layer and no end of the model, so it has nothing to do: give it a layer, or have fewer parts";
+    return "part " + part +
+           " has no layer and no end of the model, so it has nothing to do: give it a layer, or have fewer parts";
   };
   EXPECT_EQ(refusal({.stages = 2}, {.layers = {32, 0}}), "no refusal");
   EXPECT_EQ(refusal({.stages = 2}, {.layers = {0, 32}}), "no refusal");
@@ -462,7 +466,8 @@ TEST(Transformer, ObeysTheCostModelLawsWithoutLayersAtItsEnds) {
   const shape on{.stages = 4, .replicas = 2, .tensor = 2, .context = 2};
   const std::vector<int> layers{0, 16, 16, 0};
   for (const recompute r : {recompute::none, recompute::selective, recompute::full}) {
-    const transformer sheet = transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {.recompute = r, .layers = layers}).value();
+    const transformer sheet =
+        transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {.recompute = r, .layers = layers}).value();
     costs::stage_options with;
     with.layers = layers, with.recompute = r;
     const transformer reached = transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on, with).value();
@@ -480,7 +485,8 @@ TEST(Transformer, ObeysTheCostModelLaws) {
       for (const int expert : {1, 8}) {
         if (expert > 1 && m.experts == 0) continue;
         const shape on{.stages = 2, .tensor = 4, .context = 2, .chunks = 2, .expert = expert};
-        const transformer t = transformer::sheet(m, costs::gpus::h100(), on, {.recompute = r, .routing = {.overlap = 0.5}}).value();
+        const transformer t =
+            transformer::sheet(m, costs::gpus::h100(), on, {.recompute = r, .routing = {.overlap = 0.5}}).value();
         const testing::report found = testing::cost_model_laws(t, on.parts(), {.cases = tests::cases(30)});
         EXPECT_TRUE(found) << m.name << ", ep " << expert << '\n' << found;
       }

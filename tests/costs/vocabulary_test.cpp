@@ -29,12 +29,16 @@ double token_of(const costs::transformer& t, vocabulary_call call) {
   return (t.vocabulary_time({many}, call, 0) - t.vocabulary_time({0}, call, 0)).value / many;
 }
 
-// The output layer is three products of one size: logits and the gradient of their input are V, the weights' gradient is U.
+// The output layer is three products of one size: logits and the gradient of their input are V, the weights' gradient
+// is U.
 TEST(SpreadVocabularyCost, IsTheOutputLayerInPartsOfOneSize) {
   const slice thousand{{0}, {0}, {1000}};
   for (const int stages : {2, 4, 8}) {
-    const costs::transformer last = llama(on_stages(stages, vocabulary::last)), spread = llama(on_stages(stages, vocabulary::spread));
-    const double product = (last.least(thousand, pass::forward, stages - 1) - spread.least(thousand, pass::forward, stages - 1)).value / 1000;
+    const costs::transformer last = llama(on_stages(stages, vocabulary::last)),
+                             spread = llama(on_stages(stages, vocabulary::spread));
+    const double product =
+        (last.least(thousand, pass::forward, stages - 1) - spread.least(thousand, pass::forward, stages - 1)).value /
+        1000;
     EXPECT_GT(product, 0);
     EXPECT_NEAR(token_of(spread, vocabulary_call::output) * stages, 2 * product, 1e-12 * product);
     EXPECT_NEAR(token_of(spread, vocabulary_call::output_weights) * stages, product, 1e-12 * product);
@@ -45,7 +49,8 @@ TEST(SpreadVocabularyCost, IsTheOutputLayerInPartsOfOneSize) {
 
 TEST(SpreadVocabularyCost, DividesStatesAndLogits) {
   for (const int stages : {2, 4}) {
-    const costs::transformer last = llama(on_stages(stages, vocabulary::last, 2)), spread = llama(on_stages(stages, vocabulary::spread, 2));
+    const costs::transformer last = llama(on_stages(stages, vocabulary::last, 2)),
+                             spread = llama(on_stages(stages, vocabulary::spread, 2));
     double one = 0, other = 0;
     for (int r = 0; r < stages; ++r) {
       one += last.memory(r)->fixed, other += spread.memory(r)->fixed;
@@ -73,26 +78,36 @@ TEST(SpreadVocabularyCost, ReducesItsShareAsAPartOfItsOwn) {
   EXPECT_EQ(spread.gradient_buckets(7).size(), 1u);
 }
 
-// Rows go to the last stage and come from it over one adapter: with 7 others on 8 nodes, each message takes as long as 7.
+// Rows go to the last stage and come from it over one adapter: with 7 others on 8 nodes, each message takes as long as
+// 7.
 TEST(SpreadVocabularyCost, SharesTheLastStagesAdapter) {
-  const costs::transformer t = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 8, .replicas = 1, .tensor = 8, .vocabulary = vocabulary::spread}, {}).value();
+  const costs::transformer t =
+      costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(),
+                                {.stages = 8, .replicas = 1, .tensor = 8, .vocabulary = vocabulary::spread}, {})
+          .value();
   const costs::link wire = costs::gpus::h100().between;
   const double row = 2.0 * 4096 / 8;
-  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::hidden, 0).value, wire.over(bytes{7 * 1000 * row}).value, 1e-15);
-  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::partial, 3).value, wire.over(bytes{7 * 1000 * (2 * row + 12)}).value, 1e-15);
-  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::statistics, 6).value, wire.over(bytes{7 * 1000 * 8.0}).value, 1e-15);
-  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::embedded, 2).value, wire.over(bytes{1000 * row}).value, 1e-15);
+  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::hidden, 0).value, wire.over(bytes{7 * 1000 * row}).value,
+              1e-15);
+  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::partial, 3).value,
+              wire.over(bytes{7 * 1000 * (2 * row + 12)}).value, 1e-15);
+  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::statistics, 6).value,
+              wire.over(bytes{7 * 1000 * 8.0}).value, 1e-15);
+  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::embedded, 2).value, wire.over(bytes{1000 * row}).value,
+              1e-15);
 }
 
 TEST(SpreadVocabularyCost, OfKernelsIsNearThatOfTheAnalyticModel) {
   const shape on = on_stages(4, vocabulary::spread);
   const costs::gpu device = costs::gpus::h100();
   const costs::kernel_times kernels{costs::wave_model(device)};
-  const result<costs::profiled> measured = costs::profiled_of(tests::llama_3_1_8b(), on, kernels, costs::network(device));
+  const result<costs::profiled> measured =
+      costs::profiled_of(tests::llama_3_1_8b(), on, kernels, costs::network(device));
   ASSERT_TRUE(measured) << measured.error().detail;
   const costs::transformer analytic = llama(on);
   for (const vocabulary_call call : {vocabulary_call::output, vocabulary_call::output_weights}) {
-    const double a = analytic.vocabulary_time({8192}, call, 0).value, b = measured.value().vocabulary_time({8192}, call, 0).value;
+    const double a = analytic.vocabulary_time({8192}, call, 0).value,
+                 b = measured.value().vocabulary_time({8192}, call, 0).value;
     EXPECT_GT(b, a / 2) << static_cast<int>(call);
     EXPECT_LT(b, a * 2) << static_cast<int>(call);
   }

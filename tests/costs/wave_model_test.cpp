@@ -108,7 +108,8 @@ TEST(WaveModel, ThinSlicesFillTheMachineBackwardOnly) {
 
 /// Rounds of tiles of these works, 128 keys taking 128 s on each of `processors`: one after the other.
 template <class Work>
-double rounds_one_by_one(std::int64_t kinds, std::int64_t heads, std::int64_t processors, double waves, const Work& work) {
+double rounds_one_by_one(std::int64_t kinds, std::int64_t heads, std::int64_t processors, double waves,
+                         const Work& work) {
   double all = 0, whole = 0;
   for (std::int64_t i = 0, begun = 0; i < kinds; ++i) {
     const std::int64_t then = ((i + 1) * heads + processors - 1) / processors;
@@ -125,17 +126,21 @@ TEST(WaveModel, LongSlicesAreTheSumOfTheirTiles) {
     costs::gpu g = two_processors();
     g.multiprocessors = static_cast<int>(random.between(1, 200));
     g.peak_bf16_flops = 4.0 * 128 * g.multiprocessors;
-    const std::int64_t heads = random.between(1, 96), q = random.between(1, 600'000), k = q + random.between(0, 1) * random.between(0, 600'000);
+    const std::int64_t heads = random.between(1, 96), q = random.between(1, 600'000),
+                       k = q + random.between(0, 1) * random.between(0, 600'000);
     wave_model::attention_constants c = nothing_else;
     c.waves = 0.7;
     const wave_model model(g, c, {});
     const auto queries = static_cast<double>(q), keys = static_cast<double>(k);
     const double ahead = rounds_one_by_one((q + 127) / 128, heads, g.multiprocessors, c.waves,
                                            [&](std::int64_t i) { return keys - static_cast<double>(128 * i); });
-    const double back = rounds_one_by_one((k + 127) / 128, heads, g.multiprocessors, c.waves,
-                                          [&](std::int64_t i) { return std::min(queries, keys - static_cast<double>(128 * i)); });
-    EXPECT_NEAR(model.attention(pass::forward, {q}, {k}, heads, 1, 1).value, ahead, 1e-11 * ahead) << q << " of " << k << ", " << heads;
-    EXPECT_NEAR(model.attention(pass::backward, {q}, {k}, heads, 1, 1).value, back, 1e-11 * back) << q << " of " << k << ", " << heads;
+    const double back = rounds_one_by_one((k + 127) / 128, heads, g.multiprocessors, c.waves, [&](std::int64_t i) {
+      return std::min(queries, keys - static_cast<double>(128 * i));
+    });
+    EXPECT_NEAR(model.attention(pass::forward, {q}, {k}, heads, 1, 1).value, ahead, 1e-11 * ahead)
+        << q << " of " << k << ", " << heads;
+    EXPECT_NEAR(model.attention(pass::backward, {q}, {k}, heads, 1, 1).value, back, 1e-11 * back)
+        << q << " of " << k << ", " << heads;
   }
 }
 

@@ -8,7 +8,8 @@ namespace slimpack::with_vocabulary_test {
 namespace {
 
 TEST(WithVocabulary, PricesTheEndsBesideAnyModel) {
-  const costs::with_vocabulary<costs::quadratic> cost{costs::quadratic{}, {.output = {.call = 2, .token = 0.5}, .partial = {.call = 3}}};
+  const costs::with_vocabulary<costs::quadratic> cost{costs::quadratic{},
+                                                      {.output = {.call = 2, .token = 0.5}, .partial = {.call = 3}}};
   EXPECT_EQ(cost.vocabulary_time({10}, vocabulary_call::output, 1), seconds{7});
   EXPECT_EQ(cost.vocabulary_message({10}, vocabulary_rows::partial, 0), seconds{3});
   EXPECT_EQ(cost.vocabulary_time({10}, vocabulary_call::embed, 0), seconds{});

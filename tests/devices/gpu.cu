@@ -14,10 +14,15 @@ static_assert(slimpack::streams<slimpack::devices::cuda>);
 
 using port = slimpack::transports::cuda<slimpack::devices::cuda>::port;
 static_assert(slimpack::detail::moves_device_memory<port>());
-slimpack::result<void> sum(port& p, std::span<double> data, std::span<const int> group) { return p.all_reduce(data, group); }
+slimpack::result<void> sum(port& p, std::span<double> data, std::span<const int> group) {
+  return p.all_reduce(data, group);
+}
 
 #ifdef SLIMPACK_TEST_NCCL
-using ranks = slimpack::transports::nccl<slimpack::devices::cuda, slimpack::transports::communicators::nccl, slimpack::transports::threads::port>;
+using ranks = slimpack::transports::nccl<slimpack::devices::cuda, slimpack::transports::communicators::nccl,
+                                         slimpack::transports::threads::port>;
 static_assert(slimpack::transport<ranks>);
-slimpack::result<void> sum(ranks& r, std::span<float> data, std::span<const int> group) { return r.all_reduce(data, group); }
+slimpack::result<void> sum(ranks& r, std::span<float> data, std::span<const int> group) {
+  return r.all_reduce(data, group);
+}
 #endif

@@ -48,7 +48,9 @@ TEST(HostDevice, HoldsUpNoHost) {
   host d = host::make(1, {})[0];
   const host::stream s = d.make_stream().value();
   std::atomic<bool> gate{false};
-  d.run(s, [&] { while (!gate) std::this_thread::yield(); }).value();
+  d.run(s, [&] {
+     while (!gate) std::this_thread::yield();
+   }).value();
   const host::event end = d.record(s).value();
   EXPECT_FALSE(d.query(end).value());
   gate = true;
@@ -61,7 +63,10 @@ TEST(HostDevice, OrdersStreamsByEventsAlone) {
     host d = host::make(1, {.seed = seed, .delay = {2e-3}, .in_issue_order = false})[0];
     const host::stream writes = d.make_stream().value(), reads = d.make_stream().value();
     int value = 0, got = -1;
-    d.run(writes, [&] { std::this_thread::sleep_for(std::chrono::microseconds(200)); value = 1; }).value();
+    d.run(writes, [&] {
+       std::this_thread::sleep_for(std::chrono::microseconds(200));
+       value = 1;
+     }).value();
     d.wait(reads, d.record(writes).value()).value();
     d.run(reads, [&] { got = value; }).value();
     d.synchronize(reads).value();
@@ -75,7 +80,9 @@ TEST(HostDevice, RunsStreamsBesideEachOtherWhereEachHasAQueue) {
   const host::stream first = d.make_stream().value(), second = d.make_stream().value();
   std::promise<void> other;
   bool came = false;
-  d.run(first, [&, went = other.get_future().share()] { came = went.wait_for(std::chrono::seconds(20)) == std::future_status::ready; }).value();
+  d.run(first, [&, went = other.get_future().share()] {
+     came = went.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+   }).value();
   d.run(second, [&] { other.set_value(); }).value();
   d.synchronize(second).value();
   d.synchronize(first).value();
@@ -136,7 +143,8 @@ TEST(HostDevice, MovesNothingAfterACycle) {
   }
 }
 
-// A device of each layer waits for both of the next layer: more ways from the first layer to the last than can be walked.
+// A device of each layer waits for both of the next layer: more ways from the first layer to the last than can be
+// walked.
 TEST(HostDevice, LooksAtEachDeviceOnceForACycle) {
   constexpr int layers = 40;
   std::vector<host> d = host::make(2 * layers, {.delay = none});
@@ -152,15 +160,23 @@ TEST(HostDevice, LooksAtEachDeviceOnceForACycle) {
       const host::stream& s = streams[static_cast<std::size_t>(own)];
       std::vector<host::transfer> receives, sends;
       for (const int other : {0, 1}) {
-        receives.push_back(in(wire, {&target[static_cast<std::size_t>(2 * own + other)], 1}, 2 * (layer + 1) + other, own));
+        receives.push_back(
+            in(wire, {&target[static_cast<std::size_t>(2 * own + other)], 1}, 2 * (layer + 1) + other, own));
         sends.push_back(out(wire, source, own, 2 * (layer - 1) + other));
       }
-      if (layer == layers - 1) here.run(s, [&] { while (!gate) std::this_thread::yield(); }).value();
-      else here.move(s, "receives", receives).value();
+      if (layer == layers - 1)
+        here.run(s,
+                 [&] {
+                   while (!gate) std::this_thread::yield();
+                 })
+            .value();
+      else
+        here.move(s, "receives", receives).value();
       if (layer > 0) here.move(s, "sends", sends).value();
     }
   gate = true;
-  for (const int first : {0, 1}) d[static_cast<std::size_t>(first)].synchronize(streams[static_cast<std::size_t>(first)]).value();
+  for (const int first : {0, 1})
+    d[static_cast<std::size_t>(first)].synchronize(streams[static_cast<std::size_t>(first)]).value();
   for (std::size_t i = 0; i + 4 < target.size(); ++i) EXPECT_EQ(target[i], std::byte{7});
 }
 

@@ -28,8 +28,8 @@ struct moved {
 };
 
 /// A device whose calls answer with these types.
-template <class Memory = owned, class Queried = result<bool>, class Elapsed = result<seconds>, class Copied = result<void>,
-          class Stream = copied>
+template <class Memory = owned, class Queried = result<bool>, class Elapsed = result<seconds>,
+          class Copied = result<void>, class Stream = copied>
 struct device {
   using stream = Stream;
   struct event {};

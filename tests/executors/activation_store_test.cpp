@@ -183,7 +183,8 @@ TEST(ActivationStore, KeepsWithGapsWhatReplicasShare) {
 // Where rows go round nothing of the others is kept.
 TEST(ActivationStore, VisitsWhatIsHeldBetweenGaps) {
   store s(std::vector{small}, {4});
-  EXPECT_EQ(s.visit_held(shared_part(0, 4), [](const store::page&) {}).error().code, errc::out_of_order) << "nothing is held";
+  EXPECT_EQ(s.visit_held(shared_part(0, 4), [](const store::page&) {}).error().code, errc::out_of_order)
+      << "nothing is held";
   ASSERT_TRUE(s.append(shared_part(0, 4)));
   ASSERT_TRUE(s.append(shared_part(12, 16)));
   std::vector<std::int64_t> begins;
@@ -215,7 +216,8 @@ TEST(ActivationStore, FreesOthersTokensTogetherOrNotAtAll) {
   const std::vector<slice> others{{{7}, {4}, {4}}, {{7}, {8}, {4}}};
   ASSERT_TRUE(s.append(shared_part(0, 4), others));
   ASSERT_TRUE(s.append(shared_part(0, 4)));
-  for (const slice& wrong : {slice{{7}, {0}, {4}}, slice{{7}, {16}, {4}}, slice{{7}, {9}, {2}}}) {  // own, not held, off the quantum
+  for (const slice& wrong : {slice{{7}, {0}, {4}}, slice{{7}, {16}, {4}}, slice{{7}, {9}, {2}}}) {  // own, not held,
+                                                                                                    // off the quantum
     EXPECT_EQ(s.end_backward(shared_part(0, 4), std::vector{others[0], wrong}).error().code, errc::out_of_order);
     EXPECT_EQ(s.held(), bytes{4 * 44 + 8 * 16}) << "after an error nothing has changed";
   }
@@ -234,7 +236,8 @@ TEST(ActivationStore, RefusesRowsOfAFieldThatOthersDoNotSend) {
   const std::vector<float> wrong(16 * 3, 5);
   std::vector<float> rows(16 * 3, 1);
   const std::string why =
-      "out of order: access of sequence 7, tokens [0, 16) of 20, chunk 0: reaches over tokens of others, who do not send field 0";
+      "out of order: access of sequence 7, tokens [0, 16) of 20, chunk 0: reaches over tokens of others, who do not "
+      "send field 0";
   EXPECT_EQ(refusal(s.write(shared_part(0, 16), {0, 0}, wrong)), why);
   EXPECT_EQ(refusal(s.read(shared_part(0, 16), {0, 0}, rows)), why);
   EXPECT_EQ(rows, std::vector<float>(16 * 3, 1));
@@ -383,7 +386,8 @@ void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengt
   for (const instruction& i : plan.programs[stage]) {
     std::vector<piece> pack;
     for (const slice& one : plan.partition.of(i.pass)[i.pack.value])
-      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0, i.pass == pass::backward && plan.weight.splits(i.pack.value)});
+      pack.push_back(
+          {one, lengths[one.sequence.value], i.chunk, 0, i.pass == pass::backward && plan.weight.splits(i.pack.value)});
     if (i.weights_only) {
       for (const piece& p : pack) ASSERT_TRUE(s.end_weights(p));
       continue;
@@ -395,10 +399,10 @@ void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengt
 }
 
 struct replayed {
-  int stages{};           ///< whose peak was compared
-  int asymmetric{};       ///< replicas whose backward packs are cut otherwise than their forward packs
-  int with_gradients{};   ///< stages whose peak falls if accumulators are not counted
-  int with_weights{};     ///< stages whose peak falls if what weight gradients need is not counted
+  int stages{};          ///< whose peak was compared
+  int asymmetric{};      ///< replicas whose backward packs are cut otherwise than their forward packs
+  int with_gradients{};  ///< stages whose peak falls if accumulators are not counted
+  int with_weights{};    ///< stages whose peak falls if what weight gradients need is not counted
 };
 
 bool same_slices(const micropacks& a, const micropacks& b) {
@@ -418,14 +422,16 @@ void compare(const shape& on, const std::vector<tokens>& lengths,
              replayed& so_far) {
   stored cost{{.per_pack = {2e-5}, .hop = {1e-5}}, {}};
   for (const std::vector<store::layout>& l : layouts) cost.rates.push_back(store(l, on.quantum).rates());
-  const result<plan> made = basic_planner(on, slicers::equal_cost{}, cost, solver, schedule, simulators::sweep{})(lengths);
+  const result<plan> made =
+      basic_planner(on, slicers::equal_cost{}, cost, solver, schedule, simulators::sweep{})(lengths);
   if (!made) {
     ASSERT_EQ(made.error().code, errc::out_of_memory) << made.error().detail;
     return;
   }
   for (const replica_plan& r : made.value().replicas) {
     so_far.asymmetric += !same_slices(r.partition.forward, r.partition.backward);
-    const workload work = simulators::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
+    const workload work =
+        simulators::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
     const auto peak_without = [&](double memory_rates::*what) {
       workload less = work;
       for (memory_rates& rate : less.rates) rate.*what = 0;
@@ -451,13 +457,16 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
   replayed seen;
   const int cases = tests::cases(200);
   for (int i = cases; i > 0; --i) {
-    shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 2)),
-             .chunks = static_cast<int>(random.between(1, 2)), .quantum = {random.between(1, 64)}};
+    shape on{.stages = static_cast<int>(random.between(1, 4)),
+             .replicas = static_cast<int>(random.between(1, 2)),
+             .chunks = static_cast<int>(random.between(1, 2)),
+             .quantum = {random.between(1, 64)}};
     const std::vector<tokens> lengths = tests::random_lengths(random, 12, {3000});
     std::vector<std::vector<store::layout>> layouts;
     for (int stage = 0; stage < on.stages; ++stage) {
       const auto width = [&] { return static_cast<std::size_t>(random.between(0, 6)); };
-      const store::layout same{{{width() + 1, width()}, {width()}}, {{width()}, {width(), 2}}, {}, {{width()}, {width()}}};
+      const store::layout same{
+          {{width() + 1, width()}, {width()}}, {{width()}, {width(), 2}}, {}, {{width()}, {width()}}};
       layouts.emplace_back(static_cast<std::size_t>(on.chunks), same);
     }
     if (random.once_in(2)) on.memory = memory_limit{memory_unit::byte, 4e5 * random.ratio()};

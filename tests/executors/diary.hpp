@@ -26,10 +26,11 @@ std::vector<Compute> stages_of(const plan& p) {
   return stages;
 }
 
-/// Reports, one per rank, have the loss of uncut sequences, and stages the gradients: to the bit, since numbers are integers that
-/// doubles hold exactly.
+/// Reports, one per rank, have the loss of uncut sequences, and stages the gradients: to the bit, since numbers are
+/// integers that doubles hold exactly.
 template <class Compute>
-void expect_uncut(const plan& p, const std::vector<result<step_report>>& reports, const std::vector<Compute>& stages, const std::string& what) {
+void expect_uncut(const plan& p, const std::vector<result<step_report>>& reports, const std::vector<Compute>& stages,
+                  const std::string& what) {
   const prefix_model::gradients expected = prefix_model::whole(p.lengths, p.shape.parts());
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
     ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", " << what;

@@ -28,10 +28,11 @@ namespace {
 template <class Schedule>
 result<plan> split(const shape& on, std::span<const tokens> lengths, std::uint32_t most_sharers, Schedule schedule,
                    exchange how = exchange::keep) {
-  return planned(on, lengths, slicers::equal_cost{},
-                 solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = most_sharers,
-                                    .exchanges = exchange_set::only(how)},
-                 schedule);
+  return planned(
+      on, lengths, slicers::equal_cost{},
+      solvers::two_phase{
+          .effort = solvers::search_budget::fast(), .most_sharers = most_sharers, .exchanges = exchange_set::only(how)},
+      schedule);
 }
 
 template <class Schedule>
@@ -42,8 +43,11 @@ result<plan> shared(const shape& on, std::span<const tokens> lengths, exchange h
 template <class Schedule>
 result<plan> spread_by(shape on, std::span<const tokens> lengths, Schedule schedule) {
   on.vocabulary = vocabulary::spread;
-  return basic_planner{on, slicers::equal_cost{}, vocabulary_cost(),
-                       solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, schedule,
+  return basic_planner{on,
+                       slicers::equal_cost{},
+                       vocabulary_cost(),
+                       solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
+                       schedule,
                        simulators::sweep{}}(lengths);
 }
 
@@ -54,19 +58,38 @@ std::vector<named_planner> every_planner() {
   using schedules::list;
   using schedules::one_f_one_b;
   return {
-      {"two_phase, list", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, list{}); }},
-      {"two_phase, one_f_one_b", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, one_f_one_b{}); }},
-      {"two_phase, uniform, classic", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::uniform{.at_most = on.quantum * 3}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
-                        one_f_one_b{.lead = 1}); }},
-      {"megatron", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::megatron{}, one_f_one_b{.lead = 1}); }},
-      {"dp_balanced", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::dp_balanced{}, one_f_one_b{.lead = 1}); }},
-      {"karmarkar_karp", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::karmarkar_karp{}, list{}); }},
-      {"two_phase, first candidate", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = {0, 1}, .most_sharers = 1}, list{}); }},
-      {"chunked", [](const shape& on, lengths l) { return planned(on, l, slicers::equal_cost{}, solvers::chunked{}, one_f_one_b{}); }},
+      {"two_phase, list",
+       [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{},
+                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, list{});
+       }},
+      {"two_phase, one_f_one_b",
+       [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{},
+                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, one_f_one_b{});
+       }},
+      {"two_phase, uniform, classic",
+       [](const shape& on, lengths l) {
+         return planned(on, l, slicers::uniform{.at_most = on.quantum * 3},
+                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
+                        one_f_one_b{.lead = 1});
+       }},
+      {"megatron",
+       [](const shape& on, lengths l) {
+         return planned(on, l, slicers::whole{}, solvers::megatron{}, one_f_one_b{.lead = 1});
+       }},
+      {"dp_balanced",
+       [](const shape& on, lengths l) {
+         return planned(on, l, slicers::whole{}, solvers::dp_balanced{}, one_f_one_b{.lead = 1});
+       }},
+      {"karmarkar_karp",
+       [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::karmarkar_karp{}, list{}); }},
+      {"two_phase, first candidate",
+       [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = {0, 1}, .most_sharers = 1}, list{});
+       }},
+      {"chunked", [](const shape& on,
+                     lengths l) { return planned(on, l, slicers::equal_cost{}, solvers::chunked{}, one_f_one_b{}); }},
   };
 }
 
@@ -76,20 +99,28 @@ std::vector<named_planner> sharing_planners() {
   using schedules::one_f_one_b;
   return {
       {"two_phase that shares", [](const shape& on, lengths l) { return shared(on, l, exchange::keep, list{}); }},
-      {"two_phase that shares, one_f_one_b", [](const shape& on, lengths l) { return shared(on, l, exchange::keep, one_f_one_b{}); }},
-      {"two_phase that shares by queries", [](const shape& on, lengths l) { return shared(on, l, exchange::queries, list{}); }},
-      {"two_phase that shares in rings", [](const shape& on, lengths l) { return shared(on, l, exchange::ring, list{}); }},
-      {"rings over proxies, on nodes of two replicas", [](const shape& on, lengths l) {
+      {"two_phase that shares, one_f_one_b",
+       [](const shape& on, lengths l) { return shared(on, l, exchange::keep, one_f_one_b{}); }},
+      {"two_phase that shares by queries",
+       [](const shape& on, lengths l) { return shared(on, l, exchange::queries, list{}); }},
+      {"two_phase that shares in rings",
+       [](const shape& on, lengths l) { return shared(on, l, exchange::ring, list{}); }},
+      {"rings over proxies, on nodes of two replicas",
+       [](const shape& on, lengths l) {
          return planned(on, l, slicers::equal_cost{},
-                        solvers::context_parallel{.relays = {.segments = 2, .replicas_per_node = 2}}, one_f_one_b{.lead = on.chunks > 1 ? 2 : 1}); }},
+                        solvers::context_parallel{.relays = {.segments = 2, .replicas_per_node = 2}},
+                        one_f_one_b{.lead = on.chunks > 1 ? 2 : 1});
+       }},
   };
 }
 
 std::vector<named_planner> spreading_planners() {
   using lengths = std::span<const tokens>;
   return {
-      {"two_phase that spreads the vocabulary", [](const shape& on, lengths l) { return spread_by(on, l, schedules::list{}); }},
-      {"zero_bubble that spreads the vocabulary", [](const shape& on, lengths l) { return spread_by(on, l, schedules::zero_bubble{}); }},
+      {"two_phase that spreads the vocabulary",
+       [](const shape& on, lengths l) { return spread_by(on, l, schedules::list{}); }},
+      {"zero_bubble that spreads the vocabulary",
+       [](const shape& on, lengths l) { return spread_by(on, l, schedules::zero_bubble{}); }},
   };
 }
 
@@ -99,8 +130,10 @@ std::vector<named_planner> splitting_planners() {
   using schedules::zero_bubble_order;
   return {
       {"zero_bubble", [](const shape& on, lengths l) { return split(on, l, 1, zero_bubble{}); }},
-      {"zero_bubble, h2", [](const shape& on, lengths l) { return split(on, l, 1, zero_bubble{.order = zero_bubble_order::h2}); }},
-      {"weight gradients late", [](const shape& on, lengths l) { return split(on, l, 1, delayed_weights{.delay = 3}); }},
+      {"zero_bubble, h2",
+       [](const shape& on, lengths l) { return split(on, l, 1, zero_bubble{.order = zero_bubble_order::h2}); }},
+      {"weight gradients late",
+       [](const shape& on, lengths l) { return split(on, l, 1, delayed_weights{.delay = 3}); }},
       {"weight gradients of the second half last",
        [](const shape& on, lengths l) { return split(on, l, 1, delayed_weights{.delay = 1000, .whole = 0.5}); }},
   };

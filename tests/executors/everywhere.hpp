@@ -30,7 +30,8 @@ void on_every_rank(int ranks, What what) {
 template <class Compute>
 [[nodiscard]] std::vector<Compute> one_per_rank(const plan& p) {
   std::vector<Compute> stages;
-  for (int rank = 0; rank < ranks_of(p); ++rank) stages.emplace_back(rank % p.shape.stages, p.shape.stages, p.shape.chunks);
+  for (int rank = 0; rank < ranks_of(p); ++rank)
+    stages.emplace_back(rank % p.shape.stages, p.shape.stages, p.shape.chunks);
   return stages;
 }
 
@@ -52,24 +53,30 @@ std::vector<result<step_report>> reports_of(World& world, std::size_t ranks, con
 template <class Compute, class World>
 std::vector<result<step_report>> run_everywhere(World& world, const std::vector<const plan*>& plans,
                                                 std::vector<Compute>& computes, executors::packflow<> run = {}) {
-  return reports_of(world, computes.size(), [&](std::size_t rank, auto& endpoint) { return run.execute(*plans[rank], computes[rank], endpoint); });
+  return reports_of(world, computes.size(), [&](std::size_t rank, auto& endpoint) {
+    return run.execute(*plans[rank], computes[rank], endpoint);
+  });
 }
 
 template <class Compute>
-std::vector<result<step_report>> run_everywhere(const plan& p, std::vector<Compute>& computes, executors::packflow<> run = {}) {
+std::vector<result<step_report>> run_everywhere(const plan& p, std::vector<Compute>& computes,
+                                                executors::packflow<> run = {}) {
   transports::threads world{ranks_of(p), {.time_out = {20}}};
   return run_everywhere(world, std::vector<const plan*>(computes.size(), &p), computes, run);
 }
 
 /// Evaluates by a plan on threads.
 template <class Compute>
-std::vector<result<step_report>> evaluate_everywhere(const plan& p, std::vector<Compute>& computes, executors::packflow<> run = {}) {
+std::vector<result<step_report>> evaluate_everywhere(const plan& p, std::vector<Compute>& computes,
+                                                     executors::packflow<> run = {}) {
   transports::threads world{ranks_of(p), {.time_out = {20}}};
-  return reports_of(world, computes.size(), [&](std::size_t rank, auto& endpoint) { return run.evaluate(p, computes[rank], endpoint); });
+  return reports_of(world, computes.size(),
+                    [&](std::size_t rank, auto& endpoint) { return run.evaluate(p, computes[rank], endpoint); });
 }
 
 /// Lengths where cutting goes wrong first, a tail, and one sequence longer than all others together.
-[[nodiscard]] inline std::vector<tokens> awkward_lengths(testing::generator& random, tokens quantum, std::size_t count) {
+[[nodiscard]] inline std::vector<tokens> awkward_lengths(testing::generator& random, tokens quantum,
+                                                         std::size_t count) {
   std::vector<tokens> lengths{{1}, quantum - tokens{1}, quantum, quantum + tokens{1}};
   if (quantum == tokens{1}) lengths[1] = {1};
   while (lengths.size() < count) lengths.push_back(random.length(quantum * 8));

@@ -24,7 +24,9 @@ std::vector<greeting> alike() {
 }
 
 std::optional<error> difference(const std::vector<greeting>& all) {
-  return detail::difference(all, stages, [](std::size_t a, std::size_t b) { return "ranks " + std::to_string(a) + " and " + std::to_string(b); });
+  return detail::difference(all, stages, [](std::size_t a, std::size_t b) {
+    return "ranks " + std::to_string(a) + " and " + std::to_string(b);
+  });
 }
 
 TEST(Greeting, OfRanksThatAgreeCountsTheTokensOfEachReplicaOnce) {
@@ -32,12 +34,15 @@ TEST(Greeting, OfRanksThatAgreeCountsTheTokensOfEachReplicaOnce) {
   EXPECT_EQ(detail::batch_tokens_of(alike(), stages), tokens{200});
 }
 
-// Whatever else another rank says: it is told as a disagreement of these ranks, and nothing beyond the greetings is read.
+// Whatever else another rank says: it is told as a disagreement of these ranks, and nothing beyond the greetings is
+// read.
 TEST(Greeting, NamesTheRankThatSaysSomethingElse) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (std::size_t rank = 1; rank < 4; ++rank) {
-    for (std::int64_t greeting::*field : {&greeting::stages, &greeting::replicas, &greeting::width, &greeting::element, &greeting::step,
-                                          &greeting::cuts, &greeting::together, &greeting::forward_only, &greeting::joins, &greeting::checksums, &greeting::valid_tokens}) {
+    for (std::int64_t greeting::*field :
+         {&greeting::stages, &greeting::replicas, &greeting::width, &greeting::element, &greeting::step,
+          &greeting::cuts, &greeting::together, &greeting::forward_only, &greeting::joins, &greeting::checksums,
+          &greeting::valid_tokens}) {
       for (const std::int64_t value : {most, -1L - most, std::int64_t{-1}, most / 2 + 1}) {
         std::vector<greeting> all = alike();
         all[rank].*field = value;

@@ -17,8 +17,8 @@
 
 namespace slimpack {
 
-/// The shared prefix model as a compute that only launches work: when a call returns, nothing has been computed, read or written yet.
-/// All numbers lie in memory of a stand-in device, where the host does not look at them.
+/// The shared prefix model as a compute that only launches work: when a call returns, nothing has been computed, read
+/// or written yet. All numbers lie in memory of a stand-in device, where the host does not look at them.
 template <class End>
 class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
   using base = shared_prefix_stage<backward_cuts::any>;
@@ -31,8 +31,12 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
 
   result<void> forward(const piece& p, rows_in in, outgoing& out) { return fore({&p, 1}, in, out, nullptr); }
   result<void> backward(const piece& p, rows_in in, outgoing& out) { return back({&p, 1}, in, out, nullptr); }
-  result<void> forward(std::span<const piece> row, rows_in in, outgoing& out, sharing& with) { return fore(row, in, out, &with); }
-  result<void> backward(std::span<const piece> row, rows_in in, outgoing& out, sharing& with) { return back(row, in, out, &with); }
+  result<void> forward(std::span<const piece> row, rows_in in, outgoing& out, sharing& with) {
+    return fore(row, in, out, &with);
+  }
+  result<void> backward(std::span<const piece> row, rows_in in, outgoing& out, sharing& with) {
+    return back(row, in, out, &with);
+  }
 
   devices::host::memory make_tensor(tokens size) {
     return on_->device().allocate(static_cast<std::size_t>(size.value) * format().bytes_per_token()).value();
@@ -68,7 +72,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
 
   result<void> begin_call(sharing* with) {
     if (waits_before_ < 0) waits_before_ = on_->device().host_waits();
-    if (with != nullptr && ++rows_run_ == fails_at) return error{errc::compute_failed, "a kernel that cannot be launched"};
+    if (with != nullptr && ++rows_run_ == fails_at)
+      return error{errc::compute_failed, "a kernel that cannot be launched"};
     return success();
   }
 
@@ -81,7 +86,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
     if (!all) {
       all = std::make_shared<std::vector<layer_rows>>(static_cast<std::size_t>(layers_));
       for (layer_rows& here : *all)
-        for (numbers* const each : {&here.x, &here.sums, &here.dx}) each->resize(static_cast<std::size_t>(one.sequence_length.value));
+        for (numbers* const each : {&here.x, &here.sums, &here.dx})
+          each->resize(static_cast<std::size_t>(one.sequence_length.value));
     }
     numbers& x = room(at.size());
     result<void> done = launch([&x, at, id, from = as<double>(in)] {
@@ -95,7 +101,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
     });
   }
 
-  result<void> layer_forward(const arena& all, int l, std::uint32_t chunk, const place_list& at, numbers& x, sharing* with) {
+  result<void> layer_forward(const arena& all, int l, std::uint32_t chunk, const place_list& at, numbers& x,
+                             sharing* with) {
     const auto of = static_cast<std::size_t>(l);
     result<void> done = launch([all, of, at, &x] {
       for (std::size_t k = 0; k < at.size(); ++k) (*all)[of].x[static_cast<std::size_t>(at[k])] = x[k];
@@ -104,7 +111,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
     if (done)
       done = launch([all, of, at] {
         const numbers prefix = up_to((*all)[of].x);
-        for (const std::int64_t t : at) (*all)[of].sums[static_cast<std::size_t>(t)] = prefix[static_cast<std::size_t>(t)];
+        for (const std::int64_t t : at)
+          (*all)[of].sums[static_cast<std::size_t>(t)] = prefix[static_cast<std::size_t>(t)];
       });
     if (done && with != nullptr && with->exchange() != exchange::keep) done = round_forward(all, l, *with);
     if (!done) return done;
@@ -133,7 +141,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
     const arena all = kept_.at({one.chunk, one.slice.sequence});
     numbers& dy = room(at.size());
     result<void> done = launch([&dy, at, id = one.slice.sequence, counts = one.loss_weight > 0, from = as<double>(in)] {
-      for (std::size_t k = 0; k < at.size(); ++k) dy[k] = !from.empty() ? from[k] : counts ? prefix_model::slope(id, at[k]) : 0;
+      for (std::size_t k = 0; k < at.size(); ++k)
+        dy[k] = !from.empty() ? from[k] : counts ? prefix_model::slope(id, at[k]) : 0;
     });
     for (int l = layers_; done && l-- > 0;) done = layer_backward(all, l, one.chunk, at, dy, with);
     if (!done) return done;
@@ -143,7 +152,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
     return success();
   }
 
-  result<void> layer_backward(const arena& all, int l, std::uint32_t chunk, const place_list& at, numbers& dy, sharing* with) {
+  result<void> layer_backward(const arena& all, int l, std::uint32_t chunk, const place_list& at, numbers& dy,
+                              sharing* with) {
     const auto of = static_cast<std::size_t>(l);
     numbers& of_row = room((*all)[of].dx.size());
     double& gradient = gradient_[chunk * static_cast<std::size_t>(layers_) + of];
@@ -154,7 +164,9 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
       }
       add_from(of_row, (*all)[of].dx);
     });
-    if (done && with != nullptr) done = with->exchange() == exchange::keep ? exchange_gradients(all, l, *with) : round_backward(all, l, of_row, *with);
+    if (done && with != nullptr)
+      done = with->exchange() == exchange::keep ? exchange_gradients(all, l, *with)
+                                                : round_backward(all, l, of_row, *with);
     if (!done) return done;
     return launch([all, of, at, &dy] {
       for (std::size_t k = 0; k < at.size(); ++k) dy[k] += (*all)[of].dx[static_cast<std::size_t>(at[k])];
@@ -165,7 +177,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
     const auto of = static_cast<std::size_t>(l);
     const place_list own = places(with.own()), theirs = places(with.others());
     numbers& owed = room(theirs.size());
-    if (result<void> done = launch([all, of, theirs, &owed] { put(picked((*all)[of].dx, theirs), owed); }); !done) return done;
+    if (result<void> done = launch([all, of, theirs, &owed] { put(picked((*all)[of].dx, theirs), owed); }); !done)
+      return done;
     if (result<void> gone = with.owe(l, slimpack::as_span(owed)); !gone) return gone;
     numbers& sum = room(own.size());
     if (result<void> done = launch([all, of, own, &sum] { put(picked((*all)[of].dx, own), sum); }); !done) return done;
@@ -175,7 +188,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
     });
   }
 
-  /// Sends rows and sums round, and launches visit(parcel's rows, tokens, sums) with those of the others, then home(sums).
+  /// Sends rows and sums round, and launches visit(parcel's rows, tokens, sums) with those of the others, then
+  /// home(sums).
   template <class Visit, class Home>
   result<void> go_round(sharing& with, int l, const numbers& rows, const numbers& begin, Visit visit, Home home) {
     if (result<void> launched = with.launch(l, slimpack::as_span(rows)); !launched) return launched;
@@ -186,10 +200,11 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
       numbers& sums = room(so_far.size());
       held = &sums;
       if (next.value().is_home) return launch([so_far, home] { home(so_far); });
-      const result<void> done = launch([so_far, visit, &sums, rows_there = as<double>(next.value().rows), theirs = places(next.value().tokens)] {
-        std::copy(so_far.begin(), so_far.end(), sums.begin());
-        visit(rows_there, theirs, sums);
-      });
+      const result<void> done = launch(
+          [so_far, visit, &sums, rows_there = as<double>(next.value().rows), theirs = places(next.value().tokens)] {
+            std::copy(so_far.begin(), so_far.end(), sums.begin());
+            visit(rows_there, theirs, sums);
+          });
       if (!done) return done;
     }
   }
@@ -208,23 +223,28 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
         !done)
       return done;
     if (queries)
-      return go_round(with, l, rows, sums,
-                      [all, of](std::span<const double> asked, const place_list&, numbers& so_far) {
-                        const numbers prefix = up_to((*all)[of].x);
-                        for (std::size_t k = 0; k < so_far.size(); ++k)  // of a step that was aborted, rows may be anything
-                          if (asked[k] >= 0 && asked[k] < static_cast<double>(prefix.size())) so_far[k] += prefix[static_cast<std::size_t>(asked[k])];
-                      },
-                      [all, of, own](std::span<const double> home) {
-                        for (std::size_t k = 0; k < own.size(); ++k) (*all)[of].sums[static_cast<std::size_t>(own[k])] = home[k];
-                      });
-    return go_round(with, l, rows, sums,
-                    [all, of, own](std::span<const double> inputs, const place_list& theirs, numbers&) {
-                      numbers x((*all)[of].x.size());
-                      for (std::size_t k = 0; k < theirs.size(); ++k) x[static_cast<std::size_t>(theirs[k])] = inputs[k];
-                      x = up_to(std::move(x));
-                      for (const std::int64_t t : own) (*all)[of].sums[static_cast<std::size_t>(t)] += x[static_cast<std::size_t>(t)];
-                    },
-                    [](std::span<const double>) {});
+      return go_round(
+          with, l, rows, sums,
+          [all, of](std::span<const double> asked, const place_list&, numbers& so_far) {
+            const numbers prefix = up_to((*all)[of].x);
+            for (std::size_t k = 0; k < so_far.size(); ++k)  // of a step that was aborted, rows may be
+                                                             // anything
+              if (asked[k] >= 0 && asked[k] < static_cast<double>(prefix.size()))
+                so_far[k] += prefix[static_cast<std::size_t>(asked[k])];
+          },
+          [all, of, own](std::span<const double> home) {
+            for (std::size_t k = 0; k < own.size(); ++k) (*all)[of].sums[static_cast<std::size_t>(own[k])] = home[k];
+          });
+    return go_round(
+        with, l, rows, sums,
+        [all, of, own](std::span<const double> inputs, const place_list& theirs, numbers&) {
+          numbers x((*all)[of].x.size());
+          for (std::size_t k = 0; k < theirs.size(); ++k) x[static_cast<std::size_t>(theirs[k])] = inputs[k];
+          x = up_to(std::move(x));
+          for (const std::int64_t t : own)
+            (*all)[of].sums[static_cast<std::size_t>(t)] += x[static_cast<std::size_t>(t)];
+        },
+        [](std::span<const double>) {});
   }
 
   result<void> round_backward(const arena& all, int l, const numbers& of_row, sharing& with) {
@@ -234,26 +254,30 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
     numbers& slopes = room(queries ? own.size() : 0);
     numbers& sums = room(queries ? 0 : own.size());
     numbers& from_there = queries ? slopes : sums;
-    if (result<void> done = launch([all, of, own, queries, &of_row, &from_there] { put(picked(queries ? of_row : (*all)[of].dx, own), from_there); });
+    if (result<void> done = launch([all, of, own, queries, &of_row, &from_there] {
+          put(picked(queries ? of_row : (*all)[of].dx, own), from_there);
+        });
         !done)
       return done;
     if (queries)
-      return go_round(with, l, slopes, sums,
-                      [all, of](std::span<const double> theirs_there, const place_list& theirs, numbers&) {
-                        numbers row((*all)[of].dx.size());
-                        for (std::size_t k = 0; k < theirs.size(); ++k) row[static_cast<std::size_t>(theirs[k])] = theirs_there[k];
-                        add_from(row, (*all)[of].dx);
-                      },
-                      [](std::span<const double>) {});
-    return go_round(with, l, slopes, sums,
-                    [&of_row](std::span<const double>, const place_list& theirs, numbers& so_far) {
-                      numbers later(of_row.size());
-                      add_from(of_row, later);
-                      for (std::size_t k = 0; k < theirs.size(); ++k) so_far[k] += later[static_cast<std::size_t>(theirs[k])];
-                    },
-                    [all, of, own](std::span<const double> home) {
-                      for (std::size_t k = 0; k < own.size(); ++k) (*all)[of].dx[static_cast<std::size_t>(own[k])] = home[k];
-                    });
+      return go_round(
+          with, l, slopes, sums,
+          [all, of](std::span<const double> theirs_there, const place_list& theirs, numbers&) {
+            numbers row((*all)[of].dx.size());
+            for (std::size_t k = 0; k < theirs.size(); ++k) row[static_cast<std::size_t>(theirs[k])] = theirs_there[k];
+            add_from(row, (*all)[of].dx);
+          },
+          [](std::span<const double>) {});
+    return go_round(
+        with, l, slopes, sums,
+        [&of_row](std::span<const double>, const place_list& theirs, numbers& so_far) {
+          numbers later(of_row.size());
+          add_from(of_row, later);
+          for (std::size_t k = 0; k < theirs.size(); ++k) so_far[k] += later[static_cast<std::size_t>(theirs[k])];
+        },
+        [all, of, own](std::span<const double> home) {
+          for (std::size_t k = 0; k < own.size(); ++k) (*all)[of].dx[static_cast<std::size_t>(own[k])] = home[k];
+        });
   }
 
   End* on_;

@@ -10,7 +10,9 @@ namespace {
 constexpr message_format half{3, element_type::float16};  // 6 bytes a token
 
 /// Queries ask for keys of their sequence that end somewhere before them.
-loan lent(std::int64_t context, std::int64_t queries) { return {{}, {}, {{0}, {2 * context}, {queries}}, {{0}, {0}, {context}}}; }
+loan lent(std::int64_t context, std::int64_t queries) {
+  return {{}, {}, {{0}, {2 * context}, {queries}}, {{0}, {0}, {context}}};
+}
 
 TEST(LoanMessage, HoldsWhatItsFormatSaysForEachTokenOfKeysOrOfQueries) {
   EXPECT_EQ((loan_message{half, true}.bytes_of(lent(10, 4))), 60u);
@@ -36,7 +38,8 @@ TEST(LoanFormat, SendsNothingWhereNothingIsSaid) {
   for (const pass p : both_passes) EXPECT_TRUE(f.offered[p].empty() && f.asked[p].empty() && f.answered[p].empty());
 }
 
-// Ranks compare formats before they lend: a difference in any message, in either pass, in their order or in the layers counts.
+// Ranks compare formats before they lend: a difference in any message, in either pass, in their order or in the layers
+// counts.
 TEST(LoanFormat, IsEqualWhereAllMessagesAreInTheSameOrder) {
   const loan_message keys{half, true}, queries{half, false};
   const loan_format f{2, {{keys}, {keys, queries}}, {{queries}, {}}, {{}, {keys}}};

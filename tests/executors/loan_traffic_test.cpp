@@ -13,7 +13,7 @@
 namespace slimpack::loan_traffic_test {
 namespace {
 
-constexpr message_format half{2, element_type::float16};    // 4 bytes a token
+constexpr message_format half{2, element_type::float16};        // 4 bytes a token
 constexpr message_format double_row{3, element_type::float64};  // 24 bytes
 
 /// Keys and queries go out, outputs come back; backward more.
@@ -30,11 +30,13 @@ loan lent(std::uint32_t lender, std::uint32_t helper, pass p, std::int64_t conte
   return {{lender, {p, {0}}}, {helper, {p, {1}}}, {{0}, {context}, {queries}}, {{0}, {0}, {context}}};
 }
 
-// In each of 3 layers, forward: 10 keys and 5 queries of 4 bytes out, 5 outputs of 24 back. Backward 10 keys, 5 queries twice out.
+// In each of 3 layers, forward: 10 keys and 5 queries of 4 bytes out, 5 outputs of 24 back. Backward 10 keys, 5 queries
+// twice out.
 TEST(LoanTraffic, CountsWhatEachSideSendsInEachLayer) {
   const std::vector<loan_format> chunks{format_of(3)};
   const std::vector<loan> loans{lent(0, 1, pass::forward, 10, 5), lent(0, 1, pass::backward, 10, 5)};
-  EXPECT_EQ(executors::loan_traffic_of(loans, 0, chunks), (executors::loan_traffic{{6, 9}, {3 * (40 + 20), 3 * (40 + 20 + 20)}}));
+  EXPECT_EQ(executors::loan_traffic_of(loans, 0, chunks),
+            (executors::loan_traffic{{6, 9}, {3 * (40 + 20), 3 * (40 + 20 + 20)}}));
   EXPECT_EQ(executors::loan_traffic_of(loans, 1, chunks), (executors::loan_traffic{{3, 3}, {3 * 120, 3 * 40}}));
   EXPECT_EQ(executors::loan_traffic_of(loans, 2, chunks), executors::loan_traffic{});
 }
@@ -52,7 +54,8 @@ TEST(LoanTraffic, AddsUpOverLoansAndStages) {
       loans.push_back(lent(lender, (lender + 1) % 4, p, random.between(1, 99), random.between(1, 99)));
       const loan_format& f = chunks[0];
       for (const auto* messages : {&f.offered, &f.asked, &f.answered})
-        for (const loan_message& m : (*messages)[p]) held[p] += f.layers * static_cast<std::int64_t>(m.bytes_of(loans.back()));
+        for (const loan_message& m : (*messages)[p])
+          held[p] += f.layers * static_cast<std::int64_t>(m.bytes_of(loans.back()));
     }
     executors::loan_traffic together, one_by_one;
     for (std::uint32_t stage = 0; stage < 4; ++stage) {

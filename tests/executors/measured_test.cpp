@@ -69,8 +69,8 @@ TEST(MeasuredStep, WhoseTimesOverlapOrAreNoNumbersIsRefused) {
 }
 
 // As predicted: nothing is off, and the bubble is the predicted one.
-// One rank twice as slow: the step is 8 s, busy 3 + 6 = 9 s of predicted 6, so the bubble is 1 - .75 x 9/6 x 4/8; half of
-// the instructions are off by 0 and half by 1, and the median of an even number is their mean.
+// One rank twice as slow: the step is 8 s, busy 3 + 6 = 9 s of predicted 6, so the bubble is 1 - .75 x 9/6 x 4/8; half
+// of the instructions are off by 0 and half by 1, and the median of an even number is their mean.
 TEST(MeasuredStep, IsComparedWithItsPlan) {
   const executors::measured_figures exact = executors::figures_of(predicted(), std::vector{ran(1), ran(1)});
   EXPECT_EQ(exact.step, seconds{4});

@@ -19,10 +19,10 @@
 
 namespace slimpack::tests {
 
-/// Ranks whose transfers run one at a time: of each rank only the one that it issued first, on whatever channel, may move,
-/// when the other side has issued it first, too. Nothing moves while any rank can still run, and then the one that moves
-/// is drawn at random. Where no rank can run and nothing may move, every rank is told so: stricter than any network.
-/// Channel 0 is for agreement before and after a step, and moves at once.
+/// Ranks whose transfers run one at a time: of each rank only the one that it issued first, on whatever channel, may
+/// move, when the other side has issued it first, too. Nothing moves while any rank can still run, and then the one
+/// that moves is drawn at random. Where no rank can run and nothing may move, every rank is told so: stricter than any
+/// network. Channel 0 is for agreement before and after a step, and moves at once.
 class one_at_a_time {
   struct operation {
     int rank{};
@@ -37,7 +37,8 @@ class one_at_a_time {
   using shared_operation = std::shared_ptr<operation>;
 
  public:
-  one_at_a_time(int ranks, std::uint64_t seed) : queues_(static_cast<std::size_t>(ranks)), running_(ranks), random_(seed) {}
+  one_at_a_time(int ranks, std::uint64_t seed)
+      : queues_(static_cast<std::size_t>(ranks)), running_(ranks), random_(seed) {}
 
   class port {
    public:
@@ -110,7 +111,8 @@ class one_at_a_time {
     waiting_.push_back(h);
     while (!h->done && !stopped_) {
       if (static_cast<int>(waiting_.size()) < running_ || !stuck() || advance())
-        changed_.wait(lock, [&] { return h->done || stopped_ || (static_cast<int>(waiting_.size()) == running_ && stuck()); });
+        changed_.wait(
+            lock, [&] { return h->done || stopped_ || (static_cast<int>(waiting_.size()) == running_ && stuck()); });
     }
     std::erase(waiting_, h);
     if (!h->done) return why();
@@ -135,7 +137,8 @@ class one_at_a_time {
         changed_.notify_all();
         return false;
       }
-      const auto [a, b] = ready[static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(ready.size()) - 1))];
+      const auto [a, b] =
+          ready[static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(ready.size()) - 1))];
       move(*queues_[a].front(), *queues_[b].front());
       queues_[a].pop_front();
       queues_[b].pop_front();

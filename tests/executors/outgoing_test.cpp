@@ -83,13 +83,15 @@ std::string complaint(std::span<std::byte> message) {
 }
 
 TEST_F(Outgoing, DropsNoBytesThatAreNoWholeElement) {
-  EXPECT_EQ(complaint<double>(std::span(message).first(12)), "12 bytes of a message are no whole number of elements of 8 bytes");
+  EXPECT_EQ(complaint<double>(std::span(message).first(12)),
+            "12 bytes of a message are no whole number of elements of 8 bytes");
   EXPECT_EQ(complaint<double>(message), "");
 }
 
 TEST_F(Outgoing, SeesNoElementsWhereNoneMayLie) {
-  EXPECT_EQ(complaint<float>(std::span(message).subspan(2, 8)),
-            "8 bytes of a message do not begin at a multiple of 4 bytes, where elements of this type must lie: copy them");
+  EXPECT_EQ(
+      complaint<float>(std::span(message).subspan(2, 8)),
+      "8 bytes of a message do not begin at a multiple of 4 bytes, where elements of this type must lie: copy them");
   EXPECT_EQ(complaint<char>(std::span(message).subspan(2, 8)), "");
 }
 

@@ -40,13 +40,15 @@ using tests::stages_of;
 result<plan> planned_forward(const shape& on, std::span<const tokens> lengths) {
   const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
   const solvers::two_phase search{.effort = tests::effort};
-  return basic_planner{on, slicers::equal_cost{}, cost, search, schedules::list{}, simulators::sweep{}}.plan_forward(lengths);
+  return basic_planner{on, slicers::equal_cost{}, cost, search, schedules::list{}, simulators::sweep{}}.plan_forward(
+      lengths);
 }
 
 template <class Compute>
 class PackflowEvaluates : public ::testing::Test {};
-using forms = ::testing::Types<prefix_by_piece, prefix_that_cannot_fail, prefix_by_pack, prefix_in_arena<backward_cuts::any>,
-                               prefix_in_arena<backward_cuts::forward_cuts>, prefix_splitting<backward_cuts::any, true>>;
+using forms =
+    ::testing::Types<prefix_by_piece, prefix_that_cannot_fail, prefix_by_pack, prefix_in_arena<backward_cuts::any>,
+                     prefix_in_arena<backward_cuts::forward_cuts>, prefix_splitting<backward_cuts::any, true>>;
 TYPED_TEST_SUITE(PackflowEvaluates, forms);
 
 TYPED_TEST(PackflowEvaluates, WithTheLossOfUncutSequencesByPlansOfBothKinds) {
@@ -54,10 +56,11 @@ TYPED_TEST(PackflowEvaluates, WithTheLossOfUncutSequencesByPlansOfBothKinds) {
   for (int seed = 1; seed <= tests::steps(3); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 24)));
-    for (shape on : {shape{.stages = 1, .replicas = 2}, shape{.stages = 2}, shape{.stages = 3, .replicas = 2}, shape{.stages = 4},
-                     shape{.stages = 2, .chunks = 2}, shape{.stages = 1, .chunks = 3}, shape{.stages = 1, .replicas = 40},
-                     shape{.stages = 2, .replicas = 2, .chunks = 2}}) {
+    const std::vector<tokens> lengths =
+        tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 24)));
+    for (shape on : {shape{.stages = 1, .replicas = 2}, shape{.stages = 2}, shape{.stages = 3, .replicas = 2},
+                     shape{.stages = 4}, shape{.stages = 2, .chunks = 2}, shape{.stages = 1, .chunks = 3},
+                     shape{.stages = 1, .replicas = 40}, shape{.stages = 2, .replicas = 2, .chunks = 2}}) {
       on.quantum = quantum;
       std::vector<result<plan>> all;
       if (tests::is_tried(k++)) all.push_back(planned_forward(on, lengths));
@@ -93,7 +96,8 @@ TEST(PackflowEvaluates, WithTheCallsOfTheStepsForward) {
   const plan p = small_plan();
   std::vector<diary> trained = stages_of<diary>(p), evaluated = stages_of<diary>(p);
   run_everywhere(p, trained);
-  for (const result<step_report>& report : evaluate_everywhere(p, evaluated)) ASSERT_TRUE(report) << report.error().detail;
+  for (const result<step_report>& report : evaluate_everywhere(p, evaluated))
+    ASSERT_TRUE(report) << report.error().detail;
   for (std::size_t rank = 0; rank < trained.size(); ++rank) {
     std::erase_if(trained[rank].entries, [](const diary::entry& e) { return e.direction == pass::backward; });
     ASSERT_EQ(evaluated[rank].entries.size(), trained[rank].entries.size());
@@ -147,13 +151,17 @@ TEST(PackflowEvaluates, AndHoldsWhatThePlanSays) {
   int whole = 0, ranks = 0;
   for (int seed = 1; seed <= tests::steps(10); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
-    const shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 2)),
-                   .chunks = static_cast<int>(random.between(1, 2)), .quantum = {random.between(1, 8)}};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, on.quantum, static_cast<std::size_t>(random.between(4, 24)));
+    const shape on{.stages = static_cast<int>(random.between(1, 4)),
+                   .replicas = static_cast<int>(random.between(1, 2)),
+                   .chunks = static_cast<int>(random.between(1, 2)),
+                   .quantum = {random.between(1, 8)}};
+    const std::vector<tokens> lengths =
+        tests::awkward_lengths(random, on.quantum, static_cast<std::size_t>(random.between(4, 24)));
     const plan p = planned_forward(on, lengths).value();
     EXPECT_TRUE(testing::plan_laws(p)) << testing::plan_laws(p);
     std::vector<lets_go> stages = stages_of<lets_go>(p);
-    for (const result<step_report>& report : evaluate_everywhere(p, stages)) ASSERT_TRUE(report) << report.error().detail;
+    for (const result<step_report>& report : evaluate_everywhere(p, stages))
+      ASSERT_TRUE(report) << report.error().detail;
     for (std::size_t rank = 0; rank < stages.size(); ++rank) {
       const auto& peaks = p.replicas[rank / static_cast<std::size_t>(on.stages)].peak_memory;
       const double peak = peaks[rank % static_cast<std::size_t>(on.stages)];
@@ -161,7 +169,8 @@ TEST(PackflowEvaluates, AndHoldsWhatThePlanSays) {
       EXPECT_EQ(stages[rank].backwards, 0);
       // A stage that is called by piece lets go within a pack what the plan counts to its end.
       EXPECT_LE(static_cast<double>(stages[rank].most.value) / on.chunks, peak) << "seed " << seed;
-      EXPECT_EQ(stages[rank].outline.tokens_in_flight.value, static_cast<std::int64_t>(std::ceil(peak))) << "seed " << seed;
+      EXPECT_EQ(stages[rank].outline.tokens_in_flight.value, static_cast<std::int64_t>(std::ceil(peak)))
+          << "seed " << seed;
       whole += static_cast<double>(stages[rank].most.value) / on.chunks == peak;
       ++ranks;
     }
@@ -175,9 +184,11 @@ void evaluate_shared(int& plans, int& shared) {
   for (int seed = 1; seed <= tests::steps(3); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
+    const std::vector<tokens> lengths =
+        tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
     for (const tests::named_planner& planner : tests::sharing_planners())
-      for (shape on : {shape{.stages = 1, .replicas = 2}, shape{.stages = 2, .replicas = 3}, shape{.stages = 3, .replicas = 4}}) {
+      for (shape on :
+           {shape{.stages = 1, .replicas = 2}, shape{.stages = 2, .replicas = 3}, shape{.stages = 3, .replicas = 4}}) {
         on.quantum = quantum;
         if (!tests::is_tried(k++)) continue;
         const plan p = planner.make(on, lengths).value();
@@ -187,7 +198,8 @@ void evaluate_shared(int& plans, int& shared) {
         const auto expected = run_everywhere(p, trained), reports = evaluate_everywhere(p, evaluated);
         for (std::size_t rank = 0; rank < reports.size(); ++rank) {
           ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", " << planner.name << ", seed " << seed;
-          EXPECT_EQ(reports[rank].value().loss_sum, expected[rank].value().loss_sum) << planner.name << ", seed " << seed;
+          EXPECT_EQ(reports[rank].value().loss_sum, expected[rank].value().loss_sum)
+              << planner.name << ", seed " << seed;
           EXPECT_EQ(evaluated[rank].rows_run() * 2, trained[rank].rows_run() * 2);
           EXPECT_EQ(evaluated[rank].held(), bytes{});
           EXPECT_LE(reports[rank].value().exchanged, expected[rank].value().exchanged);
@@ -238,7 +250,8 @@ TEST(PackflowEvaluates, AndEndsAsAStepDoesWhereSomethingIsWrong) {
         EXPECT_EQ(thrown[rank], rank == bad);
         if (rank != bad) {
           ASSERT_FALSE(*reports[rank]);
-          EXPECT_NE(reports[rank]->error().detail.find("no forward"), std::string::npos) << reports[rank]->error().detail;
+          EXPECT_NE(reports[rank]->error().detail.find("no forward"), std::string::npos)
+              << reports[rank]->error().detail;
         }
         EXPECT_EQ(stages[rank].aborts, 1);
         EXPECT_EQ(stages[rank].count->discarded, stages[rank].count->made);
@@ -249,7 +262,8 @@ TEST(PackflowEvaluates, AndEndsAsAStepDoesWhereSomethingIsWrong) {
   const auto reports = evaluate_everywhere(p, stages);
   ASSERT_FALSE(reports[1]);
   EXPECT_EQ(reports[1].error().code, errc::state_left);
-  EXPECT_NE(reports[1].error().detail.find("still holds 8 bytes after the last sequence was discarded"), std::string::npos)
+  EXPECT_NE(reports[1].error().detail.find("still holds 8 bytes after the last sequence was discarded"),
+            std::string::npos)
       << reports[1].error().detail;
 }
 
@@ -261,7 +275,8 @@ TEST(PackflowEvaluates, RefusesWhatItCannotRunWithASentence) {
   std::vector<prefix_by_piece> stages = stages_of<prefix_by_piece>(forward);
   for (const result<step_report>& report : run_everywhere(forward, stages)) {
     ASSERT_FALSE(report);
-    EXPECT_NE(report.error().detail.find("the plan runs forward packs alone (plan_forward): run it by evaluate"), std::string::npos)
+    EXPECT_NE(report.error().detail.find("the plan runs forward packs alone (plan_forward): run it by evaluate"),
+              std::string::npos)
         << report.error().detail;
   }
   // One rank evaluates, the other trains.
@@ -279,8 +294,10 @@ TEST(PackflowEvaluates, RefusesWhatItCannotRunWithASentence) {
   for (const auto& report : reports) {
     ASSERT_FALSE(*report);
     told += report->error().code == errc::disagreement;
-    EXPECT_NE(report->error().detail.find("ranks 0 and 1 hold different kinds of step: a training step (execute) and an evaluation (evaluate)"),
-              std::string::npos) << report->error().detail;
+    EXPECT_NE(report->error().detail.find(
+                  "ranks 0 and 1 hold different kinds of step: a training step (execute) and an evaluation (evaluate)"),
+              std::string::npos)
+        << report->error().detail;
   }
   EXPECT_GT(told, 0);
   // A plan whose forward packs leave out tokens, or run out of order.

@@ -87,13 +87,22 @@ class faulty : public diary {
 
   result<void> fail(outgoing& out) {
     switch (kind) {
-      case fault::throws: throw std::runtime_error("layer 7 is on fire");
-      case fault::throws_no_exception: throw 7;
-      case fault::returns_error: return error{errc::compute_failed, "layer 7 is on fire"};
-      case fault::misreads: (void)as<std::array<char, 1021>>(out.bytes()); break;  // a message is of doubles
-      case fault::puts_too_little: return (void)out.put(std::vector<double>(1)), success();
-      case fault::hangs: std::this_thread::sleep_for(std::chrono::duration<double>(3 * time_out.value)); break;
-      default: break;
+      case fault::throws:
+        throw std::runtime_error("layer 7 is on fire");
+      case fault::throws_no_exception:
+        throw 7;
+      case fault::returns_error:
+        return error{errc::compute_failed, "layer 7 is on fire"};
+      case fault::misreads:
+        (void)as<std::array<char, 1021>>(out.bytes());
+        break;  // a message is of doubles
+      case fault::puts_too_little:
+        return (void)out.put(std::vector<double>(1)), success();
+      case fault::hangs:
+        std::this_thread::sleep_for(std::chrono::duration<double>(3 * time_out.value));
+        break;
+      default:
+        break;
     }
     return success();
   }
@@ -138,8 +147,9 @@ TEST_P(PackflowFailure, StopsEveryRankWithOneMessageAndLeavesNothingBehind) {
     }
     took[at] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   });
-  const bool throws = f.kind == fault::throws || f.kind == fault::throws_no_exception || f.kind == fault::misreads || f.kind == fault::throws_in_begin_step ||
-                      f.kind == fault::throws_in_reduce || f.kind == fault::throws_in_loss;
+  const bool throws = f.kind == fault::throws || f.kind == fault::throws_no_exception || f.kind == fault::misreads ||
+                      f.kind == fault::throws_in_begin_step || f.kind == fault::throws_in_reduce ||
+                      f.kind == fault::throws_in_loss;
   EXPECT_EQ(thrown, throws ? 1 : 0);
   for (std::size_t rank = 0; rank < 6; ++rank) {
     // Of a rank that hangs, several others may tire at the same time; each then tells of its own wait.
@@ -164,24 +174,40 @@ TEST_P(PackflowFailure, StopsEveryRankWithOneMessageAndLeavesNothingBehind) {
 
 INSTANTIATE_TEST_SUITE_P(
     Causes, PackflowFailure,
-    ::testing::Values(
-        failing_step{"forward_throws", fault::throws, 1, pass::forward, 3, "rank 1 (replica 0, stage 1), F", "): layer 7 is on fire"},
-        failing_step{"backward_throws", fault::throws, 5, pass::backward, 2, "rank 5 (replica 1, stage 2), B", "): layer 7 is on fire"},
-        failing_step{"first_forward_throws", fault::throws, 0, pass::forward, 0, "rank 0 (replica 0, stage 0), F0", "): layer 7 is on fire"},
-        failing_step{"throws_a_number", fault::throws_no_exception, 2, pass::forward, 1, "rank 2 (replica 0, stage 2), F", "): an exception that is no std::exception"},
-        failing_step{"forward_fails", fault::returns_error, 3, pass::forward, 4, "rank 3 (replica 1, stage 0), F", "): layer 7 is on fire"},
-        failing_step{"backward_fails", fault::returns_error, 4, pass::backward, 1, "rank 4 (replica 1, stage 1), B", "): layer 7 is on fire"},
-        failing_step{"misreads_a_message", fault::misreads, 1, pass::forward, 2, "rank 1 (replica 0, stage 1), F", " bytes of a message are no whole number of elements of 1021 bytes"},
-        failing_step{"no_activations", fault::writes_nothing, 0, pass::forward, 2, "rank 0 (replica 0, stage 0), F", "): nothing was written"},
-        failing_step{"no_input_gradient", fault::writes_nothing, 2, pass::backward, 2, "rank 2 (replica 0, stage 2), B", "): nothing was written"},
-        failing_step{"short_activations", fault::puts_too_little, 1, pass::forward, 2, "rank 1 (replica 0, stage 1), F", "8 bytes were given"},
-        failing_step{"short_gradient", fault::puts_too_little, 5, pass::backward, 0, "rank 5 (replica 1, stage 2), B", "8 bytes were given"},
-        failing_step{"hangs", fault::hangs, 1, pass::forward, 3, "rank ", " waited 0.5 s for "},
-        failing_step{"holds_memory", fault::holds_memory, 4, pass::forward, 0, "rank 4 (replica 1, stage 1), the end of its program", "still holds 512 bytes"},
-        failing_step{"begin_step_throws", fault::throws_in_begin_step, 1, pass::forward, 0, "rank 1 (replica 0, stage 1), begin_step", "no room"},
-        failing_step{"reduce_throws", fault::throws_in_reduce, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the gradient reduction", "no reduction"},
-        failing_step{"reduce_fails", fault::fails_in_reduce, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the gradient reduction", "no reduction"},
-        failing_step{"loss_throws", fault::throws_in_loss, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the end of the step", "no loss"}),
+    ::testing::Values(failing_step{"forward_throws", fault::throws, 1, pass::forward, 3,
+                                   "rank 1 (replica 0, stage 1), F", "): layer 7 is on fire"},
+                      failing_step{"backward_throws", fault::throws, 5, pass::backward, 2,
+                                   "rank 5 (replica 1, stage 2), B", "): layer 7 is on fire"},
+                      failing_step{"first_forward_throws", fault::throws, 0, pass::forward, 0,
+                                   "rank 0 (replica 0, stage 0), F0", "): layer 7 is on fire"},
+                      failing_step{"throws_a_number", fault::throws_no_exception, 2, pass::forward, 1,
+                                   "rank 2 (replica 0, stage 2), F", "): an exception that is no std::exception"},
+                      failing_step{"forward_fails", fault::returns_error, 3, pass::forward, 4,
+                                   "rank 3 (replica 1, stage 0), F", "): layer 7 is on fire"},
+                      failing_step{"backward_fails", fault::returns_error, 4, pass::backward, 1,
+                                   "rank 4 (replica 1, stage 1), B", "): layer 7 is on fire"},
+                      failing_step{"misreads_a_message", fault::misreads, 1, pass::forward, 2,
+                                   "rank 1 (replica 0, stage 1), F",
+                                   " bytes of a message are no whole number of elements of 1021 bytes"},
+                      failing_step{"no_activations", fault::writes_nothing, 0, pass::forward, 2,
+                                   "rank 0 (replica 0, stage 0), F", "): nothing was written"},
+                      failing_step{"no_input_gradient", fault::writes_nothing, 2, pass::backward, 2,
+                                   "rank 2 (replica 0, stage 2), B", "): nothing was written"},
+                      failing_step{"short_activations", fault::puts_too_little, 1, pass::forward, 2,
+                                   "rank 1 (replica 0, stage 1), F", "8 bytes were given"},
+                      failing_step{"short_gradient", fault::puts_too_little, 5, pass::backward, 0,
+                                   "rank 5 (replica 1, stage 2), B", "8 bytes were given"},
+                      failing_step{"hangs", fault::hangs, 1, pass::forward, 3, "rank ", " waited 0.5 s for "},
+                      failing_step{"holds_memory", fault::holds_memory, 4, pass::forward, 0,
+                                   "rank 4 (replica 1, stage 1), the end of its program", "still holds 512 bytes"},
+                      failing_step{"begin_step_throws", fault::throws_in_begin_step, 1, pass::forward, 0,
+                                   "rank 1 (replica 0, stage 1), begin_step", "no room"},
+                      failing_step{"reduce_throws", fault::throws_in_reduce, 2, pass::forward, 0,
+                                   "rank 2 (replica 0, stage 2), the gradient reduction", "no reduction"},
+                      failing_step{"reduce_fails", fault::fails_in_reduce, 2, pass::forward, 0,
+                                   "rank 2 (replica 0, stage 2), the gradient reduction", "no reduction"},
+                      failing_step{"loss_throws", fault::throws_in_loss, 2, pass::forward, 0,
+                                   "rank 2 (replica 0, stage 2), the end of the step", "no loss"}),
     [](const auto& each) { return std::string(each.param.name); });
 
 /// Fails on the second chunk: a sequence that ends, or a pack.
@@ -221,8 +247,9 @@ TEST(PackflowErrors, NameRankReplicaStageChunkSequenceAndPieceInTheTrainersNumbe
     const slice& last = failed.entries.back().what.slice;
     told[throws] = sinks[0];
     EXPECT_EQ(sinks[0], sinks[1]);
-    EXPECT_EQ(sinks[0], "rank 71 (replica 0, stage 1, chunk 1), B0.1: sequence " + std::to_string(last.sequence.value) + " [" +
-                            std::to_string(last.begin.value) + ", " + std::to_string(last.end().value) + "): layer 7 is on fire");
+    EXPECT_EQ(sinks[0], "rank 71 (replica 0, stage 1, chunk 1), B0.1: sequence " + std::to_string(last.sequence.value) +
+                            " [" + std::to_string(last.begin.value) + ", " + std::to_string(last.end().value) +
+                            "): layer 7 is on fire");
   }
   EXPECT_EQ(told[0], told[1]);
 }
@@ -232,7 +259,8 @@ class fails_by_pack : public prefix_by_pack {
   using prefix_by_pack::prefix_by_pack;
   using state = prefix_by_pack::state;
   std::vector<piece> last;
-  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in,
+                       outgoing& out) {
     last.assign(pack.begin(), pack.end());
     if (pack.size() > 1) return error{errc::compute_failed, "layer 7 is on fire"};
     return prefix_by_pack::forward(pack, states, in, out);
@@ -245,10 +273,11 @@ TEST(PackflowErrors, NameTheFirstPieceOfAPackAndHowManyMore) {
   const auto reports = tests::run_everywhere(p, stages);
   ASSERT_FALSE(reports[0]);
   const slice& first = stages[0].last.at(0).slice;
-  const std::string expected = ": sequence " + std::to_string(first.sequence.value) + " [" + std::to_string(first.begin.value) + ", " +
-                               std::to_string(first.end().value) + ") and " + std::to_string(stages[0].last.size() - 1) +
-                               " more: layer 7 is on fire";
-  EXPECT_NE(reports[0].error().detail.find(expected), std::string::npos) << reports[0].error().detail << ", not" << expected;
+  const std::string expected = ": sequence " + std::to_string(first.sequence.value) + " [" +
+                               std::to_string(first.begin.value) + ", " + std::to_string(first.end().value) + ") and " +
+                               std::to_string(stages[0].last.size() - 1) + " more: layer 7 is on fire";
+  EXPECT_NE(reports[0].error().detail.find(expected), std::string::npos)
+      << reports[0].error().detail << ", not" << expected;
 }
 
 /// What ranks answer who disagree before they begin. None may run anything.
@@ -287,13 +316,15 @@ TEST(PackflowDisagreement, RanksThatShareASequenceDoNotBegin) {
   shared.merges = {{shared.replicas[0].sequences[0], {0, 1}, {}, {}}};
   shared.hash = hash_of(shared);
   for (auto& p : d.plans) p = &shared;
-  d.refused_with("is shared by 2 replicas by exchange::keep, the compute does not say shares_rows = true: plan with "
-                 "planner_for<its type> (planner_for.hpp)");
+  d.refused_with(
+      "is shared by 2 replicas by exchange::keep, the compute does not say shares_rows = true: plan with "
+      "planner_for<its type> (planner_for.hpp)");
 }
 
 class single_precision : public prefix_by_piece {
  public:
-  single_precision(int stage, int stages, int chunks, std::int64_t width) : prefix_by_piece(stage, stages, chunks, width), stage_(stage) {}
+  single_precision(int stage, int stages, int chunks, std::int64_t width)
+      : prefix_by_piece(stage, stages, chunks, width), stage_(stage) {}
   [[nodiscard]] message_format format() const {
     return {prefix_by_piece::format().width, stage_ == 2 ? element_type::float32 : element_type::float64};
   }
@@ -330,8 +361,8 @@ TEST(PackflowDisagreement, ComputesThatCutBackwardDifferentlyDoNotBegin) {
     auto endpoint = world.endpoint(rank);
     prefix_in_arena<backward_cuts::any> anywhere(0, 2, 1, tests::width);
     prefix_in_arena<backward_cuts::forward_cuts> pieces(1, 2, 1, tests::width);
-    const result<step_report> step =
-        rank == 0 ? executors::packflow<>{}.execute(p, anywhere, endpoint) : executors::packflow<>{}.execute(p, pieces, endpoint);
+    const result<step_report> step = rank == 0 ? executors::packflow<>{}.execute(p, anywhere, endpoint)
+                                               : executors::packflow<>{}.execute(p, pieces, endpoint);
     EXPECT_EQ(step.error().detail, "ranks 0 and 1 hold different kinds of backward cuts: any and forward_cuts");
   });
 }
@@ -462,7 +493,8 @@ TEST(Packflow, RefusesAComputeThatCallsItBack) {
       ASSERT_EQ(stage.said.size(), 2u);
       for (const error& e : stage.said) {
         EXPECT_EQ(e.code, errc::out_of_order);
-        EXPECT_NE(e.detail.find("packflow is called from within a call of a compute that it runs"), std::string::npos) << e.detail;
+        EXPECT_NE(e.detail.find("packflow is called from within a call of a compute that it runs"), std::string::npos)
+            << e.detail;
       }
     }
   }
@@ -481,25 +513,30 @@ class miscounts : public diary {
 // Sums of counts would overflow, or give weights that are none.
 TEST(Packflow, RefusesCountsOfTokensThatAPieceHasNot) {
   const plan p = small_plan();
-  for (const std::int64_t count : {std::numeric_limits<std::int64_t>::max(), std::int64_t{1000000}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
+  for (const std::int64_t count : {std::numeric_limits<std::int64_t>::max(), std::int64_t{1000000}, std::int64_t{-1},
+                                   std::numeric_limits<std::int64_t>::min()}) {
     std::vector<miscounts> stages = tests::stages_of<miscounts>(p);
     stages[2].valid = tokens{count};
     for (const result<step_report>& step : tests::run_everywhere(p, stages)) {
       ASSERT_FALSE(step);
-      EXPECT_NE(step.error().detail.find("rank 2 (replica 0, stage 2), agreeing on the plan: valid_tokens counts " + std::to_string(count) + " of the "),
-                std::string::npos) << step.error().detail;
+      EXPECT_NE(step.error().detail.find("rank 2 (replica 0, stage 2), agreeing on the plan: valid_tokens counts " +
+                                         std::to_string(count) + " of the "),
+                std::string::npos)
+          << step.error().detail;
     }
   }
 }
 
 TEST(Packflow, SaysWhatAComputeHoldsThatIsNoNumberOfBytes) {
   const plan p = small_plan();
-  const std::pair<double, const char*> said[]{{std::numeric_limits<double>::quiet_NaN(), "says that it holds nan bytes after the last backward: held() is 0 then, or more"},
-                                              {-8, "says that it holds -8 bytes after the last backward: held() is 0 then, or more"},
-                                              {std::numeric_limits<double>::infinity(), "still holds inf bytes"},
-                                              {0.5, "still holds 0.5 bytes"},
-                                              {1e300, "still holds 1e+300 bytes"},
-                                              {512, "still holds 512 bytes after the last backward"}};
+  const std::pair<double, const char*> said[]{
+      {std::numeric_limits<double>::quiet_NaN(),
+       "says that it holds nan bytes after the last backward: held() is 0 then, or more"},
+      {-8, "says that it holds -8 bytes after the last backward: held() is 0 then, or more"},
+      {std::numeric_limits<double>::infinity(), "still holds inf bytes"},
+      {0.5, "still holds 0.5 bytes"},
+      {1e300, "still holds 1e+300 bytes"},
+      {512, "still holds 512 bytes after the last backward"}};
   for (const auto& [holds, sentence] : said) {
     std::vector<miscounts> stages = tests::stages_of<miscounts>(p);
     stages[0].holds = {holds};
@@ -538,8 +575,8 @@ TEST(PackflowDisagreement, APlanForOtherRanksDoesNotBegin) {
   d.refused_with("the plan is for 2 ranks (1 replicas of 2 stages), this is one of 3");
 }
 
-/// A plan that was changed after it was planned, on every rank alike: none begins, and the rank that is wrong says what.
-/// Another may say that it finds no order of all transfers.
+/// A plan that was changed after it was planned, on every rank alike: none begins, and the rank that is wrong says
+/// what. Another may say that it finds no order of all transfers.
 void refuses(plan p, const std::string& message) {
   disagreement d;
   d.plans.assign(3, &p);
@@ -556,7 +593,8 @@ void refuses(plan p, const std::string& message) {
 TEST(PackflowOrder, RefusesABackwardBeforeItsForward) {
   plan p = small_plan();
   program& code = p.replicas[0].programs[2];
-  const auto first = std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
+  const auto first =
+      std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
   std::rotate(code.begin(), first, first + 1);
   refuses(p, "rank 2 (replica 0, stage 2), reading the plan: B0 would run before the forward of sequence");
 }

@@ -36,7 +36,8 @@ TYPED_TEST(PackflowOverGroup, GivesTheGradientsOfUncutSequences) {
       group_world<TypeParam> world(tests::ranks_of(p), 20, static_cast<unsigned>(seed));
       auto stages = tests::stages_of<prefix_by_piece>(p);
       const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
-      tests::expect_uncut(p, reports, stages, "seed " + std::to_string(seed) + ", " + std::to_string(on.stages) + " stages");
+      tests::expect_uncut(p, reports, stages,
+                          "seed " + std::to_string(seed) + ", " + std::to_string(on.stages) + " stages");
     }
 }
 

@@ -41,7 +41,8 @@ std::vector<rank_plan> planned_by_ranks(const shape& on, std::span<const tokens>
 
 std::vector<stage> stages_on(const shape& on) {
   std::vector<stage> stages;
-  for (int rank = 0; rank < on.stages * on.replicas; ++rank) stages.emplace_back(rank % on.stages, on.stages, on.chunks);
+  for (int rank = 0; rank < on.stages * on.replicas; ++rank)
+    stages.emplace_back(rank % on.stages, on.stages, on.chunks);
   return stages;
 }
 
@@ -64,7 +65,8 @@ TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
   int n = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     testing::generator random(seed);
-    for (const shape& on : {shape{.stages = 1, .replicas = 3}, shape{.stages = 2, .replicas = 4}, shape{.stages = 3, .replicas = 2}}) {
+    for (const shape& on :
+         {shape{.stages = 1, .replicas = 3}, shape{.stages = 2, .replicas = 4}, shape{.stages = 3, .replicas = 2}}) {
       shape fine = on;
       fine.quantum = {random.between(1, 4)};
       std::vector<tokens> lengths{{random.between(120, 160)}};
@@ -79,7 +81,8 @@ TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
       for (const tokens length : lengths) sum += length;
       std::vector<stage> evaluated = stages_on(fine);
       transports::threads world{static_cast<int>(parts.size()), {.time_out = {20}}};
-      for (const result<step_report>& report : tests::reports_of(world, parts.size(), [&](std::size_t rank, auto& endpoint) {
+      for (const result<step_report>&report :
+           tests::reports_of(world, parts.size(), [&](std::size_t rank, auto&endpoint) {
              return executors::packflow<>{}.evaluate(parts[rank], evaluated[rank], endpoint);
            })) {
         ASSERT_TRUE(report) << report.error().detail << ", seed " << seed;
@@ -87,7 +90,8 @@ TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
       }
       for (const stage& one : evaluated) EXPECT_EQ(one.held(), bytes{});
       for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-        ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x " << on.replicas;
+        ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x "
+                                   << on.replicas;
         EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
         EXPECT_EQ(reports[rank].value().processed, sum) << "seed " << seed;
         for (std::size_t k = 0; k < stages[rank].gradient().size(); ++k)
@@ -114,8 +118,8 @@ std::string refused(const std::function<void(std::vector<rank_plan>&)>& change) 
   return told;
 }
 
-/// Notes the lengths of the sums that it is given, in their order. As over NCCL, they are only issued, so that copies of a stage
-/// must be asked for them in one order.
+/// Notes the lengths of the sums that it is given, in their order. As over NCCL, they are only issued, so that copies
+/// of a stage must be asked for them in one order.
 using endpoint_of_threads = decltype(std::declval<transports::threads&>().endpoint(0));
 class issuing_endpoint : public endpoint_of_threads {
  public:
@@ -156,7 +160,8 @@ TEST(PackflowRankPlan, CopiesOfAStageSumInOneOrder) {
   std::vector<rank_plan> parts = planned_by_ranks(on, one_long);
   std::size_t alone = 0;
   for (rank_plan& one : parts) {
-    one.part.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(on.reduced_parts())), {}};
+    one.part.reduction =
+        gradient_reduction{std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(on.reduced_parts())), {}};
     alone += one.part.merges.empty();
   }
   ASSERT_EQ(alone, 2u) << "of the 6 ranks, those of one replica";
@@ -197,7 +202,10 @@ TEST(PackflowRankPlan, RefusesDifferentPlansWithinAGroup) {
     leader = leader_of_sharers(parts);
     parts[leader + 1].part.cost = "another";
   });
-  EXPECT_NE(told.find("ranks " + std::to_string(leader) + " and " + std::to_string(leader + 1) + " hold different plans: "), std::string::npos) << told;
+  EXPECT_NE(
+      told.find("ranks " + std::to_string(leader) + " and " + std::to_string(leader + 1) + " hold different plans: "),
+      std::string::npos)
+      << told;
 }
 
 TEST(PackflowRankPlan, RefusesThePartOfOtherReplicas) {
@@ -206,7 +214,8 @@ TEST(PackflowRankPlan, RefusesThePartOfOtherReplicas) {
     while (parts.at(alone).group.size() > 1) ++alone;
     parts[alone] = parts[leader_of_sharers(parts)];
   });
-  EXPECT_NE(told.find("the plan is a part that leaves out replica " + std::to_string(alone / 2)), std::string::npos) << told;
+  EXPECT_NE(told.find("the plan is a part that leaves out replica " + std::to_string(alone / 2)), std::string::npos)
+      << told;
 }
 
 TEST(PackflowRankPlan, RefusesAPartAmongWholePlans) {
@@ -222,7 +231,8 @@ TEST(PackflowRankPlan, RefusesAPartAmongWholePlans) {
                                               : executors::packflow<>{}.execute(whole, stages[at], endpoint);
     if (!ran) told[at] = ran.error().detail;
   });
-  EXPECT_EQ(told[0], "ranks 0 and 3 hold different divisions of the batch: a plan of all replicas and " + hash_text(parts[0].division));
+  EXPECT_EQ(told[0], "ranks 0 and 3 hold different divisions of the batch: a plan of all replicas and " +
+                         hash_text(parts[0].division));
 }
 
 }  // namespace

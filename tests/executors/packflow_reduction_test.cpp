@@ -23,8 +23,8 @@ namespace {
 
 using tests::run_everywhere;
 
-/// Adds up what each chunk has as soon as it may: its gradients, which are whole numbers, and others whose sum depends on
-/// the order of the replicas.
+/// Adds up what each chunk has as soon as it may: its gradients, which are whole numbers, and others whose sum depends
+/// on the order of the replicas.
 class reducing_stage : public prefix_in_arena<backward_cuts::any> {
  public:
   reducing_stage(int rank, const shape& on, std::size_t size)
@@ -67,8 +67,11 @@ class reducing_stage : public prefix_in_arena<backward_cuts::any> {
 
 [[nodiscard]] plan planned(const shape& on, std::span<const tokens> lengths, testing::generator& random) {
   const costs::quadratic times{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
-  return basic_planner{on, slicers::equal_cost{}, tests::any_buckets(times, on, {1e-3}, random),
-                       solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, schedules::list{},
+  return basic_planner{on,
+                       slicers::equal_cost{},
+                       tests::any_buckets(times, on, {1e-3}, random),
+                       solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
+                       schedules::list{},
                        simulators::sweep{}}(lengths)
       .value();
 }
@@ -82,7 +85,8 @@ TEST(PackflowReduction, BesideTheWorkHasTheBitsOfTheOneAfterIt) {
                    .replicas = static_cast<int>(random.between(1, 4)),
                    .chunks = static_cast<int>(random.between(1, 3)),
                    .quantum = {random.between(1, 8)}};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, on.quantum, static_cast<std::size_t>(random.between(4, 16)));
+    const std::vector<tokens> lengths =
+        tests::awkward_lengths(random, on.quantum, static_cast<std::size_t>(random.between(4, 16)));
     const plan beside = planned(on, lengths, random);
     plan after = beside;
     after.reduction.reset();
@@ -95,12 +99,14 @@ TEST(PackflowReduction, BesideTheWorkHasTheBitsOfTheOneAfterIt) {
       for (std::size_t rank = 0; rank < found[way].size(); ++rank) {
         const reducing_stage& stage = found[way][rank];
         for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk) {
-          EXPECT_EQ(stage.gradient()[chunk], expected.weight[static_cast<std::size_t>(stage.part(chunk))]) << "seed " << seed;
+          EXPECT_EQ(stage.gradient()[chunk], expected.weight[static_cast<std::size_t>(stage.part(chunk))])
+              << "seed " << seed;
           EXPECT_EQ(stage.asked[chunk], static_cast<std::uint32_t>(on.chunks) - 1 - chunk) << "seed " << seed;
           std::vector<double> sum(size);  // in the order of the replicas
           for (int replica = 0; replica < on.replicas; ++replica) {
             const reducing_stage alone(replica * on.stages + static_cast<int>(rank) % on.stages, on, size);
-            for (std::size_t i = 0; i < size; ++i) sum[i] = replica == 0 ? alone.other[chunk][i] : sum[i] + alone.other[chunk][i];
+            for (std::size_t i = 0; i < size; ++i)
+              sum[i] = replica == 0 ? alone.other[chunk][i] : sum[i] + alone.other[chunk][i];
           }
           EXPECT_EQ(stage.other[chunk], sum) << "rank " << rank << ", seed " << seed;
         }

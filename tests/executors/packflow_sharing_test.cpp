@@ -36,10 +36,11 @@ namespace {
 
 result<plan> shared_plan(const shape& on, std::span<const tokens> lengths, std::uint32_t sharers,
                          exchange how = exchange::keep) {
-  return tests::planned(on, lengths, slicers::equal_cost{},
-                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = sharers,
-                                           .exchanges = exchange_set::only(how)},
-                        schedules::list{});
+  return tests::planned(
+      on, lengths, slicers::equal_cost{},
+      solvers::two_phase{
+          .effort = solvers::search_budget::fast(), .most_sharers = sharers, .exchanges = exchange_set::only(how)},
+      schedules::list{});
 }
 
 constexpr exchange all_exchanges[]{exchange::keep, exchange::queries, exchange::ring};
@@ -48,8 +49,9 @@ using by_exchange = std::map<exchange, int>;
 
 template <class Compute>
 class PackflowSharing : public ::testing::Test {};
-using forms = ::testing::Types<shared_prefix_stage<backward_cuts::any>, shared_prefix_stage<backward_cuts::forward_cuts>,
-                               shared_prefix_graphs<false>, shared_prefix_graphs<true>>;
+using forms =
+    ::testing::Types<shared_prefix_stage<backward_cuts::any>, shared_prefix_stage<backward_cuts::forward_cuts>,
+                     shared_prefix_graphs<false>, shared_prefix_graphs<true>>;
 TYPED_TEST_SUITE(PackflowSharing, forms);
 
 // Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
@@ -59,8 +61,9 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
   for (int seed = 1; seed <= 9; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const exchange how = all_exchanges[seed % 3];
-    for (const shape& on : {shape{.stages = 1, .replicas = 2}, shape{.stages = 2, .replicas = 2}, shape{.stages = 3, .replicas = 3},
-                            shape{.stages = 1, .replicas = 4}, shape{.stages = 2, .replicas = 4}, shape{.stages = 4, .replicas = 2}}) {
+    for (const shape& on :
+         {shape{.stages = 1, .replicas = 2}, shape{.stages = 2, .replicas = 2}, shape{.stages = 3, .replicas = 3},
+          shape{.stages = 1, .replicas = 4}, shape{.stages = 2, .replicas = 4}, shape{.stages = 4, .replicas = 2}}) {
       shape fine = on;
       fine.quantum = {random.between(1, 4)};
       std::vector<tokens> lengths{{random.between(120, 200)}};
@@ -76,7 +79,8 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
       const auto reports = tests::run_everywhere(p, stages);
       const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
       for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-        ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x " << on.replicas;
+        ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x "
+                                   << on.replicas;
         EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
         for (std::size_t k = 0; k < stages[rank].gradient().size(); ++k)
           EXPECT_EQ(stages[rank].gradient()[k], expected.weight[static_cast<std::size_t>(stages[rank].part(0)) * 2 + k])
@@ -85,18 +89,22 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
     }
   }
   for (const exchange how : all_exchanges)
-    EXPECT_GT(shared[how], plans[how] / 2 - 1) << "sequences must be shared by " << name_of(how) << " for this to show anything";
+    EXPECT_GT(shared[how], plans[how] / 2 - 1)
+        << "sequences must be shared by " << name_of(how) << " for this to show anything";
 }
 
-// One order of all transfers cannot wait for itself, even if of each rank only the transfer that it issued first may move.
+// One order of all transfers cannot wait for itself, even if of each rank only the transfer that it issued first may
+// move.
 TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
   by_exchange plans{}, shared{};
   for (int seed = 1; seed <= tests::steps(60); ++seed) {
     if (!tests::is_tried(seed)) continue;
     testing::generator random(static_cast<std::uint64_t>(seed));
     const exchange how = all_exchanges[seed % 3];
-    const std::int64_t deepest = how == exchange::ring ? 1 + seed % 4 / 3 : 3;  // a sequence of one row is for few stages
-    shape on{.stages = static_cast<int>(random.between(1, deepest)), .replicas = static_cast<int>(random.between(2, 4)),
+    const std::int64_t deepest = how == exchange::ring ? 1 + seed % 4 / 3 : 3;  // a sequence of one row is for few
+                                                                                // stages
+    shape on{.stages = static_cast<int>(random.between(1, deepest)),
+             .replicas = static_cast<int>(random.between(2, 4)),
              .quantum = {random.between(1, 4)}};
     std::vector<tokens> lengths{{random.between(60, 120)}};
     for (int i = 0; i < 6; ++i) lengths.push_back({random.between(1, 24)});
@@ -111,14 +119,16 @@ TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
     const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
     const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
     for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-      ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x " << on.replicas;
+      ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x "
+                                 << on.replicas;
       EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
       for (std::size_t k = 0; k < stages[rank].gradient().size(); ++k)
         EXPECT_EQ(stages[rank].gradient()[k], expected.weight[static_cast<std::size_t>(stages[rank].part(0)) * 2 + k])
             << "rank " << rank << ", seed " << seed;
     }
   }
-  for (const exchange how : all_exchanges) EXPECT_GT(shared[how], plans[how] * 2 / 5 - 1) << name_of(how) << " of " << plans[how];
+  for (const exchange how : all_exchanges)
+    EXPECT_GT(shared[how], plans[how] * 2 / 5 - 1) << name_of(how) << " of " << plans[how];
 }
 
 // What no solver here makes: rows of which some sharers have nothing, in random packs.
@@ -127,13 +137,16 @@ TYPED_TEST(PackflowSharing, RunsRowsOfWhichSharersHaveNothing) {
   int shared = 0, absent = 0;
   for (int seed = 1; seed <= cases; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
-    const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 4)),
+    const shape on{.stages = static_cast<int>(random.between(1, 3)),
+                   .replicas = static_cast<int>(random.between(2, 4)),
                    .quantum = {random.between(1, 4)}};
     std::vector<tokens> lengths{{random.between(30, 60)}};
     for (int i = 0; i < 3; ++i) lengths.push_back({random.between(1, 24)});
     solution given = testing::random_sharers(lengths, on, random);
     random.shuffle(given.merges);
-    const plan p = planner{on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given}}(lengths).value();
+    const plan p =
+        planner{on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given}}(lengths)
+            .value();
     shared += !p.merges.empty();
     for (const merge& m : p.merges)
       for (const pass way : both_passes)
@@ -143,7 +156,8 @@ TYPED_TEST(PackflowSharing, RunsRowsOfWhichSharersHaveNothing) {
     const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
     const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
     for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-      ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x " << on.replicas;
+      ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x "
+                                 << on.replicas;
       EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
       for (std::size_t k = 0; k < stages[rank].gradient().size(); ++k)
         EXPECT_EQ(stages[rank].gradient()[k], expected.weight[static_cast<std::size_t>(stages[rank].part(0)) * 2 + k])
@@ -168,7 +182,9 @@ class counting_port {
     if (channel == channel_) ++messages, bytes += static_cast<std::int64_t>(data.size());
     return port_.send(peer, channel, data);
   }
-  result<handle> receive(int peer, int channel, std::span<std::byte> data) { return port_.receive(peer, channel, data); }
+  result<handle> receive(int peer, int channel, std::span<std::byte> data) {
+    return port_.receive(peer, channel, data);
+  }
   result<bool> test(handle& h) { return port_.test(h); }
   result<void> wait(handle& h) { return port_.wait(h); }
   void abort(std::string_view reason) { port_.abort(reason); }
@@ -183,12 +199,15 @@ TEST(RowTraffic, IsWhatTravelsToTheByte) {
   for (int seed = 1; seed <= 9; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const exchange how = all_exchanges[seed % 3];
-    for (const shape& on : {shape{.stages = 1, .replicas = 2, .quantum = {3}}, shape{.stages = 2, .replicas = 3, .quantum = {4}},
-                            shape{.stages = 1, .replicas = 4, .quantum = {2}}}) {
+    for (const shape& on :
+         {shape{.stages = 1, .replicas = 2, .quantum = {3}}, shape{.stages = 2, .replicas = 3, .quantum = {4}},
+          shape{.stages = 1, .replicas = 4, .quantum = {2}}}) {
       const std::vector<tokens> lengths{{random.between(120, 200)}, {random.between(1, 40)}, {random.between(1, 40)}};
       const solution given = testing::random_sharers(lengths, on, random, how);
       const plan p = random.once_in(2) ? shared_plan(on, lengths, static_cast<std::uint32_t>(on.replicas), how).value()
-                                       : planner{on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given}}(lengths).value();
+                                       : planner{on, slicers::equal_cost{}, costs::quadratic{},
+                                                 testing::detail::solution_as_given{&given}}(lengths)
+                                             .value();
       shared[how] += static_cast<int>(p.merges.size());
       auto stages = tests::one_per_rank<shared_prefix_stage<backward_cuts::any>>(p);
       transports::threads world{tests::ranks_of(p), {.time_out = {20}}};
@@ -204,7 +223,8 @@ TEST(RowTraffic, IsWhatTravelsToTheByte) {
         EXPECT_EQ(step.value().exchanged, bytes{static_cast<double>(port.bytes)});
         std::size_t most = 0;  // keep: to each of the others in each layer of a row
         for (const merge& m : p.merges)
-          if (std::find(m.replicas.begin(), m.replicas.end(), static_cast<std::uint32_t>(rank / on.stages)) != m.replicas.end())
+          if (std::find(m.replicas.begin(), m.replicas.end(), static_cast<std::uint32_t>(rank / on.stages)) !=
+              m.replicas.end())
             most += (m.forward.size() + m.backward.size()) * (m.replicas.size() - 1) * 2;
         EXPECT_TRUE(how != exchange::keep || port.messages <= static_cast<std::int64_t>(most));
       });
@@ -216,8 +236,22 @@ TEST(RowTraffic, IsWhatTravelsToTheByte) {
 /// One that goes wrong in the first shared row of a rank, in one way or another.
 class failing_sharer : public shared_prefix_stage<backward_cuts::any> {
  public:
-  enum class fault { none, throws, short_rows, takes_first, skips_a_layer, wrong_layer, silent, owes_short,
-                     gives_queries, launches_kept, rotates_first, short_sums, stays_out, comes_home_late };
+  enum class fault {
+    none,
+    throws,
+    short_rows,
+    takes_first,
+    skips_a_layer,
+    wrong_layer,
+    silent,
+    owes_short,
+    gives_queries,
+    launches_kept,
+    rotates_first,
+    short_sums,
+    stays_out,
+    comes_home_late
+  };
   failing_sharer(int stage, int stages, int chunks) : shared_prefix_stage(stage, stages, chunks) {}
   fault wrong{};
 
@@ -227,17 +261,25 @@ class failing_sharer : public shared_prefix_stage<backward_cuts::any> {
   result<void> forward(std::span<const piece> row, std::span<const std::byte> in, outgoing& out, sharing& with) {
     const std::vector<double> rows(static_cast<std::size_t>(length_of(with.own()).value), 1.0);
     switch (wrong) {
-      case fault::throws: throw std::runtime_error("the layer broke");
-      case fault::short_rows: (void)with.give(0, as_span(rows).first(8 * (rows.size() - 1))); return success();
-      case fault::takes_first: return with.take(0).has_value() ? success() : result<void>(error{errc::compute_failed, "lost"});
+      case fault::throws:
+        throw std::runtime_error("the layer broke");
+      case fault::short_rows:
+        (void)with.give(0, as_span(rows).first(8 * (rows.size() - 1)));
+        return success();
+      case fault::takes_first:
+        return with.take(0).has_value() ? success() : result<void>(error{errc::compute_failed, "lost"});
       case fault::skips_a_layer:
         if (result<void> given = with.give(0, as_span(rows)); !given) return given;
         if (result<std::span<const std::byte>> taken = with.take(0); !taken) return std::move(taken).error();
         return out.put(rows);
-      case fault::wrong_layer: return with.give(1, as_span(rows));
-      case fault::gives_queries: return with.give(0, as_span(rows));
-      case fault::launches_kept: return with.launch(0, as_span(rows));
-      case fault::rotates_first: return with.rotate(0, as_span(rows)) ? success() : result<void>(error{errc::compute_failed, "lost"});
+      case fault::wrong_layer:
+        return with.give(1, as_span(rows));
+      case fault::gives_queries:
+        return with.give(0, as_span(rows));
+      case fault::launches_kept:
+        return with.launch(0, as_span(rows));
+      case fault::rotates_first:
+        return with.rotate(0, as_span(rows)) ? success() : result<void>(error{errc::compute_failed, "lost"});
       case fault::short_sums:
         if (result<void> launched = with.launch(0, as_span(rows)); !launched) return launched;
         return with.rotate(0, as_span(rows).first(8)) ? success() : result<void>(error{errc::compute_failed, "lost"});
@@ -248,8 +290,11 @@ class failing_sharer : public shared_prefix_stage<backward_cuts::any> {
         if (result<void> launched = with.launch(0, as_span(rows)); !launched) return launched;
         if (const result<parcel> next = with.rotate(0, as_span(rows)); !next) return next.error();
         return with.launch(1, as_span(rows));
-      case fault::silent: std::this_thread::sleep_for(std::chrono::milliseconds(600)); break;
-      default: break;
+      case fault::silent:
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        break;
+      default:
+        break;
     }
     return shared_prefix_stage::forward(row, in, out, with);
   }
@@ -276,19 +321,27 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
     exchange how{exchange::keep};
   };
   for (const expectation& each :
-       {expectation{fault::throws, "(replica 1, stage 0), F"}, {fault::short_rows, "sequence 0, layer 0, rows given: "},
+       {expectation{fault::throws, "(replica 1, stage 0), F"},
+        {fault::short_rows, "sequence 0, layer 0, rows given: "},
         {fault::takes_first, "sequence 0, layer 0, rows taken before it was given"},
-        {fault::skips_a_layer, "the compute returned before layer 1 of sequence 0 was given and taken, which others wait for"},
+        {fault::skips_a_layer,
+         "the compute returned before layer 1 of sequence 0 was given and taken, which others wait for"},
         {fault::wrong_layer, "sequence 0, layer 1, rows given where layer 0 comes next"},
-        {fault::silent, "from rank 1 (replica 1): "}, {fault::owes_short, "sequence 0, layer 1, rows owed: 0 bytes, where the plan has"},
-        {fault::gives_queries, "sequence 0, layer 0, rows given, where the plan's exchange is queries: launch and rotate", exchange::queries},
-        {fault::launches_kept, "sequence 0, layer 0, rows launched, where the plan's exchange is keep: give and take, owe and due"},
+        {fault::silent, "from rank 1 (replica 1): "},
+        {fault::owes_short, "sequence 0, layer 1, rows owed: 0 bytes, where the plan has"},
+        {fault::gives_queries,
+         "sequence 0, layer 0, rows given, where the plan's exchange is queries: launch and rotate", exchange::queries},
+        {fault::launches_kept,
+         "sequence 0, layer 0, rows launched, where the plan's exchange is keep: give and take, owe and due"},
         {fault::rotates_first, "sequence 0, layer 0, rows sent on before they were launched", exchange::ring},
         {fault::short_sums, "sequence 0, layer 0, rows added up: 8 bytes, where the plan has", exchange::queries},
-        {fault::stays_out, "the compute returned before layer 0 of sequence 0 was sent round and came home, which others wait for",
+        {fault::stays_out,
+         "the compute returned before layer 0 of sequence 0 was sent round and came home, which others wait for",
          exchange::queries},
-        {fault::comes_home_late, "sequence 0, layer 1, rows launched before the layer before was done with", exchange::queries},
-        {fault::throws, "(replica 1, stage 0), F", exchange::queries}, {fault::silent, "from rank 1 (replica 1): ", exchange::queries}}) {
+        {fault::comes_home_late, "sequence 0, layer 1, rows launched before the layer before was done with",
+         exchange::queries},
+        {fault::throws, "(replica 1, stage 0), F", exchange::queries},
+        {fault::silent, "from rank 1 (replica 1): ", exchange::queries}}) {
     const fault wrong = each.wrong;
     const std::string says = each.says;
     // Of two stages, it is the next one that notices silence first.
@@ -312,9 +365,9 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
           lines[at] = std::string("threw ") + e.what();
         }
       });
-      EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
-        return line.find(says) != std::string::npos;
-      })) << says << "; rank 0: " << lines[0] << "; rank " << failing << ": " << lines[failing];
+      EXPECT_TRUE(std::any_of(lines.begin(), lines.end(),
+                              [&](const std::string& line) { return line.find(says) != std::string::npos; }))
+          << says << "; rank 0: " << lines[0] << "; rank " << failing << ": " << lines[failing];
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         EXPECT_NE(lines[rank], "no error") << says;
         EXPECT_EQ(stages[rank].held(), bytes{0}) << says << ", rank " << rank;
@@ -343,13 +396,13 @@ class breaking_graphs : public shared_prefix_graphs<ByPack> {
 
   using base::backward;
   using base::forward;
-  result<void> forward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in, outgoing& out,
-                       sharing& with) {
+  result<void> forward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in,
+                       outgoing& out, sharing& with) {
     if (left-- == 0) return error{errc::compute_failed, "as asked"};
     return base::forward(row, states, in, out, with);
   }
-  result<void> backward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in, outgoing& out,
-                        sharing& with) {
+  result<void> backward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in,
+                        outgoing& out, sharing& with) {
     if (left-- == 0) {
       for (std::size_t k = 0; k < row.size(); ++k) this->discard(row[k], states[k]);  // it has them: none comes again
       return error{errc::compute_failed, "as asked"};
@@ -399,9 +452,10 @@ TEST(PackflowSharingFailures, RanksWithRowsOfDifferentSizesDoNotBegin) {
   stages[1].width = 3;
   for (const result<step_report>& step : tests::run_everywhere(p, stages)) {
     ASSERT_FALSE(step);
-    EXPECT_EQ(step.error().detail,
-              "ranks 0 and 1 send rows that replicas share in different sizes: 8 and 8 bytes a token and layer, layers 2 and "
-              "24 and 8 bytes a token and layer, layers 2");
+    EXPECT_EQ(
+        step.error().detail,
+        "ranks 0 and 1 send rows that replicas share in different sizes: 8 and 8 bytes a token and layer, layers 2 and "
+        "24 and 8 bytes a token and layer, layers 2");
   }
 }
 

@@ -34,7 +34,8 @@ namespace {
 template <class End>
 class launched : public prefix_in_arena<backward_cuts::any> {
  public:
-  launched(int stage, int stages, int chunks, End& on) : prefix_in_arena(stage, stages, chunks, tests::width), on_(&on) {}
+  launched(int stage, int stages, int chunks, End& on)
+      : prefix_in_arena(stage, stages, chunks, tests::width), on_(&on) {}
 
   result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
     if (waits_before_ < 0) waits_before_ = on_->device().host_waits();
@@ -106,11 +107,13 @@ void expect_exact(const outcome& made, const plan& p, const std::vector<tokens>&
   for (std::size_t rank = 0; rank < made.reports.size(); ++rank) {
     ASSERT_TRUE(*made.reports[rank]) << made.reports[rank]->error().detail << what;
     EXPECT_EQ(made.reports[rank]->value().loss_sum, expected.loss) << what;
-    for (std::size_t c = 0; c < chunks; ++c) EXPECT_EQ(made.gradients[rank][c], expected.weight[c * stages + rank % stages]) << what;
+    for (std::size_t c = 0; c < chunks; ++c)
+      EXPECT_EQ(made.gradients[rank][c], expected.weight[c * stages + rank % stages]) << what;
   }
 }
 
-const shape shapes[]{{.stages = 2}, {.stages = 3, .replicas = 2}, {.stages = 2, .chunks = 2}, {.stages = 2, .replicas = 2, .chunks = 2}};
+const shape shapes[]{
+    {.stages = 2}, {.stages = 3, .replicas = 2}, {.stages = 2, .chunks = 2}, {.stages = 2, .replicas = 2, .chunks = 2}};
 
 template <class Check>
 void on_shapes(const Check& check) {
@@ -119,28 +122,32 @@ void on_shapes(const Check& check) {
       testing::generator random(static_cast<std::uint64_t>(seed));
       on.quantum = {random.between(1, 8)};
       const std::vector<tokens> lengths = tests::awkward_lengths(random, on.quantum, 12);
-      const std::string what = "\nseed " + std::to_string(seed) + ", " + std::to_string(on.stages) + " stages, " + std::to_string(on.replicas) +
-                               " replicas, " + std::to_string(on.chunks) + " chunks";
+      const std::string what = "\nseed " + std::to_string(seed) + ", " + std::to_string(on.stages) + " stages, " +
+                               std::to_string(on.replicas) + " replicas, " + std::to_string(on.chunks) + " chunks";
       check(tests::every_planner()[0].make(on, lengths).value(), lengths,
-            devices::host::options{.seed = static_cast<std::uint64_t>(seed), .delay = {50e-6}, .in_issue_order = seed % 2 == 0}, what);
+            devices::host::options{
+                .seed = static_cast<std::uint64_t>(seed), .delay = {50e-6}, .in_issue_order = seed % 2 == 0},
+            what);
     }
 }
 
 TEST(PackflowOverStreams, GivesTheSameBitsWhereWorkRunsLaterThanItsCalls) {
-  on_shapes([](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
-    device_world world(tests::ranks_of(p), device, {30});
-    expect_exact(run(world, p), p, lengths, what);
-  });
+  on_shapes(
+      [](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
+        device_world world(tests::ranks_of(p), device, {30});
+        expect_exact(run(world, p), p, lengths, what);
+      });
 }
 
 TEST(PackflowOverStreams, GivesTheSameBitsOverCommunicators) {
-  on_shapes([](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
-    nccl_world world(tests::ranks_of(p), device, {30}, device.seed % 3 != 0);
-    expect_exact(run(world, p), p, lengths, what);  // makes communicators
-    const outcome again = run(world, p);
-    expect_exact(again, p, lengths, what);
-    EXPECT_EQ(again.waits, 0) << "calls at which a host may wait for its device" << what;
-  });
+  on_shapes(
+      [](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
+        nccl_world world(tests::ranks_of(p), device, {30}, device.seed % 3 != 0);
+        expect_exact(run(world, p), p, lengths, what);  // makes communicators
+        const outcome again = run(world, p);
+        expect_exact(again, p, lengths, what);
+        EXPECT_EQ(again.waits, 0) << "calls at which a host may wait for its device" << what;
+      });
 }
 
 // What a host may not read it cannot add up.
@@ -151,7 +158,8 @@ TEST(PackflowOverStreams, RefusesChecksumsOfMessagesInDeviceMemory) {
   tests::on_every_rank(2, [&](int rank) {
     auto&& endpoint = world.endpoint(rank);
     launched<std::remove_cvref_t<decltype(endpoint)>> stage(rank, 2, 1, endpoint);
-    said[static_cast<std::size_t>(rank)] = executors::packflow<>{.checksums = true}.execute(p, stage, endpoint).error().detail;
+    said[static_cast<std::size_t>(rank)] =
+        executors::packflow<>{.checksums = true}.execute(p, stage, endpoint).error().detail;
   });
   EXPECT_NE(said[0].find("packflow::checksums are computed by the host"), std::string::npos) << said[0];
 }
@@ -189,24 +197,33 @@ class launched_vocabulary : public vocabulary_stage<prefix_in_arena<backward_cut
   }
   result<void> embed(pack_of pack, bytes_in in, outgoing& out) {
     if (waits_before_ < 0) waits_before_ = on_->device().host_waits();
-    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) { return base::embed(kept, in, there); });
+    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) {
+      return base::embed(kept, in, there);
+    });
   }
   result<void> output(pack_of pack, bytes_in in, outgoing& out) {
-    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) { return base::output(kept, in, there); });
+    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) {
+      return base::output(kept, in, there);
+    });
   }
   result<void> gather_output(pack_of pack, std::span<const bytes_in> partials, outgoing& rows, outgoing& statistics) {
-    return launch(rows, [this, kept = std::vector(pack.begin(), pack.end()), all = std::vector(partials.begin(), partials.end()),
-                         to = statistics.bytes()](outgoing& there) {
-      outgoing also{to};
-      return base::gather_output(kept, all, there, also);
-    });
+    return launch(
+        rows, [this, kept = std::vector(pack.begin(), pack.end()), all = std::vector(partials.begin(), partials.end()),
+               to = statistics.bytes()](outgoing& there) {
+          outgoing also{to};
+          return base::gather_output(kept, all, there, also);
+        });
   }
   result<void> output_weights(pack_of pack, bytes_in in) {
     outgoing none;
-    return launch(none, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing&) { return base::output_weights(kept, in); });
+    return launch(none, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing&) {
+      return base::output_weights(kept, in);
+    });
   }
   result<void> embed_gradients(pack_of pack, bytes_in in, outgoing& out) {
-    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) { return base::embed_gradients(kept, in, there); });
+    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) {
+      return base::embed_gradients(kept, in, there);
+    });
   }
   devices::host::memory make_tensor(tokens size) {
     return on_->device().allocate(static_cast<std::size_t>(size.value) * format().bytes_per_token()).value();
@@ -222,12 +239,13 @@ class launched_vocabulary : public vocabulary_stage<prefix_in_arena<backward_cut
  private:
   template <class Call>
   result<void> launch(outgoing& out, Call call) {
-    return on_->device().run(on_->stream(), [call, is_wanted = out.wanted(), to = out.wanted() ? out.bytes() : std::span<std::byte>{}] {
-      if (outgoing none, there{to}; is_wanted)
-        call(there).value();
-      else
-        call(none).value();
-    });
+    return on_->device().run(
+        on_->stream(), [call, is_wanted = out.wanted(), to = out.wanted() ? out.bytes() : std::span<std::byte>{}] {
+          if (outgoing none, there{to}; is_wanted)
+            call(there).value();
+          else
+            call(none).value();
+        });
   }
 
   End* on_;
@@ -236,7 +254,8 @@ class launched_vocabulary : public vocabulary_stage<prefix_in_arena<backward_cut
 };
 
 TEST(PackflowOverStreams, MakesAllMemoryOfASpreadVocabularyBeforeTheProgram) {
-  for (const shape& on : {shape{.stages = 2, .quantum = {3}}, shape{.stages = 3, .replicas = 2, .quantum = {2}}, shape{.stages = 2, .chunks = 2, .quantum = {4}}})
+  for (const shape& on : {shape{.stages = 2, .quantum = {3}}, shape{.stages = 3, .replicas = 2, .quantum = {2}},
+                          shape{.stages = 2, .chunks = 2, .quantum = {4}}})
     for (const bool in_issue_order : {true, false}) {
       testing::generator random(static_cast<std::uint64_t>(on.stages));
       const std::vector<tokens> lengths = tests::awkward_lengths(random, on.quantum, 9);
@@ -252,10 +271,14 @@ TEST(PackflowOverStreams, MakesAllMemoryOfASpreadVocabularyBeforeTheProgram) {
           for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(on.chunks); ++c)
             EXPECT_NEAR(stage.gradient()[c], expected.layers[static_cast<std::size_t>(stage.part(c))], 1e-10);
           for (std::size_t w = 0; w < stage.embedding.size(); ++w) {
-            EXPECT_NEAR(stage.embedding[w], expected.embedding[static_cast<std::size_t>(stage.first_word()) + w], 1e-10);
-            EXPECT_NEAR(stage.output_layer[w], expected.output[static_cast<std::size_t>(stage.first_word()) + w], 1e-10);
+            EXPECT_NEAR(stage.embedding[w], expected.embedding[static_cast<std::size_t>(stage.first_word()) + w],
+                        1e-10);
+            EXPECT_NEAR(stage.output_layer[w], expected.output[static_cast<std::size_t>(stage.first_word()) + w],
+                        1e-10);
           }
-          EXPECT_TRUE(!again || stage.waits() == 0) << stage.waits() << " calls at which a host may wait for its device";  // the first makes communicators
+          EXPECT_TRUE(!again || stage.waits() == 0)
+              << stage.waits() << " calls at which a host may wait for its device";  // the first makes
+                                                                                     // communicators
         });
     }
 }
@@ -270,14 +293,20 @@ TEST(PackflowOverStreams, GivesTheSameBitsWhereSumsRunBesideTheProgram) {
                    .replicas = static_cast<int>(random.between(2, 3)),
                    .chunks = static_cast<int>(random.between(1, 3)),
                    .quantum = {random.between(1, 8)}};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, on.quantum, static_cast<std::size_t>(random.between(2, 12)));
-    const plan p = basic_planner{on, slicers::equal_cost{}, tests::any_buckets(times, on, {1e-3}, random),
-                                 solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, schedules::list{},
+    const std::vector<tokens> lengths =
+        tests::awkward_lengths(random, on.quantum, static_cast<std::size_t>(random.between(2, 12)));
+    const plan p = basic_planner{on,
+                                 slicers::equal_cost{},
+                                 tests::any_buckets(times, on, {1e-3}, random),
+                                 solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
+                                 schedules::list{},
                                  simulators::sweep{}}(lengths)
                        .value();
     beside += p.reduction.has_value();
     const std::string what = "\nseed " + std::to_string(seed);
-    nccl_world world(tests::ranks_of(p), {.seed = static_cast<std::uint64_t>(seed), .delay = {50e-6}, .in_issue_order = seed % 3 != 0}, {30}, seed % 2 == 0);
+    nccl_world world(tests::ranks_of(p),
+                     {.seed = static_cast<std::uint64_t>(seed), .delay = {50e-6}, .in_issue_order = seed % 3 != 0},
+                     {30}, seed % 2 == 0);
     expect_exact(run<launched_reducing>(world, p), p, lengths, what);
     const outcome again = run<launched_reducing>(world, p);
     expect_exact(again, p, lengths, what);
@@ -349,15 +378,17 @@ TEST(PackflowInPlanOrder, PostsReceivesAtTheirPlace) {
 }
 
 TEST(PackflowOverStreams, RunsTheNextStepExactlyAfterOneThatWasAborted) {
-  on_shapes([](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
-    nccl_world world(tests::ranks_of(p), device, {30});
-    const outcome failed = run(world, p, 2);
-    for (const auto& report : failed.reports) {
-      ASSERT_FALSE(*report) << what;
-      EXPECT_NE(report->error().detail.find("a kernel that cannot be launched"), std::string::npos) << report->error().detail << what;
-    }
-    expect_exact(run(world, p), p, lengths, what);
-  });
+  on_shapes(
+      [](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
+        nccl_world world(tests::ranks_of(p), device, {30});
+        const outcome failed = run(world, p, 2);
+        for (const auto& report : failed.reports) {
+          ASSERT_FALSE(*report) << what;
+          EXPECT_NE(report->error().detail.find("a kernel that cannot be launched"), std::string::npos)
+              << report->error().detail << what;
+        }
+        expect_exact(run(world, p), p, lengths, what);
+      });
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <utility>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace slimpack::packflow_test {
@@ -24,8 +24,8 @@ using tests::stages_of;
 /// The form of the compute that is under test.
 template <class Compute>
 class PackflowForms : public ::testing::Test {};
-using forms = ::testing::Types<prefix_by_piece, prefix_that_cannot_fail, prefix_by_pack, prefix_in_arena<backward_cuts::any>,
-                               prefix_in_arena<backward_cuts::forward_cuts>>;
+using forms = ::testing::Types<prefix_by_piece, prefix_that_cannot_fail, prefix_by_pack,
+                               prefix_in_arena<backward_cuts::any>, prefix_in_arena<backward_cuts::forward_cuts>>;
 TYPED_TEST_SUITE(PackflowForms, forms);
 
 TYPED_TEST(PackflowForms, GiveTheGradientsOfUncutSequences) {
@@ -34,7 +34,8 @@ TYPED_TEST(PackflowForms, GiveTheGradientsOfUncutSequences) {
   for (int seed = 1; seed <= tests::steps(6); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 24)));
+    const std::vector<tokens> lengths =
+        tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 24)));
     for (const tests::named_planner& planner : tests::every_planner()) {
       for (const shape& on : {shape{.stages = 1, .replicas = 2}, shape{.stages = 2}, shape{.stages = 3, .replicas = 2},
                               shape{.stages = 4}, shape{.stages = 2, .replicas = 3}, shape{.stages = 2, .chunks = 2},
@@ -50,7 +51,8 @@ TYPED_TEST(PackflowForms, GiveTheGradientsOfUncutSequences) {
         const auto reports = run_everywhere(p, stages);
         tests::expect_uncut(p, reports, stages, std::string(planner.name) + ", seed " + std::to_string(seed));
         ++steps;
-        for (const replica_plan& r : p.replicas) asymmetric += r.partition.forward.size() != r.partition.backward.size();
+        for (const replica_plan& r : p.replicas)
+          asymmetric += r.partition.forward.size() != r.partition.backward.size();
       }
     }
   }
@@ -221,7 +223,8 @@ TEST(Packflow, CountsPacksInFlight) {
   replica_plan& r = p.replicas[0];
   for (std::uint32_t i = 0; i < 3; ++i) {
     r.sequences.push_back({i});
-    for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) packs->push({{i}, {0}, {4}}), packs->close();
+    for (micropacks* packs : {&r.partition.forward, &r.partition.backward})
+      packs->push({{i}, {0}, {4}}), packs->close();
   }
   const auto F = [](std::uint32_t i) { return instruction{pass::forward, {i}, 0}; };
   const auto B = [](std::uint32_t i) { return instruction{pass::backward, {i}, 0}; };
@@ -289,7 +292,8 @@ TEST(Packflow, StepsFollowEachOtherOverOneTransport) {
   const double loss = prefix_model::whole(p.lengths, 3).loss;
   for (int step = 0; step < 20; ++step) {
     for (diary& stage : stages) stage.zero();
-    for (const result<step_report>& report : run_everywhere(world, plans, stages)) EXPECT_EQ(report.value().loss_sum, loss);
+    for (const result<step_report>& report : run_everywhere(world, plans, stages))
+      EXPECT_EQ(report.value().loss_sum, loss);
   }
 }
 
@@ -325,7 +329,8 @@ TEST(Packflow, KeepsMessagesInTheComputesOwnTensorsAndUsesThemAgain) {
     EXPECT_GT(stages[rank].made, 0);
     EXPECT_EQ(stages[rank].largest, stages[rank].told.largest_pack);
     made += stages[rank].made;
-    const bool is_end = rank == 0 || rank + 1 == stages.size();  // which hears one and sends none, or the other way round
+    const bool is_end = rank == 0 || rank + 1 == stages.size();  // which hears one and sends none, or the other way
+                                                                 // round
     messages += static_cast<int>(reports[rank].value().timeline.size()) * (is_end ? 1 : 2);
   }
   // Whoever has read a message writes the next one there. How often depends on when neighbours fetch theirs.

@@ -31,14 +31,16 @@ namespace {
 template <class Compute>
 std::vector<double> found_by(const Compute& stage) {
   std::vector<double> all(stage.gradient().begin(), stage.gradient().end());
-  for (const std::vector<double>* const each : {&stage.embedding, &stage.output_layer}) all.insert(all.end(), each->begin(), each->end());
+  for (const std::vector<double>* const each : {&stage.embedding, &stage.output_layer})
+    all.insert(all.end(), each->begin(), each->end());
   return all;
 }
 template <class Compute>
 std::vector<double> expected_of(const Compute& stage, const vocabulary_model::gradients& whole) {
   std::vector<double> all;
   for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(stage.chunks()); ++chunk)
-    for (int k = 0; k < Compute::layers; ++k) all.push_back(whole.layers[static_cast<std::size_t>(stage.part(chunk) * Compute::layers + k)]);
+    for (int k = 0; k < Compute::layers; ++k)
+      all.push_back(whole.layers[static_cast<std::size_t>(stage.part(chunk) * Compute::layers + k)]);
   for (const std::vector<double>* const each : {&whole.embedding, &whole.output})
     all.insert(all.end(), each->begin() + stage.first_word(),
                each->begin() + stage.first_word() + static_cast<std::ptrdiff_t>(stage.embedding.size()));
@@ -75,9 +77,11 @@ struct tally {
     asymmetric += is_asymmetric, apart += is_apart;
   }
   void print(std::string_view what) const {
-    std::printf("%.*s: %d steps, %d of asymmetric plans, %d shared, sharers without tokens of a row %d times, %d with weight "
-                "gradients apart, %d idle replicas; largest relative error of gradients %.2g, of losses %.2g\n",
-                static_cast<int>(what.size()), what.data(), steps, asymmetric, shared, absent, apart, idle, worst_gradients, worst_loss);
+    std::printf(
+        "%.*s: %d steps, %d of asymmetric plans, %d shared, sharers without tokens of a row %d times, %d with weight "
+        "gradients apart, %d idle replicas; largest relative error of gradients %.2g, of losses %.2g\n",
+        static_cast<int>(what.size()), what.data(), steps, asymmetric, shared, absent, apart, idle, worst_gradients,
+        worst_loss);
   }
 };
 
@@ -109,26 +113,30 @@ std::vector<std::vector<double>> run(const plan& p, World&& world, tally& seen, 
 template <class Compute>
 void run_both_ways(const plan& p, int seed, tally& seen, const std::string& what) {
   const auto threads = run<Compute>(p, transports::threads{tests::ranks_of(p), {.time_out = {20}}}, seen, what);
-  const auto one_by_one = run<Compute>(p, tests::one_at_a_time(tests::ranks_of(p), static_cast<std::uint64_t>(seed)), seen, what);
+  const auto one_by_one =
+      run<Compute>(p, tests::one_at_a_time(tests::ranks_of(p), static_cast<std::uint64_t>(seed)), seen, what);
   EXPECT_EQ(threads, one_by_one) << what;
 }
 
 template <class Compute>
 class PackflowVocabulary : public ::testing::Test {};
-using forms = ::testing::Types<
-    vocabulary_stage<prefix_by_piece>, vocabulary_stage<prefix_by_pack>, vocabulary_stage<prefix_in_arena<backward_cuts::any>>,
-    vocabulary_stage<prefix_splitting<backward_cuts::any, false>>, vocabulary_stage<prefix_splitting<backward_cuts::forward_cuts, true>>,
-    vocabulary_stage<shared_prefix_stage<backward_cuts::any>>, vocabulary_stage<shared_prefix_graphs<false>>,
-    vocabulary_stage<shared_prefix_graphs<true>>>;
+using forms =
+    ::testing::Types<vocabulary_stage<prefix_by_piece>, vocabulary_stage<prefix_by_pack>,
+                     vocabulary_stage<prefix_in_arena<backward_cuts::any>>,
+                     vocabulary_stage<prefix_splitting<backward_cuts::any, false>>,
+                     vocabulary_stage<prefix_splitting<backward_cuts::forward_cuts, true>>,
+                     vocabulary_stage<shared_prefix_stage<backward_cuts::any>>,
+                     vocabulary_stage<shared_prefix_graphs<false>>, vocabulary_stage<shared_prefix_graphs<true>>>;
 TYPED_TEST_SUITE(PackflowVocabulary, forms);
 
 /// Planners of layers whose plans a compute can run.
 template <class Compute>
 std::vector<tests::named_planner> planners_for() {
   std::vector<tests::named_planner> planners = tests::every_planner();
-  const std::vector<tests::named_planner> more = detail::shares_rows<Compute>              ? tests::sharing_planners()
-                                                 : detail::splits_weight_gradients<Compute> ? tests::splitting_planners()
-                                                                                            : std::vector<tests::named_planner>{};
+  const std::vector<tests::named_planner> more = detail::shares_rows<Compute> ? tests::sharing_planners()
+                                                 : detail::splits_weight_gradients<Compute>
+                                                     ? tests::splitting_planners()
+                                                     : std::vector<tests::named_planner>{};
   planners.insert(planners.end(), more.begin(), more.end());
   return planners;
 }
@@ -139,19 +147,24 @@ TYPED_TEST(PackflowVocabulary, GivesTheGradientsOfUncutSequencesWithTheVocabular
   for (int seed = 1; seed <= tests::steps(2); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 6)};
-    std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 10)));
+    std::vector<tokens> lengths =
+        tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 10)));
     if (detail::shares_rows<TypeParam>) lengths.push_back({random.between(120, 200)});
     for (const tests::named_planner& planner : planners_for<TypeParam>())
       for (const int stages : {2, 3, 4}) {
-        const shape on{.stages = stages, .replicas = static_cast<int>(random.between(1, 3)), .chunks = 1 + (stages + seed) % 2, .quantum = quantum};
+        const shape on{.stages = stages,
+                       .replicas = static_cast<int>(random.between(1, 3)),
+                       .chunks = 1 + (stages + seed) % 2,
+                       .quantum = quantum};
         if (!tests::is_tried(k++)) continue;
         result<plan> layers = planner.make(on, lengths);
         if (!layers && on.chunks > 1) continue;  // list is for one chunk
         ASSERT_TRUE(layers) << layers.error().detail;
         const result<plan> p = tests::spread(layers.value());
         ASSERT_TRUE(p) << p.error().detail;
-        const std::string what = std::string(planner.name) + ", p " + std::to_string(stages) + ", dp " + std::to_string(on.replicas) +
-                                 ", v " + std::to_string(on.chunks) + ", seed " + std::to_string(seed);
+        const std::string what = std::string(planner.name) + ", p " + std::to_string(stages) + ", dp " +
+                                 std::to_string(on.replicas) + ", v " + std::to_string(on.chunks) + ", seed " +
+                                 std::to_string(seed);
         run_both_ways<TypeParam>(p.value(), seed, seen, what);
         if (this->HasFailure()) return;
       }
@@ -170,14 +183,20 @@ TEST(PackflowVocabularyPlan, RunsWhatASearchWithASpreadVocabularyFinds) {
   for (int seed = 1; seed <= tests::steps(2); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 6)};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 10)));
+    const std::vector<tokens> lengths =
+        tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 10)));
     for (const tests::named_planner& planner : tests::spreading_planners())
       for (const int stages : {2, 3, 4}) {
-        const shape on{.stages = stages, .replicas = static_cast<int>(random.between(1, 2)), .chunks = 1 + (stages + seed) % 2, .quantum = quantum};
+        const shape on{.stages = stages,
+                       .replicas = static_cast<int>(random.between(1, 2)),
+                       .chunks = 1 + (stages + seed) % 2,
+                       .quantum = quantum};
         if (!tests::is_tried(k++)) continue;
         const result<plan> p = planner.make(on, lengths);
         ASSERT_TRUE(p) << p.error().detail << ", " << planner.name << ", p " << stages << ", seed " << seed;
-        run_both_ways<splitting>(p.value(), seed, seen, std::string(planner.name) + ", p " + std::to_string(stages) + ", seed " + std::to_string(seed));
+        run_both_ways<splitting>(
+            p.value(), seed, seen,
+            std::string(planner.name) + ", p " + std::to_string(stages) + ", seed " + std::to_string(seed));
       }
   }
   seen.print("searched with a spread vocabulary");
@@ -189,14 +208,17 @@ TEST(PackflowVocabularyPlan, RunsRandomPacksOfSharedSequences) {
   tally seen;
   for (int seed = 1; seed <= tests::cases(40); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
-    const shape on{.stages = static_cast<int>(random.between(2, 4)), .replicas = static_cast<int>(random.between(2, 3)), .quantum = {random.between(1, 4)}};
+    const shape on{.stages = static_cast<int>(random.between(2, 4)),
+                   .replicas = static_cast<int>(random.between(2, 3)),
+                   .quantum = {random.between(1, 4)}};
     std::vector<tokens> lengths{{random.between(30, 60)}};
     for (int i = 0; i < 3; ++i) lengths.push_back({random.between(1, 24)});
     solution given = testing::random_sharers(lengths, on, random);
     random.shuffle(given.merges);
     const result<plan> p = tests::spread(on, lengths, given);
     ASSERT_TRUE(p) << p.error().detail << ", seed " << seed;
-    run_both_ways<vocabulary_stage<shared_prefix_stage<backward_cuts::any>>>(p.value(), seed, seen, "seed " + std::to_string(seed));
+    run_both_ways<vocabulary_stage<shared_prefix_stage<backward_cuts::any>>>(p.value(), seed, seen,
+                                                                             "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
   seen.print("random packs");
@@ -295,7 +317,8 @@ TEST(PackflowVocabularyPlan, ReducesItsShareOfTheVocabularyLast) {
       }
       seen.count(p);
     }
-  std::printf("%d steps that reduce by parts, %d ranks began with layers before the vocabulary was final\n", seen.steps, before_the_end);
+  std::printf("%d steps that reduce by parts, %d ranks began with layers before the vocabulary was final\n", seen.steps,
+              before_the_end);
   EXPECT_GT(before_the_end, 0);
 }
 
@@ -353,13 +376,16 @@ TEST_P(PackflowVocabularyFailure, StopsEveryRankAndLeavesNothingBehind) {
 
 INSTANTIATE_TEST_SUITE_P(
     Causes, PackflowVocabularyFailure,
-    ::testing::Values(failing_call{"embed_throws", vocabulary_fault::throws, 'E', 2, ": the vocabulary is on fire"},
-                      failing_call{"output_throws", vocabulary_fault::throws, 'V', 0, ": the vocabulary is on fire"},
-                      failing_call{"output_fails", vocabulary_fault::returns_error, 'V', 3, ": the vocabulary is on fire"},
-                      failing_call{"weights_fail", vocabulary_fault::returns_error, 'U', 1, ": the vocabulary is on fire"},
-                      failing_call{"gradients_throw", vocabulary_fault::throws, 'G', 1, ": the vocabulary is on fire"},
-                      failing_call{"short_embedding", vocabulary_fault::puts_too_little, 'E', 1, " bytes were given, where a peer waits for "},
-                      failing_call{"no_partial_rows", vocabulary_fault::writes_nothing, 'V', 1, "nothing was written, although a peer waits for "}),
+    ::testing::Values(
+        failing_call{"embed_throws", vocabulary_fault::throws, 'E', 2, ": the vocabulary is on fire"},
+        failing_call{"output_throws", vocabulary_fault::throws, 'V', 0, ": the vocabulary is on fire"},
+        failing_call{"output_fails", vocabulary_fault::returns_error, 'V', 3, ": the vocabulary is on fire"},
+        failing_call{"weights_fail", vocabulary_fault::returns_error, 'U', 1, ": the vocabulary is on fire"},
+        failing_call{"gradients_throw", vocabulary_fault::throws, 'G', 1, ": the vocabulary is on fire"},
+        failing_call{"short_embedding", vocabulary_fault::puts_too_little, 'E', 1,
+                     " bytes were given, where a peer waits for "},
+        failing_call{"no_partial_rows", vocabulary_fault::writes_nothing, 'V', 1,
+                     "nothing was written, although a peer waits for "}),
     [](const auto& each) { return std::string(each.param.name); });
 
 /// What every rank answers.
@@ -382,18 +408,23 @@ class told_stage : public plain {
 TEST(PackflowVocabularyPlan, IsRefusedWhereTheComputeHasItElsewhere) {
   const plan p = small_plan({.stages = 2, .quantum = {4}});
   refused(p, tests::one_per_rank<prefix_in_arena<backward_cuts::any>>(p),
-          "the plan spreads the vocabulary over the stages, the compute does not offer vocabulary_rows and the calls that go with it "
+          "the plan spreads the vocabulary over the stages, the compute does not offer vocabulary_rows and the calls "
+          "that go with it "
           "(executors/hooks.hpp): plan with shape.vocabulary = vocabulary::last");
   std::vector<told_stage> in_one_place = tests::one_per_rank<told_stage>(p);
   for (told_stage& stage : in_one_place) stage.says = {};
   refused(p, in_one_place, "the compute has it in one place: its vocabulary_rows have 0 partial elements a token");
   plan last = p;
   last.shape.vocabulary = vocabulary::last;
-  refused(last, tests::one_per_rank<plain>(p), "the compute has it spread over the stages (vocabulary_rows): plan with shape.vocabulary = vocabulary::spread");
+  refused(
+      last, tests::one_per_rank<plain>(p),
+      "the compute has it spread over the stages (vocabulary_rows): plan with shape.vocabulary = vocabulary::spread");
   std::vector<told_stage> other = tests::one_per_rank<told_stage>(p);
   other[1].says.statistics.width = 2;
-  refused(p, other, "ranks 0 and 1 hold different rows of the vocabulary: 5 float64 partial, 1 float64 of statistics and 5 float64 "
-                    "partial, 2 float64 of statistics");
+  refused(
+      p, other,
+      "ranks 0 and 1 hold different rows of the vocabulary: 5 float64 partial, 1 float64 of statistics and 5 float64 "
+      "partial, 2 float64 of statistics");
 }
 
 /// Why a plan with a changed program is out of order, on the rank of that program.
@@ -416,7 +447,8 @@ TEST(PackflowVocabularyPlan, IsOutOfOrderWhereACallIsMissingOrEarly) {
       for (auto at = code.end(); at-- != code.begin();)
         if (letter_of(*at) == letter) return (void)code.erase(at);
     };
-    const std::string missing = letter == 'V' ? " would run before its V" : std::string("the program ends before ") + letter;
+    const std::string missing =
+        letter == 'V' ? " would run before its V" : std::string("the program ends before ") + letter;
     EXPECT_NE(why(0, drop_last).find(missing), std::string::npos) << why(0, drop_last);
     const auto twice = [&](program& code) { code.push_back(*first_of(code, letter)); };
     EXPECT_NE(why(0, twice).find(std::string(1, letter) + "0 stands where pack "), std::string::npos) << why(0, twice);
@@ -436,16 +468,20 @@ TEST(PackflowVocabularyPlan, IsOutOfOrderWhereACallIsMissingOrEarly) {
     };
     std::vector<instruction> outputs;
     for (auto at = end_of('F'); at != code.end();) {
-      if (at->end == model_end::output) outputs.push_back(*at), at = code.erase(at);
-      else ++at;
+      if (at->end == model_end::output)
+        outputs.push_back(*at), at = code.erase(at);
+      else
+        ++at;
     }
     code.insert(code.end(), outputs.begin(), outputs.end());
   };
-  EXPECT_NE(why(1, backward_first).find(" would run before the output layer (V) of sequence "), std::string::npos) << why(1, backward_first);
+  EXPECT_NE(why(1, backward_first).find(" would run before the output layer (V) of sequence "), std::string::npos)
+      << why(1, backward_first);
   plan last = small_plan({.stages = 2, .quantum = {4}});
   last.shape.vocabulary = vocabulary::last;
   last.hash = hash_of(last);
-  refused(last, tests::one_per_rank<prefix_in_arena<backward_cuts::any>>(last), "E0 is of a vocabulary that is spread over the stages, which the plan's is not");
+  refused(last, tests::one_per_rank<prefix_in_arena<backward_cuts::any>>(last),
+          "E0 is of a vocabulary that is spread over the stages, which the plan's is not");
 }
 
 }  // namespace

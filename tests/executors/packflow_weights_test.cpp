@@ -97,9 +97,9 @@ struct noting : Base {
 TYPED_TEST(PackflowWeights, AreFinalWithTheLastCallOfEither) {
   testing::generator random(5);
   for (const shape& on : {shape{.stages = 3, .quantum = {4}}, shape{.stages = 2, .chunks = 2, .quantum = {4}}}) {
-    const plan p = tests::planned(on, any_lengths(random, on.quantum), slicers::equal_cost{}, search,
-                                  delayed_weights{3, 0.5})
-                       .value();
+    const plan p =
+        tests::planned(on, any_lengths(random, on.quantum), slicers::equal_cost{}, search, delayed_weights{3, 0.5})
+            .value();
     std::vector<noting<TypeParam>> stages = stages_of<noting<TypeParam>>(p);
     for (const auto& report : run_everywhere(p, stages)) ASSERT_TRUE(report) << report.error().detail;
     for (const auto& stage : stages) {
@@ -118,8 +118,10 @@ TYPED_TEST(PackflowWeights, GiveThemWhereTheFirstPacksRunWhole) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = any_lengths(random, quantum);
-    for (const shape& on : {shape{.stages = 3, .quantum = quantum}, shape{.stages = 2, .chunks = 2, .quantum = quantum}})
-      if (const double whole = random.ratio(); tests::is_tried(k++)) expect_uncut_gradients<TypeParam>(on, lengths, delayed_weights{3, whole}, seed);
+    for (const shape& on :
+         {shape{.stages = 3, .quantum = quantum}, shape{.stages = 2, .chunks = 2, .quantum = quantum}})
+      if (const double whole = random.ratio(); tests::is_tried(k++))
+        expect_uncut_gradients<TypeParam>(on, lengths, delayed_weights{3, whole}, seed);
   }
 }
 
@@ -134,7 +136,8 @@ TYPED_TEST(PackflowWeights, GiveThoseGradientsInZeroBubbleOrders) {
       for (const shape& on :
            {shape{.stages = 1, .quantum = quantum}, shape{.stages = 2, .quantum = quantum},
             shape{.stages = 4, .quantum = quantum}, shape{.stages = 3, .chunks = 2, .quantum = quantum}})
-        if (tests::is_tried(k++)) expect_uncut_gradients<TypeParam>(on, lengths, schedules::zero_bubble{.order = order}, seed);
+        if (tests::is_tried(k++))
+          expect_uncut_gradients<TypeParam>(on, lengths, schedules::zero_bubble{.order = order}, seed);
   }
 }
 
@@ -159,9 +162,10 @@ TEST(PackflowWeightsPlan, IsRefusedForAComputeThatCannotSplit) {
   std::vector<prefix_by_piece> stages = stages_of<prefix_by_piece>(p);
   for (const auto& report : run_everywhere(p, stages)) {
     ASSERT_FALSE(report);
-    EXPECT_NE(report.error().detail.find("the compute does not say splits_weight_gradients = true: plan with planner_for<its "
-                                         "type> (planner_for.hpp)"),
-              std::string::npos)
+    EXPECT_NE(
+        report.error().detail.find("the compute does not say splits_weight_gradients = true: plan with planner_for<its "
+                                   "type> (planner_for.hpp)"),
+        std::string::npos)
         << report.error().detail;
   }
 }
@@ -187,7 +191,9 @@ TEST(PackflowWeightsPlan, IsOutOfOrderWhereAWIsMissingOrEarly) {
 
 TEST(PackflowWeightsPlan, IsRefusedWhereWeightGradientsOfASequenceAreBackInsideAfterSomeWereApart) {
   const std::vector<tokens> lengths{{64}};
-  plan p = tests::planned({.quantum = {8}}, lengths, slicers::equal_cost{}, solvers::chunked{.chunk = {8}}, delayed_weights{2}).value();
+  plan p = tests::planned({.quantum = {8}}, lengths, slicers::equal_cost{}, solvers::chunked{.chunk = {8}},
+                          delayed_weights{2})
+               .value();
   replica_plan& r = p.replicas[0];
   ASSERT_GT(r.partition.backward.size(), 1u);
   const std::size_t whole = r.partition.backward.size() - 1;

@@ -69,8 +69,14 @@ struct prefix_model {
 class prefix_stage {
  public:
   prefix_stage(int stage, int stages, int chunks, std::int64_t width = 1, double scale = 1)
-      : stage_(stage), stages_(stages), chunks_(chunks), width_(width), scale_(scale), gradient_(static_cast<std::size_t>(chunks)),
-        before_(static_cast<std::size_t>(chunks)), later_(static_cast<std::size_t>(chunks)) {}
+      : stage_(stage),
+        stages_(stages),
+        chunks_(chunks),
+        width_(width),
+        scale_(scale),
+        gradient_(static_cast<std::size_t>(chunks)),
+        before_(static_cast<std::size_t>(chunks)),
+        later_(static_cast<std::size_t>(chunks)) {}
 
   [[nodiscard]] message_format format() const { return {width_, element_type::float64}; }
   [[nodiscard]] int chunks() const { return chunks_; }
@@ -112,7 +118,8 @@ class prefix_stage {
     return sums;
   }
 
-  void run_backward(const piece& p, std::span<const double> sums, std::span<const std::byte> in, std::span<std::byte> out) {
+  void run_backward(const piece& p, std::span<const double> sums, std::span<const std::byte> in,
+                    std::span<std::byte> out) {
     const auto n = static_cast<std::size_t>(p.slice.length.value);
     const auto w = static_cast<std::size_t>(width_);
     const double weight = scale_ * prefix_model::weight(part(p.chunk));
@@ -151,7 +158,7 @@ class prefix_stage {
   double scale_;
   double loss_{};
   std::vector<double> gradient_;
-  std::vector<std::map<sequence_id, double>> before_, later_;  // per chunk
+  std::vector<std::map<sequence_id, double>> before_, later_;                    // per chunk
   std::map<std::tuple<std::uint32_t, sequence_id, std::int64_t>, double> left_;  // dy of tokens whose W is to come
 };
 
@@ -182,7 +189,8 @@ class prefix_by_pack : public prefix_stage {
  public:
   using prefix_stage::prefix_stage;
   using state = std::vector<double>;
-  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in,
+                       outgoing& out) {
     std::span<std::byte> to = out.bytes();
     for (std::size_t k = 0; k < pack.size(); ++k) {
       const std::size_t size = static_cast<std::size_t>(pack[k].slice.length.value) * format().bytes_per_token();
@@ -192,7 +200,8 @@ class prefix_by_pack : public prefix_stage {
     }
     return success();
   }
-  result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+  result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in,
+                        outgoing& out) {
     std::span<std::byte> to = out.bytes();
     for (std::size_t k = 0; k < pack.size(); ++k) {
       const std::size_t size = static_cast<std::size_t>(pack[k].slice.length.value) * format().bytes_per_token();
@@ -210,7 +219,9 @@ class prefix_that_cannot_fail : public prefix_stage {
  public:
   using prefix_stage::prefix_stage;
   using state = std::vector<double>;
-  state forward(const piece& p, std::span<const std::byte> in, outgoing& out) { return run_forward(p, in, out.bytes()); }
+  state forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return run_forward(p, in, out.bytes());
+  }
   void backward(const piece& p, const state& sums, std::span<const std::byte> in, outgoing& out) {
     run_backward(p, sums, in, out.bytes());
   }
@@ -251,8 +262,12 @@ class prefix_splitting : public prefix_stage {
   static constexpr bool splits_weight_gradients = true;
   using prefix_stage::prefix_stage;
 
-  void forward(const piece& p, std::span<const std::byte> in, outgoing& out) requires(!ByPack) { fore(p, in, out.bytes()); }
-  void backward(const piece& p, std::span<const std::byte> in, outgoing& out) requires(!ByPack) { back(p, in, out.bytes()); }
+  void forward(const piece& p, std::span<const std::byte> in, outgoing& out) requires(!ByPack) {
+    fore(p, in, out.bytes());
+  }
+  void backward(const piece& p, std::span<const std::byte> in, outgoing& out) requires(!ByPack) {
+    back(p, in, out.bytes());
+  }
   void weights(const piece& p) requires(!ByPack) { rest(p); }
 
   void forward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) requires ByPack {

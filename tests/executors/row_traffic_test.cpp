@@ -25,15 +25,17 @@ plan shared_by_two(exchange how) {
       packs->close();
     }
   }
-  p.merges = {{.sequence = {0}, .replicas = {0, 1}, .forward = {{{0}, {0}}}, .backward = {{{0}, {0}}}, .exchange = how}};
+  p.merges = {
+      {.sequence = {0}, .replicas = {0, 1}, .forward = {{{0}, {0}}}, .backward = {{{0}, {0}}}, .exchange = how}};
   return p;
 }
 
 /// Of 3 layers: 8 bytes of keys and values for a token, 16 of their gradients; 8 and 4 of what goes round.
-const std::vector<row_format> chunks{{.layers = 3,
-                                      .keys_values = {2, element_type::float32},
-                                      .gradients = {2, element_type::float64},
-                                      .ring = {{{2, element_type::float32}, {}}, {{2, element_type::float32}, {1, element_type::float32}}}}};
+const std::vector<row_format> chunks{
+    {.layers = 3,
+     .keys_values = {2, element_type::float32},
+     .gradients = {2, element_type::float64},
+     .ring = {{{2, element_type::float32}, {}}, {{2, element_type::float32}, {1, element_type::float32}}}}};
 
 // Tokens [0, 4) come before the last of replica 1: 3 layers x 4 tokens x 8 bytes. Its own come after all of replica 0.
 TEST(RowTraffic, SendsKeysForwardToThoseBehindIt) {
@@ -42,11 +44,12 @@ TEST(RowTraffic, SendsKeysForwardToThoseBehindIt) {
   EXPECT_EQ(row_traffic_of(p, 1, chunks).value(), (row_traffic{{0, 3}, {0, 192}}));  // 3 x 4 x 16, back to the owner
 }
 
-// Forward each sends its own rows to the other, 3 x 4 x 8 bytes; they end there. Backward also the sums of both parcels,
-// 3 x 2 x 4 x 4 bytes in 6 messages.
+// Forward each sends its own rows to the other, 3 x 4 x 8 bytes; they end there. Backward also the sums of both
+// parcels, 3 x 2 x 4 x 4 bytes in 6 messages.
 TEST(RowTraffic, SendsRowsRoundAndSumsHome) {
   for (const int rank : {0, 1})
-    EXPECT_EQ(row_traffic_of(shared_by_two(exchange::ring), rank, chunks).value(), (row_traffic{{3, 3 + 6}, {96, 96 + 96}}));
+    EXPECT_EQ(row_traffic_of(shared_by_two(exchange::ring), rank, chunks).value(),
+              (row_traffic{{3, 3 + 6}, {96, 96 + 96}}));
 }
 
 TEST(RowTraffic, IsNoneWhereNothingIsShared) {

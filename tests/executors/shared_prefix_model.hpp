@@ -17,8 +17,8 @@ namespace slimpack {
 
 /// The prefix model with several layers on each part, whose sequences replicas may share: what a layer reads of earlier
 /// tokens, its inputs, is what sharers send each other. Layer k of the model has weight prefix_model::weight(k).
-/// What goes round: of queries where they are, and the sums of inputs before them; backward the slopes of those sums. In a
-/// ring inputs; backward their gradients.
+/// What goes round: of queries where they are, and the sums of inputs before them; backward the slopes of those sums.
+/// In a ring inputs; backward their gradients.
 template <backward_cuts Cuts>
 class shared_prefix_stage {
  public:
@@ -27,7 +27,11 @@ class shared_prefix_stage {
 
   /// scale: of all weights, as of prefix_stage
   shared_prefix_stage(int stage, int stages, int chunks, int layers = 2, double scale = 1)
-      : stage_(stage), stages_(stages), chunks_(chunks), layers_(layers), scale_(scale),
+      : stage_(stage),
+        stages_(stages),
+        chunks_(chunks),
+        layers_(layers),
+        scale_(scale),
         gradient_(static_cast<std::size_t>(chunks * layers)) {}
 
   [[nodiscard]] message_format format() const { return {1, element_type::float64}; }
@@ -41,8 +45,12 @@ class shared_prefix_stage {
   [[nodiscard]] bytes held() const { return {static_cast<double>(arena_.size())}; }
   [[nodiscard]] int rows_run() const { return rows_run_; }
 
-  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) { return fore({&p, 1}, in, out, nullptr); }
-  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) { return back({&p, 1}, in, out, nullptr); }
+  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return fore({&p, 1}, in, out, nullptr);
+  }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return back({&p, 1}, in, out, nullptr);
+  }
   result<void> forward(std::span<const piece> row, std::span<const std::byte> in, outgoing& out, sharing& with) {
     ++rows_run_;
     return fore(row, in, out, &with);
@@ -104,7 +112,8 @@ class shared_prefix_stage {
         each->resize(static_cast<std::size_t>(one.sequence_length.value));
       for (std::size_t k = 0; k < at.size(); ++k) here.x[static_cast<std::size_t>(at[k])] = x[k];
       if (with != nullptr && with->exchange() == exchange::keep) {
-        if (result<void> given = with->give(l, slimpack::as_span(picked(here.x, places(with->own())))); !given) return given;
+        if (result<void> given = with->give(l, slimpack::as_span(picked(here.x, places(with->own())))); !given)
+          return given;
         result<std::span<const std::byte>> taken = with->take(l);
         if (!taken) return std::move(taken).error();
         const std::span<const double> rows = as<double>(taken.value());
@@ -115,7 +124,8 @@ class shared_prefix_stage {
       for (const std::int64_t t : at) here.sums[static_cast<std::size_t>(t)] = prefix[static_cast<std::size_t>(t)];
       if (with != nullptr && with->exchange() != exchange::keep)
         if (result<void> went = round_forward(*with, l, here, prefix); !went) return went;
-      for (std::size_t k = 0; k < at.size(); ++k) x[k] += weight(one.chunk, l) * here.sums[static_cast<std::size_t>(at[k])];
+      for (std::size_t k = 0; k < at.size(); ++k)
+        x[k] += weight(one.chunk, l) * here.sums[static_cast<std::size_t>(at[k])];
     }
     if (out.wanted()) return out.put(x);
     for (std::size_t k = 0; k < at.size() && counts; ++k) loss_ += prefix_model::slope(id, at[k]) * x[k];
@@ -144,7 +154,8 @@ class shared_prefix_stage {
       if (with != nullptr && with->exchange() != exchange::keep) {
         if (result<void> went = round_backward(*with, l, here, of_row); !went) return went;
       } else if (with != nullptr) {
-        if (result<void> owed = with->owe(l, slimpack::as_span(picked(here.dx, places(with->others())))); !owed) return owed;
+        if (result<void> owed = with->owe(l, slimpack::as_span(picked(here.dx, places(with->others())))); !owed)
+          return owed;
         const std::vector<std::int64_t> mine = places(with->own());
         std::vector<double> sum = picked(here.dx, mine);
         if (result<void> due = with->due(l, std::span(sum)); !due) return due;
@@ -167,11 +178,13 @@ class shared_prefix_stage {
     for (std::size_t t = of_row.size(); t-- > 0;) dx[t] += later += of_row[t];
   }
 
-  /// Sends rows and sums round, and calls visit(parcel's rows, tokens, sums) with those of the others. Gives what came home.
+  /// Sends rows and sums round, and calls visit(parcel's rows, tokens, sums) with those of the others. Gives what came
+  /// home.
   template <class Visit>
-  static result<std::vector<double>> round(sharing& with, int layer, const std::vector<double>& rows, std::vector<double> sums,
-                                           Visit visit) {
-    if (result<void> launched = with.launch(layer, slimpack::as_span(rows)); !launched) return std::move(launched).error();
+  static result<std::vector<double>> round(sharing& with, int layer, const std::vector<double>& rows,
+                                           std::vector<double> sums, Visit visit) {
+    if (result<void> launched = with.launch(layer, slimpack::as_span(rows)); !launched)
+      return std::move(launched).error();
     for (;;) {
       result<parcel> next = with.rotate(layer, slimpack::as_span(sums));
       if (!next) return std::move(next).error();
@@ -200,7 +213,8 @@ class shared_prefix_stage {
                 std::vector<double> x(here.x.size());
                 for (std::size_t k = 0; k < theirs.size(); ++k) x[static_cast<std::size_t>(theirs[k])] = inputs[k];
                 const std::vector<double> sum = up_to(std::move(x));
-                for (const std::int64_t t : own) here.sums[static_cast<std::size_t>(t)] += sum[static_cast<std::size_t>(t)];
+                for (const std::int64_t t : own)
+                  here.sums[static_cast<std::size_t>(t)] += sum[static_cast<std::size_t>(t)];
               });
     return home ? success() : result<void>(std::move(home).error());
   }
@@ -268,29 +282,29 @@ class shared_prefix_graphs : public shared_prefix_stage<backward_cuts::forward_c
     if (result<void> put = put_in(p, s); !put) return put;
     return shared_prefix_stage::backward(p, in, out);
   }
-  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out)
-      requires(ByPack) {
+  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in,
+                       outgoing& out) requires(ByPack) {
     return each(pack, in, out, [&](std::size_t k, std::span<const std::byte> i, outgoing& o) {
       result<void> done = shared_prefix_stage::forward(pack[k], i, o);
       if (done) states[k] = taken_out(pack[k]);
       return done;
     });
   }
-  result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out)
-      requires(ByPack) {
+  result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in,
+                        outgoing& out) requires(ByPack) {
     return each(pack, in, out, [&](std::size_t k, std::span<const std::byte> i, outgoing& o) {
       if (result<void> put = put_in(pack[k], states[k]); !put) return put;
       return shared_prefix_stage::backward(pack[k], i, o);
     });
   }
-  result<void> forward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in, outgoing& out,
-                       sharing& with) {
+  result<void> forward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in,
+                       outgoing& out, sharing& with) {
     result<void> done = shared_prefix_stage::forward(row, in, out, with);
     for (std::size_t k = 0; done && k < row.size(); ++k) states[k] = taken_out(row[k]);
     return done;
   }
-  result<void> backward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in, outgoing& out,
-                        sharing& with) {
+  result<void> backward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in,
+                        outgoing& out, sharing& with) {
     for (std::size_t k = 0; k < row.size(); ++k)
       if (result<void> put = put_in(row[k], states[k]); !put) return put;
     return shared_prefix_stage::backward(row, in, out, with);
@@ -318,7 +332,8 @@ class shared_prefix_graphs : public shared_prefix_stage<backward_cuts::forward_c
   template <class Visit>
   void each_sum(const piece& p, Visit visit) {
     for (layer_rows& layer : arena_.at({p.chunk, p.slice.sequence}))
-      for (std::int64_t t = p.slice.begin.value; t < p.slice.end().value; ++t) visit(layer.sums[static_cast<std::size_t>(t)]);
+      for (std::int64_t t = p.slice.begin.value; t < p.slice.end().value; ++t)
+        visit(layer.sums[static_cast<std::size_t>(t)]);
   }
   state taken_out(const piece& p) {
     std::vector<double> sums;

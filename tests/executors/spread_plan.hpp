@@ -24,15 +24,26 @@ struct splitting_schedule {
 /// That of planned.hpp, with times of a spread vocabulary.
 [[nodiscard]] inline costs::with_vocabulary<costs::quadratic> vocabulary_cost() {
   return {{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}},
-          {.embed = {1e-6, 1e-8}, .output = {2e-6, 2e-7}, .output_weights = {1e-6, 1e-7}, .embed_gradients = {1e-6, 1e-8},
-           .embedded = {1e-5, 1e-9}, .hidden = {1e-5, 1e-9}, .partial = {1e-5, 2e-9}, .statistics = {1e-5}, .gradients = {1e-5, 1e-9}}};
+          {.embed = {1e-6, 1e-8},
+           .output = {2e-6, 2e-7},
+           .output_weights = {1e-6, 1e-7},
+           .embed_gradients = {1e-6, 1e-8},
+           .embedded = {1e-5, 1e-9},
+           .hidden = {1e-5, 1e-9},
+           .partial = {1e-5, 2e-9},
+           .statistics = {1e-5},
+           .gradients = {1e-5, 1e-9}}};
 }
 
-/// The plan of a solution for a vocabulary that is spread over the stages: whatever programs of layers it has, the calls of
-/// the vocabulary are put between them.
+/// The plan of a solution for a vocabulary that is spread over the stages: whatever programs of layers it has, the
+/// calls of the vocabulary are put between them.
 [[nodiscard]] inline result<plan> spread(shape on, std::span<const tokens> lengths, const solution& given) {
   on.vocabulary = vocabulary::spread;
-  return basic_planner{on, slicers::equal_cost{}, vocabulary_cost(), testing::detail::solution_as_given{&given}, splitting_schedule{},
+  return basic_planner{on,
+                       slicers::equal_cost{},
+                       vocabulary_cost(),
+                       testing::detail::solution_as_given{&given},
+                       splitting_schedule{},
                        simulators::sweep{}}(lengths);
 }
 

@@ -182,13 +182,16 @@ TEST(SharedRows, OfWhichASharerHasNothingAreTakenWithItsNextAndOwedWithTheOneBef
   EXPECT_EQ(rows.backward[0].beside, std::vector<std::uint32_t>{1});
   using kind = detail::transfer_script::kind;
   EXPECT_EQ(script.value().transfers.steps,
-            (std::vector<detail::transfer_script::step>{{kind::absent, 0}, {kind::rows, 0}, {kind::rows, 1}, {kind::absent, 1}}));
+            (std::vector<detail::transfer_script::step>{
+                {kind::absent, 0}, {kind::rows, 0}, {kind::rows, 1}, {kind::absent, 1}}));
   // Replica 0 needs nothing of the other: nobody attends to what comes later.
   const auto first = detail::stage_script::of(p, 0, backward_cuts::any, exchange_set::all());
   EXPECT_TRUE(first.value().shared.all().at(0).rows.forward[0].known.empty());
 
   p.merges[0].exchange = exchange::queries;
-  EXPECT_NE(why_refused(p).find("forward row 0 names no pack of replica 1, which is for exchange::keep alone"), std::string::npos) << why_refused(p);
+  EXPECT_NE(why_refused(p).find("forward row 0 names no pack of replica 1, which is for exchange::keep alone"),
+            std::string::npos)
+      << why_refused(p);
   p.merges[0].exchange = exchange::keep;
   p.merges[0].forward.push_back({merge::none, merge::none});
   EXPECT_NE(why_refused(p).find("forward row 2 names no pack"), std::string::npos) << why_refused(p);
@@ -207,11 +210,13 @@ TEST(SharedRows, AreRefusedWhereReplicasRunThemInDifferentOrders) {
         p.replicas[r].partition.of(way).append({{(r + k) % 2}, {4 * r}, {4}});
         p.replicas[r].partition.of(way).close();
       }
-    p.replicas[r].programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+    p.replicas[r].programs = {
+        {{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
   }
   p.merges = {{{0}, {0, 1}, {{{0}, {1}}}, {{{0}, {1}}}}, {{1}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
-  EXPECT_NE(why_refused(p).find("replicas wait for each other: they do not run the rows of what they share in one order"),
-            std::string::npos)
+  EXPECT_NE(
+      why_refused(p).find("replicas wait for each other: they do not run the rows of what they share in one order"),
+      std::string::npos)
       << why_refused(p);
 }
 

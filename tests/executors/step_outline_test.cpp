@@ -14,8 +14,10 @@ plan two_packs() {
   p.replicas.resize(2);
   replica_plan& r = p.replicas[0];
   r.sequences = {{0}};
-  for (const slice& s : {slice{{0}, {0}, {5}}, slice{{0}, {5}, {3}}}) r.partition.forward.append(s), r.partition.forward.close();
-  for (const slice& s : {slice{{0}, {2}, {6}}, slice{{0}, {0}, {2}}}) r.partition.backward.append(s), r.partition.backward.close();
+  for (const slice& s : {slice{{0}, {0}, {5}}, slice{{0}, {5}, {3}}})
+    r.partition.forward.append(s), r.partition.forward.close();
+  for (const slice& s : {slice{{0}, {2}, {6}}, slice{{0}, {0}, {2}}})
+    r.partition.backward.append(s), r.partition.backward.close();
   r.programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
   p.replicas[1].programs = {{}};
   return p;

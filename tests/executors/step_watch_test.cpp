@@ -29,18 +29,22 @@ TEST(WatchedStep, IsTheSameWhereThePlanTheNumberAndThePassesAre) {
   EXPECT_EQ(watched_step{}.forward_only, 0);  // a step that trains
 }
 
-/// A trainer's own channel for errors, which writes down what it is asked, a letter for each call. Another rank of its job fails before
-/// the call that `fails_at` counts.
+/// A trainer's own channel for errors, which writes down what it is asked, a letter for each call. Another rank of its
+/// job fails before the call that `fails_at` counts.
 struct own_channel final : step_watch {
   explicit own_channel(int call = -1) : fails_at(call) {}
-  result<void> begin(const watched_step& step, rank_of_step, int all) override { return begun = step, ranks = all, diary += '[', success(); }
+  result<void> begin(const watched_step& step, rank_of_step, int all) override {
+    return begun = step, ranks = all, diary += '[', success();
+  }
   result<void> enter() override {
     if (calls++ == fails_at) return diary += '!', error{errc::aborted, "rank 7 of the job: out of memory"};
     return diary += '(', success();
   }
   void leave() noexcept override { diary += ')'; }
   result<void> end() override { return diary += ']', success(); }
-  error fail(error why) override { return told = why.detail, diary += 'f', error{errc::aborted, "rank 7 of the job: out of memory"}; }
+  error fail(error why) override {
+    return told = why.detail, diary += 'f', error{errc::aborted, "rank 7 of the job: out of memory"};
+  }
   void close() override { diary += 'c'; }
 
   int fails_at, calls{}, ranks{};

@@ -20,8 +20,8 @@
 
 namespace slimpack {
 
-/// The prefix model (prefix_model.hpp) between an embedding and an output layer with softmax and cross entropy, of hidden
-/// size 1. Weights are scaled so that values stay near 1 over many layers. Some tokens have no loss.
+/// The prefix model (prefix_model.hpp) between an embedding and an output layer with softmax and cross entropy, of
+/// hidden size 1. Weights are scaled so that values stay near 1 over many layers. Some tokens have no loss.
 struct vocabulary_model {
   static constexpr int words = 11;
   static constexpr double scale = 1.0 / 64;
@@ -43,7 +43,8 @@ struct vocabulary_model {
 
   /// Loss and gradients of whole sequences and of a whole vocabulary, without slices, stages or messages.
   static gradients whole(std::span<const tokens> lengths, int layers) {
-    gradients g{0, std::vector<double>(static_cast<std::size_t>(layers)), std::vector<double>(words), std::vector<double>(words)};
+    gradients g{0, std::vector<double>(static_cast<std::size_t>(layers)), std::vector<double>(words),
+                std::vector<double>(words)};
     std::int64_t valid = 0;
     for (std::uint32_t i = 0; i < lengths.size(); ++i) valid += valid_in({{i}, {0}, lengths[i]});
     for (std::uint32_t i = 0; i < lengths.size(); ++i) {
@@ -66,8 +67,8 @@ struct vocabulary_model {
         for (int w = 0; w < words; ++w) exponentials += std::exp(output_weight(w) * x[t]);
         g.loss += (std::log(exponentials) - output_weight(target(s, at)) * x[t]) / static_cast<double>(valid);
         for (int w = 0; w < words; ++w) {
-          const double d =
-              (std::exp(output_weight(w) * x[t]) / exponentials - (w == target(s, at) ? 1 : 0)) / static_cast<double>(valid);
+          const double d = (std::exp(output_weight(w) * x[t]) / exponentials - (w == target(s, at) ? 1 : 0)) /
+                           static_cast<double>(valid);
           g.output[static_cast<std::size_t>(w)] += d * x[t];
           dy[t] += d * output_weight(w);
         }
@@ -80,7 +81,8 @@ struct vocabulary_model {
           dy[t] += scale * prefix_model::weight(k) * later;
         }
       }
-      for (std::size_t t = 0; t < n; ++t) g.embedding[static_cast<std::size_t>(word(s, static_cast<std::int64_t>(t)))] += dy[t];
+      for (std::size_t t = 0; t < n; ++t)
+        g.embedding[static_cast<std::size_t>(word(s, static_cast<std::int64_t>(t)))] += dy[t];
     }
     return g;
   }
@@ -89,24 +91,33 @@ struct vocabulary_model {
 /// What a call of a spread vocabulary does wrong.
 enum class vocabulary_fault { none, throws, returns_error, writes_nothing, puts_too_little };
 
-/// A stage of it with its share of the words; Layers: any form of the prefix model, of one layer a part, or with shared rows
-/// of two.
+/// A stage of it with its share of the words; Layers: any form of the prefix model, of one layer a part, or with shared
+/// rows of two.
 template <class Layers>
 class vocabulary_stage : public Layers {
  public:
   static constexpr int layers = detail::shares_rows<Layers> ? 2 : 1;
 
   vocabulary_stage(int stage, int stages, int chunks)
-      : Layers(stage, stages, chunks, detail::shares_rows<Layers> ? layers : 1, vocabulary_model::scale), is_first_(stage == 0),
-        is_last_(stage + 1 == stages), stages_(stages), first_(vocabulary_model::words * stage / stages),
-        end_(vocabulary_model::words * (stage + 1) / stages), embedding(share()), output_layer(share()) {}
+      : Layers(stage, stages, chunks, detail::shares_rows<Layers> ? layers : 1, vocabulary_model::scale),
+        is_first_(stage == 0),
+        is_last_(stage + 1 == stages),
+        stages_(stages),
+        first_(vocabulary_model::words * stage / stages),
+        end_(vocabulary_model::words * (stage + 1) / stages),
+        embedding(share()),
+        output_layer(share()) {}
 
   [[nodiscard]] int first_word() const { return first_; }
-  [[nodiscard]] vocabulary_format vocabulary_rows() const { return {{std::int64_t{width}, element_type::float64}, {1, element_type::float64}}; }
+  [[nodiscard]] vocabulary_format vocabulary_rows() const {
+    return {{std::int64_t{width}, element_type::float64}, {1, element_type::float64}};
+  }
   [[nodiscard]] tokens valid_tokens(const slice& s) const { return {vocabulary_model::valid_in(s)}; }
   void begin_step(const step_outline& o) { valid_ = static_cast<double>(o.valid_tokens.value), calls = {}; }
   [[nodiscard]] double loss() const { return loss_; }
-  [[nodiscard]] bytes held() const { return slimpack::held_by(static_cast<const Layers&>(*this)) + bytes{static_cast<double>(kept_.size())}; }
+  [[nodiscard]] bytes held() const {
+    return slimpack::held_by(static_cast<const Layers&>(*this)) + bytes{static_cast<double>(kept_.size())};
+  }
   void abort_step() {
     kept_.clear();
     slimpack::abort_step(static_cast<Layers&>(*this));
@@ -127,7 +138,8 @@ class vocabulary_stage : public Layers {
     if (result<void> fine = begin('E', pack, in.empty() == is_first_); !fine) return fine;
     std::vector<double> rows = is_first_ ? std::vector<double>(size_of(pack)) : copied(in);
     each_token(pack, [&](std::size_t k, const piece& p, std::int64_t t) {
-      if (const int w = vocabulary_model::word(p.slice.sequence, t); is_own(w)) rows[k] += vocabulary_model::embedded(w);
+      if (const int w = vocabulary_model::word(p.slice.sequence, t); is_own(w))
+        rows[k] += vocabulary_model::embedded(w);
     });
     return sent(out, rows);
   }
@@ -151,9 +163,11 @@ class vocabulary_stage : public Layers {
     return sent(out, rows);
   }
 
-  result<void> gather_output(std::span<const piece> pack, std::span<const std::span<const std::byte>> partials, outgoing& out,
-                             outgoing& statistics) {
-    if (result<void> fine = begin('V', pack, is_last_ && partials.size() == static_cast<std::size_t>(stages_), true); !fine) return fine;
+  result<void> gather_output(std::span<const piece> pack, std::span<const std::span<const std::byte>> partials,
+                             outgoing& out, outgoing& statistics) {
+    if (result<void> fine = begin('V', pack, is_last_ && partials.size() == static_cast<std::size_t>(stages_), true);
+        !fine)
+      return fine;
     std::vector<double> rows, log_sums;
     each_token(pack, [&](std::size_t k, const piece& p, std::int64_t t) {
       partial r;
@@ -192,7 +206,8 @@ class vocabulary_stage : public Layers {
     if (result<void> fine = begin('G', pack, !in.empty()); !fine) return fine;
     const std::vector<double> rows = copied(in);
     each_token(pack, [&](std::size_t k, const piece& p, std::int64_t t) {
-      if (const int w = vocabulary_model::word(p.slice.sequence, t); is_own(w)) embedding[static_cast<std::size_t>(w - first_)] += rows[k];
+      if (const int w = vocabulary_model::word(p.slice.sequence, t); is_own(w))
+        embedding[static_cast<std::size_t>(w - first_)] += rows[k];
     });
     return sent(out, rows);
   }
@@ -200,8 +215,8 @@ class vocabulary_stage : public Layers {
   /// A call, by its letter, and whether it said that gradients of its chunk are final after it.
   std::vector<std::pair<char, bool>> calls;
   vocabulary_fault fault{};
-  char fails{};         // call that does
-  int after{};          // as many of them as do not
+  char fails{};  // call that does
+  int after{};   // as many of them as do not
 
  private:
   static constexpr std::size_t width = 5;  // of a partial row
@@ -210,7 +225,8 @@ class vocabulary_stage : public Layers {
     double largest{-infinity}, exponentials{}, target_logit{-infinity}, gradient{}, target_row{};
 
     void add(const partial& other) {
-      const double now = std::max(largest, other.largest), before = std::exp(largest - now), with = std::exp(other.largest - now);
+      const double now = std::max(largest, other.largest), before = std::exp(largest - now),
+                   with = std::exp(other.largest - now);
       exponentials = exponentials * before + other.exponentials * with;
       gradient = gradient * before + other.gradient * with;
       largest = now;
@@ -223,7 +239,9 @@ class vocabulary_stage : public Layers {
     std::vector<double> x, logits;
   };
 
-  [[nodiscard]] std::vector<double> share() const { return std::vector<double>(static_cast<std::size_t>(end_ - first_)); }
+  [[nodiscard]] std::vector<double> share() const {
+    return std::vector<double>(static_cast<std::size_t>(end_ - first_));
+  }
   [[nodiscard]] bool is_own(int w) const { return w >= first_ && w < end_; }
   [[nodiscard]] double weight_of(const piece& p, std::int64_t t) const {
     return p.loss_weight > 0 && vocabulary_model::is_valid(p.slice.sequence, t) ? 1 / valid_ : 0;
@@ -247,17 +265,21 @@ class vocabulary_stage : public Layers {
   /// again: the second call of an instruction, which fails as the first would have
   result<void> begin(char call, std::span<const piece> pack, bool has_its_input, bool again = false) {
     if (!again) calls.emplace_back(call, pack.back().last_of_chunk);
-    if (!has_its_input) return error{errc::compute_failed, std::string(1, call) + " has an input where it has none, or none"};
+    if (!has_its_input)
+      return error{errc::compute_failed, std::string(1, call) + " has an input where it has none, or none"};
     for (const piece& p : pack)
-      if (p.chunk != static_cast<std::uint32_t>(this->chunks())) return error{errc::compute_failed, "a piece of another chunk"};
+      if (p.chunk != static_cast<std::uint32_t>(this->chunks()))
+        return error{errc::compute_failed, "a piece of another chunk"};
     if (!again) failing_ = call == fails && after-- == 0;
     if (failing_ && fault == vocabulary_fault::throws) throw std::runtime_error("the vocabulary is on fire");
-    if (failing_ && fault == vocabulary_fault::returns_error) return error{errc::compute_failed, "the vocabulary is on fire"};
+    if (failing_ && fault == vocabulary_fault::returns_error)
+      return error{errc::compute_failed, "the vocabulary is on fire"};
     return success();
   }
   result<void> sent(outgoing& out, const std::vector<double>& rows) {
     if (failing_ && fault == vocabulary_fault::writes_nothing) return success();
-    if (failing_ && fault == vocabulary_fault::puts_too_little) return (void)out.put(std::span(rows).first(rows.size() - 1)), success();
+    if (failing_ && fault == vocabulary_fault::puts_too_little)
+      return (void)out.put(std::span(rows).first(rows.size() - 1)), success();
     return out.put(rows);
   }
 

@@ -21,7 +21,8 @@ namespace {
 using executors::watched_step;
 using dog = executors::watchdog<transports::threads::port>;
 
-dog::rank_of_step named(std::string name, std::function<void()> interrupt = nullptr, std::function<void(std::string_view)> sink = nullptr) {
+dog::rank_of_step named(std::string name, std::function<void()> interrupt = nullptr,
+                        std::function<void(std::string_view)> sink = nullptr) {
   return {[name = std::move(name)] { return name; }, std::move(interrupt), std::move(sink)};
 }
 
@@ -34,7 +35,8 @@ class job {
   /// Calls what(rank, its watchdog) on a thread per rank, and returns when all have.
   void on_all(const std::function<void(int, dog&)>& what) {
     std::vector<std::jthread> threads;
-    for (std::size_t r = 0; r < dogs_.size(); ++r) threads.emplace_back([&, r] { what(static_cast<int>(r), *dogs_[r]); });
+    for (std::size_t r = 0; r < dogs_.size(); ++r)
+      threads.emplace_back([&, r] { what(static_cast<int>(r), *dogs_[r]); });
   }
 
  private:
@@ -81,7 +83,9 @@ TEST(Watchdog, NoRankBeginsOrEndsAStepBeforeAllHaveComeTo) {
 TEST(Watchdog, RanksThatBeginDifferentStepsBeginNone) {
   const auto expect = [](const watched_step& other, const std::string& first, const std::string& second) {
     for (const error& e : refusals({1, 4, 0}, other))  // one finds it, or both do
-      EXPECT_TRUE(e.detail == "ranks 0 and 1 of the job's 2 run " + first || e.detail == "ranks 1 and 0 of the job's 2 run " + second) << e.detail;
+      EXPECT_TRUE(e.detail == "ranks 0 and 1 of the job's 2 run " + first ||
+                  e.detail == "ranks 1 and 0 of the job's 2 run " + second)
+          << e.detail;
   };
   expect({1, 5, 0}, "different steps: 4 and 5", "different steps: 5 and 4");
   expect({2, 4, 0}, "different plans", "different plans");
@@ -98,8 +102,9 @@ TEST(Watchdog, TellsAllRanksWhyOneHasFailedAndTheNextStepRuns) {
     ASSERT_TRUE(watch.begin({1, 1}, named("rank"), 1));
     ++begun;
     if (rank == 2) {
-      while (begun < 3) std::this_thread::yield();  // or others would be told before they have begun
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // rank 1 has rank 0's word by now, and waits for no other
+      while (begun < 3) std::this_thread::yield();                // or others would be told before they have begun
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // rank 1 has rank 0's word by now, and waits for no
+                                                                  // other
       const error own = watch.fail({errc::out_of_memory, "rank 2: no room"});
       EXPECT_EQ(own.code, errc::out_of_memory);
       EXPECT_EQ(own.detail, "rank 2: no room");
@@ -129,16 +134,19 @@ TEST(Watchdog, InterruptsACallOnceWhereAnotherRankHasFailed) {
   std::atomic<int> interrupts{0};
   std::atomic<bool> waits{false};
   two.on_all([&](int rank, dog& watch) {
-    ASSERT_TRUE(watch.begin({1, 1}, named("rank", rank == 1 ? std::function<void()>([&] { ++interrupts; }) : nullptr), 2));
+    ASSERT_TRUE(
+        watch.begin({1, 1}, named("rank", rank == 1 ? std::function<void()>([&] { ++interrupts; }) : nullptr), 2));
     if (rank == 1) {
       ASSERT_TRUE(watch.enter());
       waits = true;
       while (interrupts == 0) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(4));  // a call that takes its time to end is not interrupted again
+      std::this_thread::sleep_for(std::chrono::milliseconds(4));  // a call that takes its time to end is not
+                                                                  // interrupted again
       watch.leave();
     }
     while (!waits) std::this_thread::yield();
-    EXPECT_EQ(watch.fail({errc::compute_failed, rank == 0 ? "rank 0: no kernel" : "interrupted"}).detail, "rank 0: no kernel");
+    EXPECT_EQ(watch.fail({errc::compute_failed, rank == 0 ? "rank 0: no kernel" : "interrupted"}).detail,
+              "rank 0: no kernel");
     watch.close();
   });
   EXPECT_EQ(interrupts, 1);
@@ -170,8 +178,9 @@ TEST(Watchdog, EndsAStepWhoseCallDoesNotReturnAndNamesTheCall) {
     EXPECT_EQ(watch.enter().error().detail, "rank 0, F0: its compute has not returned for 20 ms");
     EXPECT_EQ(watch.fail({errc::compute_failed, "later"}).code, errc::timed_out);
     watch.close();
-    EXPECT_EQ(sink, "rank 0, F0: waits in its compute, which offers no interrupt(), so that execute cannot return: "
-                    "rank 0, F0: its compute has not returned for 20 ms");
+    EXPECT_EQ(sink,
+              "rank 0, F0: waits in its compute, which offers no interrupt(), so that execute cannot return: "
+              "rank 0, F0: its compute has not returned for 20 ms");
   });
 }
 

@@ -1,5 +1,5 @@
-// Runs every target on its seeds, without a fuzzer: what fuzzing has found once stays mended. The argument is the folder of
-// seeds, one folder a target.
+// Runs every target on its seeds, without a fuzzer: what fuzzing has found once stays mended. The argument is the
+// folder of seeds, one folder a target.
 
 #include "targets.hpp"
 

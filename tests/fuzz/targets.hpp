@@ -39,8 +39,9 @@
 #include <type_traits>
 #include <vector>
 
-/// What is fuzzed: every reader of files, the executor's look at a plan, and at what other ranks say of theirs. Each target takes
-/// any bytes, and may answer or refuse; it may not crash, overrun, overflow, or take memory or time beyond what so few bytes can ask for.
+/// What is fuzzed: every reader of files, the executor's look at a plan, and at what other ranks say of theirs. Each
+/// target takes any bytes, and may answer or refuse; it may not crash, overrun, overflow, or take memory or time beyond
+/// what so few bytes can ask for.
 namespace slimpack::fuzz {
 
 /// A file of this process that holds `bytes`: readers of paths ask the file system too, so they are given a file.
@@ -61,9 +62,9 @@ class input_file {
 
  private:
   // In memory where the system has such a folder, which is tens of times as fast as a disk.
-  std::filesystem::path path_ =
-      (std::filesystem::is_directory("/dev/shm") ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path()) /
-      ("slimpack-fuzz-" + std::to_string(::getpid()));
+  std::filesystem::path path_ = (std::filesystem::is_directory("/dev/shm") ? std::filesystem::path("/dev/shm")
+                                                                           : std::filesystem::temp_directory_path()) /
+                                ("slimpack-fuzz-" + std::to_string(::getpid()));
 };
 
 /// A refusal that says nothing helps nobody.
@@ -115,7 +116,8 @@ inline void model_config(std::string_view bytes) { answered(io::read_model(input
 inline void gpu(std::string_view bytes) { answered(io::read_gpu(input_file(bytes).path())); }
 inline void saved_tensors(std::string_view bytes) { answered(io::read_saved_tensors(input_file(bytes).path())); }
 
-/// Tables of every kind: their columns tell which. What was read is compared with a GPU's peaks, as the command line does.
+/// Tables of every kind: their columns tell which. What was read is compared with a GPU's peaks, as the command line
+/// does.
 inline void profile(std::string_view bytes) {
   const input_file file(bytes);
   const auto tables = io::read_profile_tables(file.path());
@@ -135,7 +137,8 @@ inline void stage_profile(std::string_view bytes) {
   if (!io::write_stage_profile(again, read.value()) || !io::read_stage_profile(again)) std::abort();
 }
 
-/// A script that is read is asked what a step asks it: whom each instruction hears and tells, and when gradients are final.
+/// A script that is read is asked what a step asks it: whom each instruction hears and tells, and when gradients are
+/// final.
 inline void followed(const result<detail::stage_script>& script) {
   answered(script);
   if (!script) return;
@@ -157,16 +160,17 @@ inline void replay(const plan& p) {
     answered(detail::stage_script::of(p, std::numeric_limits<int>::max(), cuts, exchange_set::all()));
   }
   const bool spread = p.shape.vocabulary == vocabulary::spread;
-  const detail::stage_abilities able{.rank = 0,
-                                     .ranks = static_cast<int>(std::clamp<std::int64_t>(ranks, 0, std::numeric_limits<int>::max())),
-                                     .chunks = p.shape.chunks,
-                                     .format = {1, element_type::float32},
-                                     .vocabulary = {{spread ? 5 : 0, element_type::float32}, {spread ? 1 : 0, element_type::float32}},
-                                     .spreads_vocabulary = spread,
-                                     .splits_weight_gradients = true,
-                                     .cuts = backward_cuts::any,
-                                     .shares = exchange_set::all(),
-                                     .lends_attention = true};
+  const detail::stage_abilities able{
+      .rank = 0,
+      .ranks = static_cast<int>(std::clamp<std::int64_t>(ranks, 0, std::numeric_limits<int>::max())),
+      .chunks = p.shape.chunks,
+      .format = {1, element_type::float32},
+      .vocabulary = {{spread ? 5 : 0, element_type::float32}, {spread ? 1 : 0, element_type::float32}},
+      .spreads_vocabulary = spread,
+      .splits_weight_gradients = true,
+      .cuts = backward_cuts::any,
+      .shares = exchange_set::all(),
+      .lends_attention = true};
   for (const bool forward_only : {false, true}) answered(detail::fitted_script(p, nullptr, able, forward_only));
 }
 
@@ -197,9 +201,14 @@ class byte_source {
   [[nodiscard]] unsigned below(unsigned n) { return byte() % n; }
   /// Small, as in a plan, but for bytes from 248 on, which stand for what no plan may hold.
   [[nodiscard]] std::int64_t number() {
-    constexpr std::array<std::int64_t, 8> odd{-1, -2, std::int64_t{1} << 31, std::int64_t{1} << 32, std::int64_t{1} << 62,
+    constexpr std::array<std::int64_t, 8> odd{-1,
+                                              -2,
+                                              std::int64_t{1} << 31,
+                                              std::int64_t{1} << 32,
+                                              std::int64_t{1} << 62,
                                               std::numeric_limits<std::int64_t>::max(),
-                                              std::numeric_limits<std::int64_t>::min(), -(std::int64_t{1} << 62)};
+                                              std::numeric_limits<std::int64_t>::min(),
+                                              -(std::int64_t{1} << 62)};
     const unsigned b = byte();
     return b < 248 ? b : odd[b - 248];
   }
@@ -214,7 +223,9 @@ class byte_source {
     const unsigned kind = below(8);
     const std::uint32_t pack = id();
     const std::uint32_t chunk = id();
-    const model_end end = kind < 4 ? model_end::none : kind % 4 == 1 || kind % 4 == 3 ? model_end::output : model_end::embedding;
+    const model_end end = kind < 4                         ? model_end::none
+                          : kind % 4 == 1 || kind % 4 == 3 ? model_end::output
+                                                           : model_end::embedding;
     if (kind < 4) return {kind % 2 == 0 ? pass::forward : pass::backward, {pack}, chunk, kind > 1, end};
     return {kind == 6 ? pass::backward : pass::forward, {pack}, chunk, kind == 7, end};
   }
@@ -280,20 +291,22 @@ inline void plan_bytes(std::string_view bytes) {
   replay(p);
 }
 
-/// Greetings of up to 16 ranks: alike, but for bytes that some of them say otherwise. Where nobody disagrees, all tell of one plan,
-/// and their tokens can be summed.
+/// Greetings of up to 16 ranks: alike, but for bytes that some of them say otherwise. Where nobody disagrees, all tell
+/// of one plan, and their tokens can be summed.
 inline void greetings(std::string_view bytes) {
   static_assert(std::is_trivially_copyable_v<detail::greeting>);
   byte_source from(bytes);
   const std::size_t stages = 1 + from.below(4), ranks = stages * (1 + from.below(4));
   std::vector<detail::greeting> all(ranks);
-  for (detail::greeting& g : all) g.stages = static_cast<std::int64_t>(stages), g.replicas = static_cast<std::int64_t>(ranks / stages);
+  for (detail::greeting& g : all)
+    g.stages = static_cast<std::int64_t>(stages), g.replicas = static_cast<std::int64_t>(ranks / stages);
   for (unsigned n = from.byte(); n > 0; --n) {
     const unsigned rank = from.byte();  // from 128 on: of all ranks
     const std::size_t at = (256 * std::size_t{from.byte()} + from.byte()) % sizeof(detail::greeting);
     const unsigned value = from.byte();
     for (std::size_t r = 0; r < ranks; ++r)
-      if (rank >= 128 || rank % ranks == r) std::as_writable_bytes(std::span(all)).subspan(r * sizeof(detail::greeting))[at] = std::byte(value);
+      if (rank >= 128 || rank % ranks == r)
+        std::as_writable_bytes(std::span(all)).subspan(r * sizeof(detail::greeting))[at] = std::byte(value);
   }
   const auto words = [&](std::size_t a, std::size_t b) {
     if (a >= ranks || b >= ranks) std::abort();

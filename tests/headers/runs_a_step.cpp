@@ -1,7 +1,7 @@
 // One step on two stages, over threads and over sockets, in a translation unit of a kind that trainers have: where
 // another library's logging macros are defined before slimpack's headers (SLIMPACK_LOGGING_BEFORE), where they come
-// after (SLIMPACK_LOGGING_AFTER), where nothing throws (-fno-exceptions), and where all headers come first, whose names could
-// hide each other's (SLIMPACK_EVERY_HEADER). Macros are gone before a template is
+// after (SLIMPACK_LOGGING_AFTER), where nothing throws (-fno-exceptions), and where all headers come first, whose names
+// could hide each other's (SLIMPACK_EVERY_HEADER). Macros are gone before a template is
 // instantiated, so the default planner, which the compiler takes longest for, is asked for in full runs only
 // (SLIMPACK_DEFAULT_PLANNER).
 #ifdef SLIMPACK_LOGGING_BEFORE
@@ -95,8 +95,12 @@ int main() {
 #ifdef SLIMPACK_DEFAULT_PLANNER
   const slimpack::planner plan_batch{on};
 #else
-  const slimpack::basic_planner plan_batch{on, slimpack::slicers::equal_cost{}, slimpack::costs::quadratic{},
-                                           slimpack::solvers::chunked{}, slimpack::schedules::list{}, slimpack::simulators::sweep{}};
+  const slimpack::basic_planner plan_batch{on,
+                                           slimpack::slicers::equal_cost{},
+                                           slimpack::costs::quadratic{},
+                                           slimpack::solvers::chunked{},
+                                           slimpack::schedules::list{},
+                                           slimpack::simulators::sweep{}};
 #endif
   const slimpack::result<slimpack::plan> plan = plan_batch(lengths);
   int pair[2];

@@ -32,9 +32,8 @@ constexpr std::uint64_t seed = 7;
 
 double miss(const wave_model& m, const attention_sample& s) {
   const std::int64_t batch = s.batch;
-  return std::abs(m.attention(pass::forward, s.queries, s.keys, batch * s.heads, batch * s.kv_heads, s.head_dim) /
-                      s.forward -
-                  1);
+  return std::abs(
+      m.attention(pass::forward, s.queries, s.keys, batch * s.heads, batch * s.kv_heads, s.head_dim) / s.forward - 1);
 }
 double miss(const wave_model& m, const product_sample& s) { return std::abs(m.product(s.m, s.n, s.k) / s.time - 1); }
 
@@ -83,8 +82,8 @@ void holds(const std::string& name, const wave_model& prior, const std::vector<S
   for (const std::size_t count : {5U, 10U, 20U, 40U}) errors.push_back(error_from(prior, rows, probes, count));
 
   const double five_by_chance = error_by_chance(prior, rows, 5), forty_by_chance = error_by_chance(prior, rows, 40);
-  std::cout << name << ", seed " << seed << ": " << five_by_chance << " % by chance from 5, "
-            << forty_by_chance << " % from 40; probes";
+  std::cout << name << ", seed " << seed << ": " << five_by_chance << " % by chance from 5, " << forty_by_chance
+            << " % from 40; probes";
   for (const double e : errors) std::cout << ' ' << e;
   std::cout << '\n';
   EXPECT_LE(errors.front(), five_by_chance) << name;
@@ -115,8 +114,7 @@ gpu_tables h100() { return tables("h100.json", "H100-SXM5-80GB", "vllm_flash_att
 
 /// What a table of one GPU tells of another: constants with the other's data sheet.
 wave_model taught(const gpu_tables& donor, const costs::gpu& device) {
-  const wave_model theirs =
-      calibrated::fit(untaught(donor.device), donor.attention, donor.products).value().model();
+  const wave_model theirs = calibrated::fit(untaught(donor.device), donor.attention, donor.products).value().model();
   return {device, theirs.attention(), theirs.product()};
 }
 
@@ -134,9 +132,11 @@ TEST(CalibratedProbes, BeatPointsByChanceFromAnH100ToAnA100) {
   holds("products on A100", prior, unseen.products);
 }
 
-// Measured after all constants were shipped, with a kernel and on a GPU that no table had: what a user with neither begins with.
+// Measured after all constants were shipped, with a kernel and on a GPU that no table had: what a user with neither
+// begins with.
 TEST(CalibratedProbes, BeatPointsByChanceOnAnH200ThatNothingWasFittedTo) {
-  const io::profile unseen = io::read_profile(std::filesystem::path(SLIMPACK_TEST_DATA) / "../../benchmarks/measured_h200").value();
+  const io::profile unseen =
+      io::read_profile(std::filesystem::path(SLIMPACK_TEST_DATA) / "../../benchmarks/measured_h200").value();
   ASSERT_EQ(unseen.attention.size(), 220U);
   ASSERT_EQ(unseen.products.size(), 360U);
   const wave_model prior(io::read_gpu(std::filesystem::path(SLIMPACK_TEST_DATA) / "gpus/h200.json").value());

@@ -79,7 +79,8 @@ TEST(CheckDevice, SaysOnAllRanksThatLawsAreBroken) {
   const checked all = check(o);
   for (const auto& table : all.tables) {
     ASSERT_FALSE(*table);
-    EXPECT_NE(table->error().detail.find("laws of the transport are broken on"), std::string::npos) << table->error().detail;
+    EXPECT_NE(table->error().detail.find("laws of the transport are broken on"), std::string::npos)
+        << table->error().detail;
   }
   std::string said;
   for (const auto& one : all.said) said += one.str();
@@ -94,7 +95,8 @@ std::string refusal(std::vector<const char*> arguments) {
 TEST(CheckDevice, AnswersWrongArgumentsWithASentence) {
   EXPECT_EQ(refusal({"--larg", "3"}), "--larg is no option; --help lists the options");
   EXPECT_EQ(refusal({"--out"}), "--out lacks its value; --help lists the options");
-  EXPECT_EQ(refusal({"--largest", "3 MB"}), "--largest is a number of bytes from 1024 to 1 TiB, not '3 MB'; --help lists the options");
+  EXPECT_EQ(refusal({"--largest", "3 MB"}),
+            "--largest is a number of bytes from 1024 to 1 TiB, not '3 MB'; --help lists the options");
   EXPECT_EQ(refusal({"--cases", "0"}), "--cases is a number from 1 to 1000000, not '0'; --help lists the options");
   EXPECT_EQ(refusal({"--name", "a,b"}), "--name is a text without commas, not 'a,b'; --help lists the options");
   EXPECT_TRUE(check_device::parse(std::vector<const char*>{"--help"}).value().help);

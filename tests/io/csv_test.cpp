@@ -85,8 +85,8 @@ TEST(CsvTable, TakesNoCellForANumberThatIsNoneAsAWhole) {
   const scratch s;
   for (const char* cell : {"3.2ms", "1 2", "x", "0x10", "1e999", "nan", "inf", "--1", "1_000", "+1"}) {
     const csv_table t = table(s, std::string("m,ms\n1,2\n7,") + cell + "\n");
-    EXPECT_EQ(complaint_of(t, t.number(1, "ms")), "3: column ms: \"" + std::string(cell) +
-                                                      "\" is not a number, expected a decimal number without a unit");
+    EXPECT_EQ(complaint_of(t, t.number(1, "ms")),
+              "3: column ms: \"" + std::string(cell) + "\" is not a number, expected a decimal number without a unit");
   }
 }
 
@@ -164,7 +164,9 @@ TEST(CsvTable, TakesAnIndexWithoutName) {
 TEST(CsvTable, QuotesNoMoreThanTheBeginningOfWhatIsWrong) {
   const scratch s;
   const std::string huge(200000, 'x');
-  const auto is_short = [](const std::string& said) { return said.size() < 200 && said.find('\x07') == std::string::npos; };
+  const auto is_short = [](const std::string& said) {
+    return said.size() < 200 && said.find('\x07') == std::string::npos;
+  };
   EXPECT_PRED1(is_short, refusal(s, huge + "\x07," + huge + "\x07\n"));
   const csv_table t = table(s, "a\x07," + huge + "\n\x07" + huge + ",\x07\n");
   EXPECT_PRED1(is_short, complaint_of(t, t.number(0, "a\x07")));

@@ -4,8 +4,8 @@
 #include <slimpack/io/trace.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
-#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/forward.hpp>
+#include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ const std::vector<tokens> lengths{{3000}, {700}, {128}, {5000}, {64}, {900}};
 const costs::quadratic cost{.per_pack = {1e-5}, .hop = {1e-4}};
 
 plan forward_plan() {
-  return planner{{.stages = 3, .replicas = 2, .memory = memory_limit{memory_unit::token, 6000}}, slicers::equal_cost{}, cost}
+  return planner{
+      {.stages = 3, .replicas = 2, .memory = memory_limit{memory_unit::token, 6000}}, slicers::equal_cost{}, cost}
       .plan_forward(lengths)
       .value();
 }
@@ -35,11 +36,15 @@ plan forward_plan() {
 plan baseline_plan() {
   struct evaluates : costs::quadratic {
     [[nodiscard]] std::optional<memory_rates> memory(int) const { return memory_rates{.fixed = 800, .live_token = 30}; }
-    [[nodiscard]] std::optional<memory_rates> evaluation_memory(int) const { return memory_rates{.fixed = 100, .live_token = 2, .forward_token = 9}; }
+    [[nodiscard]] std::optional<memory_rates> evaluation_memory(int) const {
+      return memory_rates{.fixed = 100, .live_token = 2, .forward_token = 9};
+    }
   };
   const shape on{.stages = 3, .replicas = 2, .memory = memory_limit{memory_unit::byte, 100 + 11 * 5000}};
   const auto usual = baselines::megatron(on);
-  return planner{on, usual.slicer, evaluates{cost}, usual.solver, usual.schedule}.plan_forward<solvers::packed_forward>(lengths).value();
+  return planner{on, usual.slicer, evaluates{cost}, usual.solver, usual.schedule}
+      .plan_forward<solvers::packed_forward>(lengths)
+      .value();
 }
 
 class ForwardPlan : public ::testing::TestWithParam<plan (*)()> {};

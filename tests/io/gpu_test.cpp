@@ -38,7 +38,8 @@ TEST(GpuFile, OfEveryShippedGpuEqualsItsConstants) {
 TEST(GpuFile, SaysWhereEachFigureComesFromOrAllOfThem) {
   const std::string each = read_gpu(data("gpus/h200.json")).value().source;
   EXPECT_EQ(each.substr(0, 111),
-            "layer_efficiency: assumed from the H100, not measured; memory_bytes: NVIDIA H200 data sheet, SXM: 141 GB HBM3e;");
+            "layer_efficiency: assumed from the H100, not measured; memory_bytes: NVIDIA H200 data sheet, SXM: 141 GB "
+            "HBM3e;");
   EXPECT_NE(each.find("; inside: assumed from the H100, not measured: the same NVLink; between: "), std::string::npos);
   const scratch s;
   auto whole = nlohmann::json::parse(content_of(data("gpus/h100.json")));
@@ -48,7 +49,8 @@ TEST(GpuFile, SaysWhereEachFigureComesFromOrAllOfThem) {
 
 TEST(GpuFile, MustGiveTheSourceOfEveryFigure) {
   EXPECT_EQ(refusal("\"gpus_per_node\": \"DGX", "\"gpus_a_node\": \"DGX"), "source.gpus_a_node is not a known key");
-  EXPECT_EQ(refusal("\"gpus_per_node\": \"DGX", "\"adapters_per_node\": \"DGX"), "source lacks the key \"gpus_per_node\"");
+  EXPECT_EQ(refusal("\"gpus_per_node\": \"DGX", "\"adapters_per_node\": \"DGX"),
+            "source lacks the key \"gpus_per_node\"");
   EXPECT_EQ(refusal("\"gpus_per_node\": \"DGX H100 and HGX H100 8-GPU boards\"", "\"gpus_per_node\": 8"),
             "source.gpus_per_node is 8, expected a string");
 }
@@ -95,7 +97,8 @@ TEST(GpuFile, MayHaveFewerAdaptersThanGpus) {
   EXPECT_TRUE(slimpack::io::read_gpu(file, "gpu").value() == adapters(4).value());
   for (const int wrong : {3, 16})
     EXPECT_EQ(complaint(adapters(wrong), s.file("gpu.json", fewer.dump()), errc::invalid_input),
-              "adapters_per_node is " + std::to_string(wrong) + ", expected a divisor of gpus_per_node, 8, since neighbouring GPUs share an adapter");
+              "adapters_per_node is " + std::to_string(wrong) +
+                  ", expected a divisor of gpus_per_node, 8, since neighbouring GPUs share an adapter");
 }
 
 TEST(GpuFile, ThatIsWrittenReadsBackTheSame) {
@@ -123,9 +126,7 @@ TEST(GpuFile, IsRefusedForNonsense) {
   EXPECT_EQ(refusal("989e12", "989e12 tera").substr(0, 42), "not JSON, or cut short: syntax error at by");
 }
 
-TEST(GpuFile, ThatIsMissingIsUnreadable) {
-  EXPECT_EQ(read_gpu(data("gpus/none.json")).error().code, errc::unreadable);
-}
+TEST(GpuFile, ThatIsMissingIsUnreadable) { EXPECT_EQ(read_gpu(data("gpus/none.json")).error().code, errc::unreadable); }
 
 }  // namespace
 }  // namespace gpu_test

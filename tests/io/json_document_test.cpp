@@ -39,8 +39,9 @@ std::string told(const result<T>& read) {
 }
 
 TEST(JsonDocument, IsWhatTheParserOfTheLibraryMakes) {
-  for (const std::string text : {R"({"b": 1, "a": [true, false, null, -3, 2.5e-3, "x\u00e9", {}, []], "c": {"b": {"b": 18446744073709551615}}})", "[]", "{}",
-                                 "3", "\"text\"", "null", "[[[1], [2]], {\"a\": {\"a\": [{\"a\": 1}]}}]", " [1 , 2 ]\n"}) {
+  for (const std::string text :
+       {R"({"b": 1, "a": [true, false, null, -3, 2.5e-3, "x\u00e9", {}, []], "c": {"b": {"b": 18446744073709551615}}})",
+        "[]", "{}", "3", "\"text\"", "null", "[[[1], [2]], {\"a\": {\"a\": [{\"a\": 1}]}}]", " [1 , 2 ]\n"}) {
     EXPECT_EQ(document_of(text), json::parse(text)) << text;
     EXPECT_EQ(document_of(text).dump(), json::parse(text).dump()) << text;  // members in the same order
   }
@@ -59,7 +60,8 @@ TEST(JsonDocument, HasEachKeyOnceAndNamesThePlace) {
 TEST(JsonDocument, MayNestOnlySoDeep) {
   EXPECT_EQ(refusal(repeated("[", 100) + repeated("]", 100)), "read");
   EXPECT_NE(refusal(repeated("[", 101) + repeated("]", 101)).find("is nested more than 100 deep"), std::string::npos);
-  EXPECT_NE(refusal(repeated("{\"a\": ", 101) + "1" + repeated("}", 101)).find("is nested more than 100 deep"), std::string::npos);
+  EXPECT_NE(refusal(repeated("{\"a\": ", 101) + "1" + repeated("}", 101)).find("is nested more than 100 deep"),
+            std::string::npos);
 }
 
 TEST(JsonDocument, SaysWhereItIsNoJsonAndWhichNumberIsTooLarge) {
@@ -73,11 +75,14 @@ TEST(JsonDocument, SaysWhereItIsNoJsonAndWhichNumberIsTooLarge) {
 TEST(JsonReaders, RefuseWhatNestsTooDeep) {
   for (const std::string open : {"[", "{\"a\":"}) {
     const std::string deep = repeated(open, 100000);
-    std::istringstream gpu("{\"name\": \"x\", \"memory_bytes\": " + deep), model("{\"num_hidden_layers\": " + deep), plan("{\"format\": " + deep),
-        profile("{\"format\": " + deep), tensors("{\"none\": " + deep), list("[" + deep), lines("{\"length\": " + deep);
-    for (const std::string& why : {told(io::read_gpu(gpu, "f")), told(io::read_model(model, "f")), told(io::read_plan(plan, "f")),
-                                   told(io::read_stage_profile(profile, "f")), told(io::read_saved_tensors(tensors, "f")),
-                                   told(io::read_lengths(list, "f", io::lengths_format::json)), told(io::read_lengths(lines, "f", io::lengths_format::jsonl))}) {
+    std::istringstream gpu("{\"name\": \"x\", \"memory_bytes\": " + deep), model("{\"num_hidden_layers\": " + deep),
+        plan("{\"format\": " + deep), profile("{\"format\": " + deep), tensors("{\"none\": " + deep), list("[" + deep),
+        lines("{\"length\": " + deep);
+    for (const std::string& why :
+         {told(io::read_gpu(gpu, "f")), told(io::read_model(model, "f")), told(io::read_plan(plan, "f")),
+          told(io::read_stage_profile(profile, "f")), told(io::read_saved_tensors(tensors, "f")),
+          told(io::read_lengths(list, "f", io::lengths_format::json)),
+          told(io::read_lengths(lines, "f", io::lengths_format::jsonl))}) {
       EXPECT_EQ(why.rfind("f: ", 0), why.find("f: ")) << why;
       EXPECT_NE(why.find("is nested more than 100 deep"), std::string::npos) << why;
       EXPECT_LT(why.size(), 200U) << why;

@@ -20,7 +20,9 @@ plan lending(int chunks) {
   const shape on{.stages = 4, .chunks = chunks, .quantum = {16}};
   const auto recipe = baselines::slimpipe(on, {}, 8, attention_lending::level);
   const std::vector<tokens> lengths{{1024}, {500}, {300}, {1024}};
-  return basic_planner{on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths).value();
+  return basic_planner{
+      on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths)
+      .value();
 }
 
 std::string file_of(const plan& p) {

@@ -86,7 +86,9 @@ TEST(CsvLengths, AreRefusedWithTheirLine) {
             file.string() + ":2: the sequence is empty, expected at least 1 token: leave empty sequences out");
   EXPECT_EQ(read_lengths(file).error().detail, file.string() + ":1: lacks the column length, it has id, n" + choose);
   const auto cell = [&](const std::string& text) {
-    return read_lengths(s.file("list", "id;n\na;" + text + "\n"), lengths_format::csv, "n").error().detail.substr(file.string().size());
+    return read_lengths(s.file("list", "id;n\na;" + text + "\n"), lengths_format::csv, "n")
+        .error()
+        .detail.substr(file.string().size());
   };
   const std::string expected = ", expected a whole number from 1 to 2147483647";
   EXPECT_EQ(cell("1.5"), ":2: column n: \"1.5\" is no length" + expected);
@@ -127,9 +129,7 @@ TEST(CsvLengths, AreNotSeenInNumbersOrBinaryData) {
   EXPECT_EQ(refusal("\x01,a\n").substr(0, 9), "is binary");
 }
 
-TEST(CsvLengths, MayHaveNamesOfDigitsWhereOneIsAskedFor) {
-  EXPECT_EQ(read("0,1\n5,6\n", "1"), of({6}));
-}
+TEST(CsvLengths, MayHaveNamesOfDigitsWhereOneIsAskedFor) { EXPECT_EQ(read("0,1\n5,6\n", "1"), of({6})); }
 
 TEST(LengthsWithoutFields, AreRefusedWhereOneIsAskedFor) {
   EXPECT_EQ(refusal("7\n", lengths_format::automatic, "n"),
@@ -181,15 +181,18 @@ TEST(NumpyLengths, AreRefused) {
   EXPECT_EQ(refusal(npy("|u1", "(2, 2)", "abcd")), "its shape is (2, 2), not one dimension" + save);
   EXPECT_EQ(refusal(npy("|u1", "()", "a")), "its shape is (), not one dimension" + save);
   EXPECT_EQ(refusal(npy("|u1", "(0,)", "")).substr(0, 16), "holds no lengths");
-  EXPECT_EQ(refusal(npy("|i1", "(2,)", "\x05\xff"), lengths_format::npy), "element 1 is negative, expected a length from 1 to 2147483647");
-  EXPECT_EQ(refusal(npy("|u1", "(1,)", {"\0", 1}), lengths_format::npy), "element 0: the sequence is empty, expected at least 1 token: leave empty sequences out");
+  EXPECT_EQ(refusal(npy("|i1", "(2,)", "\x05\xff"), lengths_format::npy),
+            "element 1 is negative, expected a length from 1 to 2147483647");
+  EXPECT_EQ(refusal(npy("|u1", "(1,)", {"\0", 1}), lengths_format::npy),
+            "element 0: the sequence is empty, expected at least 1 token: leave empty sequences out");
   EXPECT_EQ(refusal(npy("<u4", "(1,)", "\xff\xff\xff\xff")),
             "element 0 is 4294967295, expected a length from 1 to 2147483647");
   EXPECT_EQ(refusal(good + "x", lengths_format::npy), "goes on behind its elements: corrupt" + save);
   EXPECT_EQ(refusal(npy("|u1", "(99999999999999999999,)", "a")),
             "its shape is (99999999999999999999,), not one dimension" + save);
   for (std::size_t size = 8; size < good.size(); ++size)
-    EXPECT_EQ(refusal(good.substr(0, size), lengths_format::npy), "ends before its elements do: truncated" + save) << size;
+    EXPECT_EQ(refusal(good.substr(0, size), lengths_format::npy), "ends before its elements do: truncated" + save)
+        << size;
   EXPECT_EQ(refusal(std::string("\x93NUMPY\x04\x00", 8)), "version 4 of .npy is not known" + save);
   EXPECT_EQ(refusal("7\n", lengths_format::npy), "does not begin as a NumPy array does" + save);
 }
@@ -197,14 +200,16 @@ TEST(NumpyLengths, AreRefused) {
 /// What a message says behind the name of the format that is not read.
 std::string by_pandas(const std::string& module, const std::string& table) {
   return ", which is not read here; write its lengths as text: python3 -c \"import " + module +
-         "; n = lambda v: v.size if getattr(v, 'ndim', 0) == 1 and v.dtype.kind in 'iu' else v; print(*[sum(map(n, r)) for r in " + table +
-         ".itertuples(index=False)], sep='\\n')\" > lengths.txt";
+         "; n = lambda v: v.size if getattr(v, 'ndim', 0) == 1 and v.dtype.kind in 'iu' else v; print(*[sum(map(n, r)) "
+         "for r in " +
+         table + ".itertuples(index=False)], sep='\\n')\" > lengths.txt";
 }
 
 // The first bytes of what apache-arrow 21.2.0 and hyparquet-writer 0.17.0 wrote of a column of three lengths.
 TEST(LengthsInOtherFormats, AreNamedWithWhatToDo) {
   const std::string parquet("PAR1\x15\x06\x15\x1c\x15\x20\x5c\x15\x06\x15\0\x15", 16);
-  EXPECT_EQ(refusal(parquet), "is a Parquet file" + by_pandas("pandas", "pandas.read_parquet('FILE', columns=['length'])"));
+  EXPECT_EQ(refusal(parquet),
+            "is a Parquet file" + by_pandas("pandas", "pandas.read_parquet('FILE', columns=['length'])"));
   EXPECT_EQ(refusal(parquet, lengths_format::automatic, "prompt+response"),
             "is a Parquet file" + by_pandas("pandas", "pandas.read_parquet('FILE', columns=['prompt', 'response'])"));
   EXPECT_EQ(refusal(std::string("ARROW1\0\0\xff\xff\xff\xff\x88\0\0\0", 16), lengths_format::automatic, "n"),
@@ -226,7 +231,9 @@ TEST(LengthsInOtherFormats, AreKnownByTheirFirstBytes) {
   EXPECT_EQ(kind("\x89HDF\r\n\x1a\n"), "is an HDF5 file");
   EXPECT_EQ(kind("SQLite format 3"), "is a data base of SQLite");
   EXPECT_EQ(kind("\x80\x04\x95"), "is a pickle of Python");
-  EXPECT_EQ(kind("\xff\xfe" "7\x00"), "is a text in UTF-16");
+  EXPECT_EQ(kind("\xff\xfe"
+                 "7\x00"),
+            "is a text in UTF-16");
   EXPECT_EQ(kind("\x88\xd8\x34\x01"), "is a shard of token ids, as llm.c reads them");
   EXPECT_EQ(kind(std::string(257, 'a') + "ustar"), "is a tar archive, as the shards of WebDataset are");
   EXPECT_EQ(kind(std::string("\x14\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"I64\"}", 27)), "is a file of safetensors");

@@ -13,8 +13,8 @@
 namespace lengths_beside_test {
 namespace {
 
-using listed_lengths::lengths_options;
 using listed_lengths::field;
+using listed_lengths::lengths_options;
 using listed_lengths::notes_of;
 using listed_lengths::said;
 using slimpack::io::lengths_format;
@@ -22,7 +22,8 @@ using slimpack::io::read_lengths_list;
 
 TEST(Histograms, AreRefusedByTheNameOfTheirCounts) {
   for (const std::string count : {"count", "frequency", "n", "weight", "percent", "repeat", "num_samples"}) {
-    const std::string why = "has each length once, with a number \"" + count + "\" beside it, as a histogram has: write each length as often as it "
+    const std::string why = "has each length once, with a number \"" + count +
+                            "\" beside it, as a histogram has: write each length as often as it "
                             "occurs; with the field length each is read once";
     const std::string csv = "length," + count + "\n200,5\n100,7.5\n";
     EXPECT_EQ(said(csv), why);
@@ -38,8 +39,10 @@ TEST(Histograms, AreRefusedByTheNameOfTheirCounts) {
 
 TEST(RowsThatSumUp, AreRefused) {
   const std::string why = ", so it sums up other rows, expected one sequence a row: leave it out";
-  EXPECT_NE(notes_of("id,length\na,200\nb,100\nTotal,300\n")[0].find("list:4: begins with \"Total\"" + why), std::string::npos);
-  EXPECT_NE(notes_of(",length\ncount,5\nmean,200\nstd,7\n")[0].find("list:3: begins with \"mean\"" + why), std::string::npos);
+  EXPECT_NE(notes_of("id,length\na,200\nb,100\nTotal,300\n")[0].find("list:4: begins with \"Total\"" + why),
+            std::string::npos);
+  EXPECT_NE(notes_of(",length\ncount,5\nmean,200\nstd,7\n")[0].find("list:3: begins with \"mean\"" + why),
+            std::string::npos);
   EXPECT_EQ(said("id,length\na,200\ntotally,100\n"), "200 100 ");
   EXPECT_EQ(said("length,kind\n200,total\n"), "200 ");
   EXPECT_EQ(said("author,length\nMax,200\n"), "200 ");
@@ -47,11 +50,12 @@ TEST(RowsThatSumUp, AreRefused) {
 
 TEST(PartsOfSamples, AreNoted) {
   const auto note = [](const std::string& read, const std::string& other) {
-    return std::vector<std::string>{"\"" + read + "\" alone is read; the file has \"" + other + "\", too: with the field " + read + "+" +
-                                    other + " their sum is read"};
+    return std::vector<std::string>{"\"" + read + "\" alone is read; the file has \"" + other +
+                                    "\", too: with the field " + read + "+" + other + " their sum is read"};
   };
   for (const std::string other : {"output_ids", "rejected_ids", "prompt_ids", "decoder_input_ids"})
-    EXPECT_EQ(notes_of("{\"input_ids\": [1, 2, 3], \"" + other + "\": [4, 5]}\n{\"input_ids\": [1]}\n"), note("input_ids", other));
+    EXPECT_EQ(notes_of("{\"input_ids\": [1, 2, 3], \"" + other + "\": [4, 5]}\n{\"input_ids\": [1]}\n"),
+              note("input_ids", other));
   for (const std::string other : {"response_length", "prompt_len", "completion_tokens"}) {
     EXPECT_EQ(notes_of("{\"length\": 8, \"" + other + "\": 50}\n{\"length\": 9}\n"), note("length", other));
     EXPECT_EQ(notes_of("length," + other + "\n8,50\n8,7\n"), note("length", other));
@@ -59,7 +63,9 @@ TEST(PartsOfSamples, AreNoted) {
   }
   EXPECT_TRUE(notes_of("length,prompt_len,response_len\n8,5,3\n8,7,1\n").empty());  // the length is their sum
   EXPECT_TRUE(notes_of("{\"length\": 8, \"prompt_len\": 5, \"response_len\": 3}\n{\"length\": 9}\n").empty());
-  EXPECT_TRUE(notes_of("{\"input_ids\": [1, 2], \"labels\": [1, 2], \"token_type_ids\": [0, 0], \"prompt\": \"a\"}\n{\"input_ids\": [1]}\n").empty());
+  EXPECT_TRUE(notes_of("{\"input_ids\": [1, 2], \"labels\": [1, 2], \"token_type_ids\": [0, 0], \"prompt\": "
+                       "\"a\"}\n{\"input_ids\": [1]}\n")
+                  .empty());
 }
 
 TEST(LengthsThatRise, AreReadUnderANameOfLengths) {
@@ -76,8 +82,10 @@ TEST(LengthsThatRise, AreReadUnderANameOfLengths) {
     const std::vector<std::string> notes = notes_of(file);
     ASSERT_EQ(notes.size(), 2u) << file;
     EXPECT_EQ(notes[0].substr(0, 53), "1 of 9 sequences is empty and left out; the first is ");
-    EXPECT_EQ(notes[1], "its 9 values rise from each to the next and are read as lengths; with the format cu_seqlens they are read as ends "
-                        "of sequences");
+    EXPECT_EQ(notes[1],
+              "its 9 values rise from each to the next and are read as lengths; with the format cu_seqlens they are "
+              "read as ends "
+              "of sequences");
   }
   for (std::size_t at; (at = jsonl.find("length")) != std::string::npos;) jsonl.replace(at, 6, "cu");
   EXPECT_EQ(said(jsonl, field("cu")).substr(0, 19), "its 9 values rise f");
@@ -93,12 +101,14 @@ TEST(LengthsThatRise, AreNotedWhereTheyAreFewWithoutAName) {
 }
 
 TEST(LengthsInOneColumn, HaveNamesOfLengths) {
-  for (const std::string name : {"length", "\"length\"", "Length", "LENGTH", "seq_len", "num_tokens", "len", "lengths", "tokens", "promptLength"}) {
+  for (const std::string name : {"length", "\"length\"", "Length", "LENGTH", "seq_len", "num_tokens", "len", "lengths",
+                                 "tokens", "promptLength"}) {
     EXPECT_EQ(said(name + "\n200\n100\n"), "200 100 ") << name;
     EXPECT_EQ(said("\n" + name + "\r\n200.0\r\n100\r\n"), "200 100 ") << name;
   }
   EXPECT_EQ(said("x\n200\n100\n"),
-            "line 1: \"x\" is not a whole number, expected one decimal length a line; if it names a column of lengths, the file is read "
+            "line 1: \"x\" is not a whole number, expected one decimal length a line; if it names a column of lengths, "
+            "the file is read "
             "with the format csv");
   EXPECT_EQ(said("x\n200\n100\n", {lengths_format::csv, {}}), "200 100 ");
   EXPECT_EQ(said("200\nx\n"), "line 2: \"x\" is not a whole number, expected one decimal length a line");

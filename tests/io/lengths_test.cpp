@@ -14,9 +14,9 @@ namespace lengths_test {
 namespace {
 
 using slimpack::errc;
+using slimpack::tokens;
 using slimpack::io::lengths_format;
 using slimpack::io::read_lengths;
-using slimpack::tokens;
 
 std::vector<tokens> of(std::initializer_list<std::int64_t> values) {
   std::vector<tokens> lengths;
@@ -35,9 +35,7 @@ std::string patched(std::string text, std::size_t at, std::string_view bytes) {
   return text.replace(at, bytes.size(), bytes);
 }
 
-std::string tiny() {
-  return content_of(data("megatron/tiny.idx"));
-}
+std::string tiny() { return content_of(data("megatron/tiny.idx")); }
 
 TEST(TextLengths, AreReadInFileOrder) {
   const scratch s;
@@ -72,7 +70,8 @@ TEST(TextLengths, AcceptTheLongestSupportedAndNoLonger) {
 TEST(TextLengths, AreRefusedWithTheirLineNumber) {
   const scratch s;
   EXPECT_EQ(refusal(s, "5\n\nabc\n"), "line 3: \"abc\" is not a whole number, expected one decimal length a line");
-  EXPECT_EQ(refusal(s, "5\n0\n"), "line 2: the sequence is empty, expected at least 1 token: leave empty sequences out");
+  EXPECT_EQ(refusal(s, "5\n0\n"),
+            "line 2: the sequence is empty, expected at least 1 token: leave empty sequences out");
   EXPECT_EQ(refusal(s, "-4\n"), "line 1: \"-4\" is not a length, expected at least 1");
   EXPECT_EQ(refusal(s, "1.5\n"), "line 1: \"1.5\" is not a whole number, expected one decimal length a line");
   EXPECT_EQ(refusal(s, "12 13\n"), "line 1: \"12 13\" is not a whole number, expected one decimal length a line");
@@ -111,8 +110,11 @@ TEST(JsonLengths, AreNumbersOrCountedTokens) {
 
 TEST(JsonLengths, WithoutAFieldPreferLengthThenTokensThenInputIds) {
   const scratch s;
-  EXPECT_EQ(read_lengths(s.file("a", "{\"input_ids\": [1, 2], \"tokens\": [1, 2], \"length\": 2}\n{\"length\": 5}\n")).value(), of({2, 5}));
-  EXPECT_EQ(read_lengths(s.file("b", "{\"input_ids\": [1, 2], \"tokens\": [1, 2]}\n{\"tokens\": [1]}\n")).value(), of({2, 1}));
+  EXPECT_EQ(read_lengths(s.file("a", "{\"input_ids\": [1, 2], \"tokens\": [1, 2], \"length\": 2}\n{\"length\": 5}\n"))
+                .value(),
+            of({2, 5}));
+  EXPECT_EQ(read_lengths(s.file("b", "{\"input_ids\": [1, 2], \"tokens\": [1, 2]}\n{\"tokens\": [1]}\n")).value(),
+            of({2, 1}));
   EXPECT_EQ(read_lengths(s.file("c", "{\"input_ids\": [1]}\n{\"input_ids\": [1, 2]}\n")).value(), of({1, 2}));
 }
 
@@ -123,13 +125,18 @@ TEST(JsonLengths, AreRecognisedByTheirFirstCharacterThatIsNoBlank) {
 
 TEST(JsonLengths, AreRefusedWithTheirLineNumber) {
   const scratch s;
-  EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"len\": 1}\n"), "line 2: lacks the key \"length\", which the samples before it have, it has len; name the field that holds the length or the tokens");
-  EXPECT_EQ(refusal(s, "{\"length\": 1}\n", lengths_format::jsonl, "n"), "line 1: lacks the key \"n\", it has length; name the field that holds the length or the tokens");
-  EXPECT_EQ(refusal(s, "{\"length\": 0}\n"), "line 1: the sequence is empty, expected at least 1 token: leave empty sequences out");
+  EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"len\": 1}\n"),
+            "line 2: lacks the key \"length\", which the samples before it have, it has len; name the field that holds "
+            "the length or the tokens");
+  EXPECT_EQ(refusal(s, "{\"length\": 1}\n", lengths_format::jsonl, "n"),
+            "line 1: lacks the key \"n\", it has length; name the field that holds the length or the tokens");
+  EXPECT_EQ(refusal(s, "{\"length\": 0}\n"),
+            "line 1: the sequence is empty, expected at least 1 token: leave empty sequences out");
   EXPECT_EQ(refusal(s, "{\"length\": -2}\n"), "line 1: length is -2, expected a whole number from 0 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"length\": \"7\"}\n"),
             "line 1: length is \"7\", expected a length, a whole number, or an array of token ids");
-  EXPECT_EQ(refusal(s, "{\"length\": 2.5}\n"), "line 1: length is 2.5, expected a length, a whole number, or an array of token ids");
+  EXPECT_EQ(refusal(s, "{\"length\": 2.5}\n"),
+            "line 1: length is 2.5, expected a length, a whole number, or an array of token ids");
   EXPECT_EQ(refusal(s, "{\"length\": 18446744073709551615}\n"),
             "line 1: length is 18446744073709551615, expected a whole number from 0 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"tokens\": []}\n"),
@@ -168,8 +175,7 @@ TEST(IndexLengths, AreRefusedWithTheByteOffset) {
   EXPECT_EQ(refused(18, "\x0d"),
             "offset 18: 13 sequences and 6 document entries do not make a file of 226 bytes: "
             "truncated or corrupt");
-  EXPECT_EQ(refused(34, "\xff\xff\xff\xff"),
-            "offset 34: sequence 0 has length -1, expected at least 0");
+  EXPECT_EQ(refused(34, "\xff\xff\xff\xff"), "offset 34: sequence 0 has length -1, expected at least 0");
   EXPECT_EQ(refused(82, "\x04"),
             "offset 82: sequence 0 lies at byte 4 of the token file, the lengths before it say 0: "
             "corrupt");

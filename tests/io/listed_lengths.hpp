@@ -55,7 +55,8 @@ inline std::vector<std::string> notes_of(const std::string& content, const lengt
   return read ? read.value().notes : std::vector<std::string>{read.error().detail};
 }
 
-inline lengths_options field(std::string name, slimpack::io::lengths_format format = slimpack::io::lengths_format::automatic) {
+inline lengths_options field(std::string name,
+                             slimpack::io::lengths_format format = slimpack::io::lengths_format::automatic) {
   return {format, std::move(name)};
 }
 

@@ -17,11 +17,13 @@
 #include <utility>
 #include <vector>
 
-// benchmarks/measured_vocabulary: shares of the words of Llama 3.1 8B, run on GPUs by examples/profile/measure_vocabulary.py.
+// benchmarks/measured_vocabulary: shares of the words of Llama 3.1 8B, run on GPUs by
+// examples/profile/measure_vocabulary.py.
 namespace slimpack::measured_vocabulary_test {
 namespace {
 
-constexpr std::array calls{std::pair{vocabulary_call::embed, "embed_ms"}, std::pair{vocabulary_call::output, "output_ms"},
+constexpr std::array calls{std::pair{vocabulary_call::embed, "embed_ms"},
+                           std::pair{vocabulary_call::output, "output_ms"},
                            std::pair{vocabulary_call::output_weights, "output_weights_ms"},
                            std::pair{vocabulary_call::embed_gradients, "embed_gradients_ms"}};
 
@@ -36,7 +38,9 @@ struct measured {
 };
 
 std::vector<measured> rows(const std::string& gpu) {
-  const io::csv_table table = io::csv_table::read(std::filesystem::path(SLIMPACK_TEST_DATA) / "../../benchmarks/measured_vocabulary" / (gpu + ".csv")).value();
+  const io::csv_table table = io::csv_table::read(std::filesystem::path(SLIMPACK_TEST_DATA) /
+                                                  "../../benchmarks/measured_vocabulary" / (gpu + ".csv"))
+                                  .value();
   std::vector<measured> found;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto number = [&](const char* column) { return table.number(row, column).value(); };
@@ -60,7 +64,8 @@ TEST_P(MeasuredVocabulary, APthOfTheWordsTakesAboutAPthOfTheTime) {
   for (const measured& m : rows(GetParam())) {
     if (!m.compiled || m.stages == 1) continue;
     const double share = whole.at({m.tensor, m.pack.value}) / (m.all() * m.stages);
-    std::printf("tp %d, %2d stages, packs of %5lld tokens: %.3f of a fair share's speed\n", m.tensor, m.stages, static_cast<long long>(m.pack.value), share);
+    std::printf("tp %d, %2d stages, packs of %5lld tokens: %.3f of a fair share's speed\n", m.tensor, m.stages,
+                static_cast<long long>(m.pack.value), share);
     EXPECT_GT(share, .5);
     if (m.pack < tokens{2048} || m.stages * m.tensor > 8) continue;
     EXPECT_GT(share, .9);
@@ -71,10 +76,13 @@ TEST_P(MeasuredVocabulary, APthOfTheWordsTakesAboutAPthOfTheTime) {
 
 // Prices of a sheet are what single large kernels sustain: compiled kernels take a little longer.
 TEST_P(MeasuredVocabulary, PricesAreWithinAFewPerCentOfCompiledKernels) {
-  const costs::model_shape model = io::read_model(std::filesystem::path(SLIMPACK_TEST_DATA) / "models/llama-3.1-8b.json").value();
+  const costs::model_shape model =
+      io::read_model(std::filesystem::path(SLIMPACK_TEST_DATA) / "models/llama-3.1-8b.json").value();
   std::map<std::string, std::vector<double>> ratio;  // measured over price
   for (const measured& m : rows(GetParam())) {
-    if (!m.compiled || m.stages == 1 || m.tensor != 1 || m.pack < tokens{2048}) continue;  // prices of --tp have its collectives in them
+    if (!m.compiled || m.stages == 1 || m.tensor != 1 || m.pack < tokens{2048})
+      continue;  // prices of --tp have its
+                 // collectives in them
     const shape on{.stages = m.stages, .vocabulary = vocabulary::spread};
     const costs::transformer cost = costs::transformer::sheet(model, *costs::gpus::named(GetParam()), on).value();
     double told = 0;
@@ -83,13 +91,15 @@ TEST_P(MeasuredVocabulary, PricesAreWithinAFewPerCentOfCompiledKernels) {
       ratio[calls[i].second].push_back(m.times[i] / price);
       told += price;
     }
-    std::printf("%2d stages, packs of %4lld tokens: V %.3f, U %.3f, all %.3f of the price\n", m.stages, static_cast<long long>(m.pack.value), ratio["output_ms"].back(),
-                ratio["output_weights_ms"].back(), m.all() / told);
+    std::printf("%2d stages, packs of %4lld tokens: V %.3f, U %.3f, all %.3f of the price\n", m.stages,
+                static_cast<long long>(m.pack.value), ratio["output_ms"].back(), ratio["output_weights_ms"].back(),
+                m.all() / told);
     ratio["all"].push_back(m.all() / told);
   }
   for (auto& [what, all] : ratio) {
     std::sort(all.begin(), all.end());
-    std::printf("%s: median %.3f, %.3f to %.3f of the price\n", what.c_str(), all[all.size() / 2], all.front(), all.back());
+    std::printf("%s: median %.3f, %.3f to %.3f of the price\n", what.c_str(), all[all.size() / 2], all.front(),
+                all.back());
   }
   const std::vector<double>& all = ratio["all"];
   ASSERT_EQ(all.size(), 8u);
@@ -98,7 +108,8 @@ TEST_P(MeasuredVocabulary, PricesAreWithinAFewPerCentOfCompiledKernels) {
   EXPECT_LT(all.back(), 1.2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, MeasuredVocabulary, ::testing::Values("h100", "h200"), [](const auto& one) { return std::string(one.param); });
+INSTANTIATE_TEST_SUITE_P(Of, MeasuredVocabulary, ::testing::Values("h100", "h200"),
+                         [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
 }  // namespace slimpack::measured_vocabulary_test

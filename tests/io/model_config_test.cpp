@@ -17,9 +17,7 @@ using slimpack::errc;
 using slimpack::costs::model_shape;
 using slimpack::io::read_model;
 
-json config(const std::string& name) {
-  return json::parse(content_of(data("models/" + name + ".json")));
-}
+json config(const std::string& name) { return json::parse(content_of(data("models/" + name + ".json"))); }
 
 /// The shape of a shipped model with some of its keys replaced.
 model_shape changed(json config, const json& changes) {

@@ -27,9 +27,7 @@ json sized(const char* type, int layers, int hidden, int heads, int intermediate
           {"num_attention_heads", heads}, {"num_key_value_heads", heads}, {"intermediate_size", intermediate},
           {"vocab_size", vocabulary},     {"tie_word_embeddings", false}};
 }
-double billions(const json& config) {
-  return costs::parameters(read(config).shape) / 1e9;
-}
+double billions(const json& config) { return costs::parameters(read(config).shape) / 1e9; }
 json ettin() {
   return changed(sized("modernbert-decoder", 28, 1792, 28, 3840, 50368),
                  {{"hidden_activation", "gelu"}, {"tie_word_embeddings", true}});

@@ -66,7 +66,8 @@ TEST(PlanGraph, DrawsOnlyTheGroupThatEndsLastInRed) {
   const bool first_is_last = p.replicas[0].makespan > p.replicas[1].makespan;
   ASSERT_NE(p.replicas[0].makespan, p.replicas[1].makespan);
   const std::string drawing = drawn(p);
-  const std::string last = first_is_last ? "replica 0," : "replica 1,", early = first_is_last ? "replica 1," : "replica 0,";
+  const std::string last = first_is_last ? "replica 0," : "replica 1,",
+                    early = first_is_last ? "replica 1," : "replica 0,";
   ASSERT_EQ(lines_with(drawing, last).size(), 4u);
   ASSERT_EQ(lines_with(drawing, early).size(), 4u);
   for (const std::string& line : lines_with(drawing, last)) {
@@ -88,7 +89,8 @@ TEST(PlanGraph, DrawsReplicasThatEndTogetherBothInRed) {
 
 // Replicas that share a sequence are one drawing: each row of it has a gate on each stage, and names its replica.
 TEST(PlanGraph, DrawsTheGatesOfSharedSequences) {
-  const plan p = planner{{.stages = 2, .replicas = 2, .quantum = {4096}}}(std::vector<tokens>{{32768}, {2048}, {1024}}).value();
+  const plan p =
+      planner{{.stages = 2, .replicas = 2, .quantum = {4096}}}(std::vector<tokens>{{32768}, {2048}, {1024}}).value();
   ASSERT_EQ(p.merges.size(), 1u);
   const merge& shared = p.merges.front();
   ASSERT_EQ(shared.replicas.size(), 2u);
@@ -100,8 +102,10 @@ TEST(PlanGraph, DrawsTheGatesOfSharedSequences) {
     EXPECT_EQ(lines_with(drawing, "replica " + std::to_string(r) + ", stage ").size(), instructions);
   }
   const std::vector<std::string> red = lines_with(drawing, "color=red");
-  EXPECT_TRUE(std::any_of(red.begin(), red.end(), [](const std::string& line) { return line.find("->") != std::string::npos; }));
-  EXPECT_TRUE(std::any_of(red.begin(), red.end(), [](const std::string& line) { return line.find("shape=point") != std::string::npos; }));
+  EXPECT_TRUE(std::any_of(red.begin(), red.end(),
+                          [](const std::string& line) { return line.find("->") != std::string::npos; }));
+  EXPECT_TRUE(std::any_of(red.begin(), red.end(),
+                          [](const std::string& line) { return line.find("shape=point") != std::string::npos; }));
   EXPECT_EQ(lines_with(drawing, "slack 0 s").empty(), false);
 }
 

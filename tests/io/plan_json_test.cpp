@@ -25,9 +25,7 @@ using namespace slimpack::io;
 using json = nlohmann::ordered_json;
 
 /// Numbers without a short decimal form, so that a reader or writer that rounds is found out.
-seconds awkward(std::size_t i) {
-  return {0.1 / (3.0 + static_cast<double>(i))};
-}
+seconds awkward(std::size_t i) { return {0.1 / (3.0 + static_cast<double>(i))}; }
 
 /// Two sequences, 300 and 1000 tokens, forward in three packs and backward in two.
 /// Times and messages are made up: a plan file says what was planned, and does not judge it. Its programs can be run.
@@ -72,8 +70,10 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   for (program& stage : r.programs) {
     const auto count = static_cast<std::uint32_t>(chunks);
     for (std::uint32_t chunk = 0; chunk < count; ++chunk)
-      stage.insert(stage.end(), {{pass::forward, {0}, chunk}, {pass::forward, {1}, chunk}, {pass::forward, {2}, chunk}});
-    for (std::uint32_t chunk = count; chunk-- > 0;) stage.insert(stage.end(), {{pass::backward, {0}, chunk}, {pass::backward, {1}, chunk}});
+      stage.insert(stage.end(),
+                   {{pass::forward, {0}, chunk}, {pass::forward, {1}, chunk}, {pass::forward, {2}, chunk}});
+    for (std::uint32_t chunk = count; chunk-- > 0;)
+      stage.insert(stage.end(), {{pass::backward, {0}, chunk}, {pass::backward, {1}, chunk}});
   }
   r.peak_memory.assign(static_cast<std::size_t>(stages), 1300);
   r.peak_memory.back() = 1e22 / 3;
@@ -185,7 +185,8 @@ plan split_sample(int stages, int chunks) {
     r.weight.time.resize(2 * parts);
     for (std::size_t part = 0; part < parts; ++part) r.weight.time[parts + part] = awkward(part + 3);
     for (program& stage : r.programs)
-      for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk) stage.push_back({pass::backward, {1}, chunk, true});
+      for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk)
+        stage.push_back({pass::backward, {1}, chunk, true});
   }
   p.hash = hash_of(p);
   return p;
@@ -235,7 +236,8 @@ TEST(PlanJson, HasTheFieldsOfItsFormatInOrder) {
 
 TEST(PlanJson, NamesTheChunkWithVirtualStagesAndNestsTimesByStage) {
   const json document = json::parse(written(sample(2, 2, false)));
-  EXPECT_EQ(document["replicas"][0]["programs"][1], json::parse(R"(["F0.0","F1.0","F2.0","F0.1","F1.1","F2.1","B0.1","B1.1","B0.0","B1.0"])"));
+  EXPECT_EQ(document["replicas"][0]["programs"][1],
+            json::parse(R"(["F0.0","F1.0","F2.0","F0.1","F1.1","F2.1","B0.1","B1.1","B0.0","B1.0"])"));
   // Part c * P + r is chunk c of stage r: parts 0 and 2 are stage 0's.
   const json expected{{awkward(0).value, awkward(2).value}, {awkward(1).value, awkward(3).value}};
   EXPECT_EQ(document["replicas"][0]["forward"][0]["time"], expected);
@@ -307,8 +309,7 @@ TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
             "replicas[0].message.forward has size 2, expected 3, one per pack");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["programs"].erase(0); }),
             "replicas[0].programs has size 1, expected 2, one per stage");
-  EXPECT_EQ(refusal([](json& d) { d["merges"].push_back(1); }),
-            "merges[0] is 1, expected an object");
+  EXPECT_EQ(refusal([](json& d) { d["merges"].push_back(1); }), "merges[0] is 1, expected an object");
   EXPECT_EQ(refusal([](json& d) { d["memory_unit"] = "GiB"; }),
             "memory_unit is \"GiB\", expected \"bytes\" or \"tokens\"");
 }
@@ -332,8 +333,12 @@ TEST(PlanJson, KeepsSharedSequences) {
 TEST(PlanJson, KeepsWhereTheTimeOfTheStagesGoes) {
   plan p = sample(2, 1, false);
   const double all = p.step_time.value * p.shape.stages * p.shape.replicas;
-  p.rank_time = {.useful = {0.5 * all}, .recomputation = {0.125 * all}, .packs = {0.125 * all}, .communication = {0},
-                 .imbalance = {0.125 * all}, .waiting = {0.125 * all}};
+  p.rank_time = {.useful = {0.5 * all},
+                 .recomputation = {0.125 * all},
+                 .packs = {0.125 * all},
+                 .communication = {0},
+                 .imbalance = {0.125 * all},
+                 .waiting = {0.125 * all}};
   EXPECT_EQ(reread(p).rank_time, std::nullopt) << "format 1 has no word for it";
   EXPECT_EQ(written(p).find("slimpack-plan/1"), std::string("{\"format\":\"").size());
   std::stringstream file;
@@ -350,7 +355,8 @@ TEST(PlanJson, KeepsWhereTheTimeOfTheStagesGoes) {
   p.rank_time->waiting += seconds{1};
   std::stringstream wrong;
   write_plan(wrong, p, true).value();
-  EXPECT_NE(read_plan(wrong).error().detail.find("rank_time is an object, expected parts that add up to"), std::string::npos);
+  EXPECT_NE(read_plan(wrong).error().detail.find("rank_time is an object, expected parts that add up to"),
+            std::string::npos);
 }
 
 TEST(PlanJson, KeepsTheUtilisation) {
@@ -376,7 +382,10 @@ TEST(PlanJson, KeepsWhatMadeIt) {
   plan p = sample(2, 1, false);
   const std::uint64_t hash = slimpack::hash_of(p);
   const std::string content = "{\"a\": 1}\n";
-  p.origin = slimpack::plan_origin{"0.1.0", {{"pp", "2"}, {"planner", "slimpack"}}, {{"seed", "7"}}, {4096},
+  p.origin = slimpack::plan_origin{"0.1.0",
+                                   {{"pp", "2"}, {"planner", "slimpack"}},
+                                   {{"seed", "7"}},
+                                   {4096},
                                    {{"model", "m", slimpack::text_hash(content), content}, {"cost", "t.csv", 17}}};
   EXPECT_EQ(slimpack::hash_of(p), hash);
   EXPECT_NE(written(p).find("slimpack-plan/2"), std::string::npos);
@@ -426,10 +435,13 @@ TEST(PlanJson, OfDataIsRefusedWithThePlaceThatIsWrong) {
   EXPECT_EQ(said(R"({"file": "l", "rows": [0, 1], "row": 1})"), "data.row is not a known key");
   EXPECT_EQ(said(R"({"file": "l", "rows": [0]})"), "data.rows is an array, expected 2 rows, one per sequence");
   EXPECT_EQ(said(R"({"file": "l", "rows": [0, 1, 2]})"), "data.rows is an array, expected 2 rows, one per sequence");
-  EXPECT_EQ(said(R"({"file": "l", "rows": [0, -1]})"), "data.rows[1] is -1, expected a whole number from 0 to 9223372036854775807");
-  EXPECT_EQ(said(R"({"file": "l", "rows": [5, 5]})"), "data.rows is an array, expected each row once: row 5 comes twice");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [0, -1]})"),
+            "data.rows[1] is -1, expected a whole number from 0 to 9223372036854775807");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [5, 5]})"),
+            "data.rows is an array, expected each row once: row 5 comes twice");
   EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 0}]})"), "data.rows[0] lacks the key \"count\"");
-  EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 0, "count": 2, "last": 1}]})"), "data.rows[0].last is not a known key");
+  EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 0, "count": 2, "last": 1}]})"),
+            "data.rows[0].last is not a known key");
   EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": -2, "count": 2}]})"),
             "data.rows[0].first is -2, expected a whole number from 0 to 9223372036854775807");
   EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 0, "count": 0}]})"),
@@ -466,7 +478,8 @@ TEST(PlanJson, KeepsAReductionBesideTheWork) {
   EXPECT_EQ(reread(p).hash, p.hash);
   p.reduction->parts.pop_back();
   std::istringstream wrong(written(p));
-  EXPECT_NE(read_plan(wrong).error().detail.find("buckets has size 1, expected 2, one list per part"), std::string::npos);
+  EXPECT_NE(read_plan(wrong).error().detail.find("buckets has size 1, expected 2, one list per part"),
+            std::string::npos);
 }
 
 // dp 2 x cp 2 x tp 4 are 16 ranks of a stage.
@@ -499,17 +512,21 @@ plan spread_sample(int stages, int chunks, bool uneven_messages) {
     std::size_t numbered = 20;
     for (const auto& [name, column] : vocabulary_columns) {
       const std::string which = name;
-      const bool is_message = which == "embedded" || which == "hidden" || which == "partial" || which == "statistics" || which == "gradients";
+      const bool is_message = which == "embedded" || which == "hidden" || which == "partial" || which == "statistics" ||
+                              which == "gradients";
       const std::size_t silent = which == "embedded" ? width : which == "gradients" ? 0 : width - 1;
-      const std::size_t packs = which == "gradients" || which == "embed_gradients" ? r.backward.size() : r.forward.size();
+      const std::size_t packs =
+          which == "gradients" || which == "embed_gradients" ? r.backward.size() : r.forward.size();
       for (std::size_t cell = 0; cell < packs * width; ++cell)
-        (r.vocabulary.*column).push_back(is_message && cell % width == silent           ? seconds{}
-                                         : is_message && !uneven_messages ? awkward(cell / width)
-                                                                         : awkward(++numbered));
+        (r.vocabulary.*column)
+            .push_back(is_message && cell % width == silent ? seconds{}
+                       : is_message && !uneven_messages     ? awkward(cell / width)
+                                                            : awkward(++numbered));
     }
     for (std::size_t i = 0; i < r.backward.size(); ++i) r.backward.message[i * parts] = awkward(++numbered);
     for (program& code : r.programs) {
-      const auto backward = std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
+      const auto backward =
+          std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
       program with;
       for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, false, model_end::embedding});
       with.insert(with.end(), code.begin(), backward);
@@ -530,7 +547,8 @@ TEST(PlanJson, OfASpreadVocabularyReadsBackExactly) {
       for (const bool uneven : {false, true}) {
         plan p = spread_sample(stages, chunks, uneven);
         expect_equal(reread(p), p);
-        p.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(p.shape.reduced_parts())), {}};
+        p.reduction = gradient_reduction{
+            std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(p.shape.reduced_parts())), {}};
         p.reduction->parts.back() = {{0, {0.1}, {1.0 / 3}}};
         p.hash = hash_of(p);
         EXPECT_EQ(reread(p).reduction, p.reduction);
@@ -545,11 +563,13 @@ TEST(PlanJson, NamesTheCallsOfASpreadVocabulary) {
   EXPECT_EQ(document["vocabulary"], "spread");
   EXPECT_FALSE(json::parse(written(sample(2, 1, false))).contains("vocabulary"));
   const json& r = document["replicas"][0];
-  EXPECT_EQ(r["programs"][1], json::parse(R"(["E0","E1","E2","F0","F1","F2","V0","V1","V2","U0","U1","U2","B0","B1","G0","G1"])"));
+  EXPECT_EQ(r["programs"][1],
+            json::parse(R"(["E0","E1","E2","F0","F1","F2","V0","V1","V2","U0","U1","U2","B0","B1","G0","G1"])"));
   const vocabulary_timing& times = p.replicas[0].vocabulary;
   EXPECT_EQ(r["forward"][2]["output"], (json{times.output[4].value, times.output[5].value}));
   EXPECT_EQ(r["backward"][1]["embed_gradients"].size(), 2u);
-  EXPECT_EQ(r["message"]["embedded"], (json{awkward(0).value, awkward(1).value, awkward(2).value})) << "one number where all are equal";
+  EXPECT_EQ(r["message"]["embedded"], (json{awkward(0).value, awkward(1).value, awkward(2).value}))
+      << "one number where all are equal";
   EXPECT_EQ(r["message"]["to_gradients"][1], p.replicas[0].backward.message[2].value);
   const json uneven = json::parse(written(spread_sample(3, 1, true)))["replicas"][0]["message"];
   EXPECT_EQ(uneven["embedded"][0].size(), 3u) << "the last stage sends to part 0";
@@ -565,16 +585,23 @@ TEST(PlanJson, OfASpreadVocabularyIsRefusedWithThePlaceThatIsWrong) {
     return complaint(read_plan(in, "p"), "p", errc::invalid_input);
   };
   EXPECT_EQ(said([](json& d) { d["vocabulary"] = "last"; }), "vocabulary is \"last\", expected \"spread\"");
-  EXPECT_EQ(said([](json& d) { d["stages"] = 1; }), "vocabulary is \"spread\", expected 2 stages or more, to spread it over");
-  EXPECT_EQ(said([](json& d) { d["format"] = "slimpack-plan/1", d.erase("transfers"); }), "vocabulary is not a known key");
+  EXPECT_EQ(said([](json& d) { d["stages"] = 1; }),
+            "vocabulary is \"spread\", expected 2 stages or more, to spread it over");
+  EXPECT_EQ(said([](json& d) { d["format"] = "slimpack-plan/1", d.erase("transfers"); }),
+            "vocabulary is not a known key");
   EXPECT_EQ(said([](json& d) { d.erase("vocabulary"); }), "replicas[0].message.embedded is not a known key");
-  EXPECT_EQ(said([](json& d) { d["replicas"][0]["forward"][1].erase("output_weights"); }), "replicas[0].forward[1] lacks the key \"output_weights\"");
-  EXPECT_EQ(said([](json& d) { d["replicas"][1]["backward"][0]["output"] = {1, 1}; }), "replicas[1].backward[0].output is not a known key");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["forward"][1].erase("output_weights"); }),
+            "replicas[0].forward[1] lacks the key \"output_weights\"");
+  EXPECT_EQ(said([](json& d) {
+              d["replicas"][1]["backward"][0]["output"] = {1, 1};
+            }),
+            "replicas[1].backward[0].output is not a known key");
   EXPECT_EQ(said([](json& d) { d["replicas"][0]["forward"][1]["output"] = {1}; }),
             "replicas[0].forward[1].output has size 1, expected 2, one per stage");
   EXPECT_EQ(said([](json& d) { d["replicas"][0]["forward"][0]["embed"][1] = -1; }),
             "replicas[0].forward[0].embed[1] is -1, expected a number of at least 0");
-  EXPECT_EQ(said([](json& d) { d["replicas"][0]["message"].erase("statistics"); }), "replicas[0].message lacks the key \"statistics\"");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["message"].erase("statistics"); }),
+            "replicas[0].message lacks the key \"statistics\"");
   EXPECT_EQ(said([](json& d) { d["replicas"][0]["message"]["to_gradients"].erase(0); }),
             "replicas[0].message.to_gradients has size 1, expected 2, one per pack");
   EXPECT_EQ(said([](json& d) { d["replicas"][0]["message"]["gradients"].push_back(0); }),
@@ -614,7 +641,10 @@ TEST(PlanJson, KeepsRelaysAndRefusesThoseThatCannotRun) {
   EXPECT_NE(p.hash, without);
   std::stringstream file;
   ASSERT_TRUE(write_plan(file, p));
-  EXPECT_NE(file.str().find(R"("relays":[{"out":[1,0],"in":[2,3],"segments":2},{"out":[3,2],"in":[0,1],"segments":2}])"), std::string::npos) << file.str();
+  EXPECT_NE(
+      file.str().find(R"("relays":[{"out":[1,0],"in":[2,3],"segments":2},{"out":[3,2],"in":[0,1],"segments":2}])"),
+      std::string::npos)
+      << file.str();
   const json whole = json::parse(file.str());
   const plan read = read_plan(file).value();
   EXPECT_EQ(read.merges, p.merges);
@@ -627,18 +657,25 @@ TEST(PlanJson, KeepsRelaysAndRefusesThoseThatCannotRun) {
     const result<plan> made = read_plan(in);
     return made ? std::string("read") : made.error().detail;
   };
-  const std::string start = "plan: merges[0].relays is an array, expected relays that the sharers can run: the sequence ";
+  const std::string start =
+      "plan: merges[0].relays is an array, expected relays that the sharers can run: the sequence ";
   EXPECT_EQ(refused(R"([{"out":[1],"in":[2,3],"segments":1}])"),
-            start + "has a relay from replica 1 with a leg that lacks a party, 1 replicas that send across and 2 that hear: name as many in `in` as in `out`");
+            start +
+                "has a relay from replica 1 with a leg that lacks a party, 1 replicas that send across and 2 that "
+                "hear: name as many in `in` as in `out`");
   EXPECT_EQ(refused(R"([{"out":[1],"in":[2],"segments":1}])"),
             start + "has a relay from replica 1 of one strand, which is a transfer without proxies: leave it out");
   EXPECT_EQ(refused(R"([{"out":[1,0],"in":[3,2],"segments":1}])"),
             start + "has a relay from replica 1 to replica 3, but rows go round to replica 2: name that first in `in`");
-  EXPECT_EQ(refused(R"([{"out":[1,0],"in":[2,0],"segments":1}])"), start + "has a relay from replica 1 that names a replica twice: name each once");
+  EXPECT_EQ(refused(R"([{"out":[1,0],"in":[2,0],"segments":1}])"),
+            start + "has a relay from replica 1 that names a replica twice: name each once");
   EXPECT_EQ(refused(R"([{"out":[1,0],"in":[2,3],"segments":1},{"out":[1,0],"in":[2,3],"segments":1}])"),
             start + "has two relays from replica 1: leave one out");
-  EXPECT_NE(refused(R"([{"out":[1,0],"in":[2,3],"segments":1}])", "keep").find("choose ring or queries, or no relays"), std::string::npos);
-  EXPECT_NE(refused(R"([{"out":[1,0],"in":[2,3],"segments":0}])").find("segments is 0, expected a whole number from 1 to 4096"), std::string::npos);
+  EXPECT_NE(refused(R"([{"out":[1,0],"in":[2,3],"segments":1}])", "keep").find("choose ring or queries, or no relays"),
+            std::string::npos);
+  EXPECT_NE(refused(R"([{"out":[1,0],"in":[2,3],"segments":0}])")
+                .find("segments is 0, expected a whole number from 1 to 4096"),
+            std::string::npos);
 }
 
 TEST(PlanJson, OfTheFirstFormatKeepsWhatReplicasShare) {
@@ -660,17 +697,24 @@ TEST(PlanJson, OfTheFirstFormatKeepsWhatReplicasShare) {
 // What programs and loans must keep is core/laws/can_run.hpp's to say, and a reader asks it.
 TEST(PlanJson, OfStagesThatCannotRunIsRefused) {
   EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["programs"][0].erase(4); }),
-            "replicas is an array, expected replicas whose stages can run: replica 1, stage 0: the program has 4 instructions, F and B of its packs are 5");
+            "replicas is an array, expected replicas whose stages can run: replica 1, stage 0: the program has 4 "
+            "instructions, F and B of its packs are 5");
   EXPECT_EQ(refusal([](json& d) { std::swap(d["replicas"][1]["programs"][1][3], d["replicas"][1]["programs"][1][4]); }),
-            "replicas is an array, expected replicas whose stages can run: replica 1, stage 1: B1 stands where pack 0 of 2 comes next");
-  EXPECT_NE(refusal([](json& d) { std::swap(d["replicas"][0]["programs"][0][2], d["replicas"][0]["programs"][0][3]); }).find("wait for each other for ever"),
+            "replicas is an array, expected replicas whose stages can run: replica 1, stage 1: B1 stands where pack 0 "
+            "of 2 comes next");
+  EXPECT_NE(refusal([](json& d) {
+              std::swap(d["replicas"][0]["programs"][0][2], d["replicas"][0]["programs"][0][3]);
+            }).find("wait for each other for ever"),
             std::string::npos);
 }
 
 TEST(PlanJson, IsRefusedForSlicesOffTheQuantum) {
-  const char* const said = " is an array, expected tokens from one multiple of the quantum, 64, to another or to the end of their sequence";
-  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["slices"][0][2] = 500; }), "replicas[0].forward[0].slices[0]" + std::string(said));
-  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][1]["slices"][0][1] = 500; }), "replicas[0].forward[1].slices[0]" + std::string(said));
+  const char* const said =
+      " is an array, expected tokens from one multiple of the quantum, 64, to another or to the end of their sequence";
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["slices"][0][2] = 500; }),
+            "replicas[0].forward[0].slices[0]" + std::string(said));
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][1]["slices"][0][1] = 500; }),
+            "replicas[0].forward[1].slices[0]" + std::string(said));
 }
 
 TEST(PlanJson, IsRefusedForRowsOfNoPack) {

@@ -20,7 +20,9 @@ const std::string products = "gpu,m,n,k,ms\nG,128,64,32,0.5\nG,256,64,32,1\nG,51
 const std::string attention_head = "gpu,kernel,batch,q_tokens,kv_tokens,q_heads,kv_heads,head_dim,fwd_ms\n";
 
 /// How many rows the four lists have.
-std::vector<std::size_t> rows_of(const profile_table& t) { return {t.attention.size(), t.products.size(), t.layers.size(), t.collectives.size()}; }
+std::vector<std::size_t> rows_of(const profile_table& t) {
+  return {t.attention.size(), t.products.size(), t.layers.size(), t.collectives.size()};
+}
 
 TEST(ProfileTables, AreOfEachFileByNameWithOneListOfRows) {
   const scratch s;
@@ -51,8 +53,9 @@ TEST(ProfileTables, OfOneFileAreItsOwnWhateverItsNameEndsIn) {
 // Empty lines, and rows that are left out, are not counted among them.
 TEST(ProfileTables, KnowTheLinesOfTheirRows) {
   const scratch s;
-  const auto file = s.file("a.csv", attention_head + "\nG,f,1,128,128,8,2,64,1\nG,f,1,256,256,8,2,64,2\nG,f,1,512,512,8,2,64,4\n"
-                                                     "G,f,1,8,8,1,1,1/2/3,1\nG,f,1,1024,1024,8,2,64,8\n");
+  const auto file = s.file("a.csv", attention_head +
+                                        "\nG,f,1,128,128,8,2,64,1\nG,f,1,256,256,8,2,64,2\nG,f,1,512,512,8,2,64,4\n"
+                                        "G,f,1,8,8,1,1,1/2/3,1\nG,f,1,1024,1024,8,2,64,8\n");
   const std::vector<profile_table> tables = read_profile_tables(file).value();
   EXPECT_EQ(tables[0].lines, (std::vector<std::size_t>{3, 4, 5, 7}));
   EXPECT_EQ(tables[0].attention.size(), 4u);
@@ -69,7 +72,9 @@ TEST(ProfileTables, OfAnotherFormAreSkippedWithANote) {
   EXPECT_TRUE(tables[0].notes.empty());
   EXPECT_FALSE(tables[1].measures);
   EXPECT_EQ(rows_of(tables[1]), (std::vector<std::size_t>{0, 0, 0, 0}));
-  EXPECT_EQ(tables[1].notes, (std::vector<profile_note>{{"", other.string() + ":1: skipped, these columns are no measurements of kernels"}}));
+  EXPECT_EQ(
+      tables[1].notes,
+      (std::vector<profile_note>{{"", other.string() + ":1: skipped, these columns are no measurements of kernels"}}));
 }
 
 TEST(ProfileTables, AreReadAllOrNone) {
@@ -85,10 +90,12 @@ TEST(ProfileTables, AreReadAllOrNone) {
 TEST(ProfileTables, NeedAFileThatMeasuresSomething) {
   const scratch s;
   EXPECT_EQ(complaint(read_profile_tables(s.folder()), s.folder(), errc::invalid_input), "holds no .csv files");
-  EXPECT_EQ(complaint(read_profile_tables(s.folder() / "none"), s.folder() / "none", errc::unreadable), "cannot be opened: No such file or directory");
+  EXPECT_EQ(complaint(read_profile_tables(s.folder() / "none"), s.folder() / "none", errc::unreadable),
+            "cannot be opened: No such file or directory");
   (void)s.file("x.csv", "a,b\n1,2\n");
   EXPECT_EQ(complaint(read_profile_tables(s.folder()), s.folder(), errc::invalid_input),
-            "measures nothing, expected columns gpu kernel batch q_tokens kv_tokens q_heads kv_heads head_dim fwd_ms; or gpu m n k ms; "
+            "measures nothing, expected columns gpu kernel batch q_tokens kv_tokens q_heads kv_heads head_dim fwd_ms; "
+            "or gpu m n k ms; "
             "or gpu model hidden ffn q_heads kv_heads tp tokens; or gpu op gpus ms bytes");
 }
 

@@ -85,10 +85,11 @@ TEST(Profile, ReadsProducts) {
 
 TEST(Profile, ReadsLayersWithTheOperationsThatWereMeasured) {
   const scratch s;
-  const profile p = read(s, "gpu,model,hidden,ffn,q_heads,kv_heads,tp,tokens,attn_pre_proj_ms,add_us,emb_ms\n"
-                            "A100,M,4096,14336,32,8,2,8,0.25,3,\n"
-                            "A100,M,4096,14336,32,8,2,16,0.5,4,0.125\n"
-                            "A100,M,4096,14336,32,8,2,24,0.75,5,0.25\n");
+  const profile p = read(s,
+                         "gpu,model,hidden,ffn,q_heads,kv_heads,tp,tokens,attn_pre_proj_ms,add_us,emb_ms\n"
+                         "A100,M,4096,14336,32,8,2,8,0.25,3,\n"
+                         "A100,M,4096,14336,32,8,2,16,0.5,4,0.125\n"
+                         "A100,M,4096,14336,32,8,2,24,0.75,5,0.25\n");
   ASSERT_EQ(p.layers.size(), 3u);
   EXPECT_EQ(p.layers[0], (slimpack::costs::layer_sample{.gpu = "A100",
                                                         .model = "M",
@@ -105,10 +106,11 @@ TEST(Profile, ReadsLayersWithTheOperationsThatWereMeasured) {
 
 TEST(Profile, ReadsCollectivesOnOneNodeAndOnSeveral) {
   const scratch s;
-  const profile p = read(s, "gpu,node_type,op,gpus,gpus_per_node,bytes,ms,samples\n"
-                            "A100-80GB,a100_dgx,all_reduce,16,8,2048,0.25,3\n"
-                            "A100-80GB,a100_dgx,send_recv,2,1,4096,0.5,3\n"
-                            "A100-80GB,a100_dgx,alltoall,4,8,8192,1,3\n");
+  const profile p = read(s,
+                         "gpu,node_type,op,gpus,gpus_per_node,bytes,ms,samples\n"
+                         "A100-80GB,a100_dgx,all_reduce,16,8,2048,0.25,3\n"
+                         "A100-80GB,a100_dgx,send_recv,2,1,4096,0.5,3\n"
+                         "A100-80GB,a100_dgx,alltoall,4,8,8192,1,3\n");
   ASSERT_EQ(p.collectives.size(), 3u);
   EXPECT_EQ(p.collectives[0], (slimpack::costs::collective_sample{.gpu = "A100-80GB",
                                                                   .node = "a100_dgx",
@@ -125,16 +127,16 @@ TEST(Profile, ReadsCollectivesOnOneNodeAndOnSeveral) {
 
 TEST(Profile, TakesCollectivesForOneNodesWhereTheFileDoesNotSay) {
   const scratch s;
-  const profile p = read(s, "gpu,op,gpus,bytes,ms\nG,all_gather,8,512,1\nG,all_gather,8,1024,1\n"
-                            "G,all_gather,8,2048,1\n");
+  const profile p = read(s,
+                         "gpu,op,gpus,bytes,ms\nG,all_gather,8,512,1\nG,all_gather,8,1024,1\n"
+                         "G,all_gather,8,2048,1\n");
   EXPECT_EQ(p.collectives[0].ranks_per_node, 8);
   EXPECT_EQ(p.collectives[0].node, "");
 }
 
 TEST(Profile, TakesTimesInAnyUnit) {
   const scratch s;
-  for (const auto& [column, expected] :
-       {std::pair{"s", 2.0}, {"ms", 2e-3}, {"us", 2e-6}, {"ns", 2e-9}})
+  for (const auto& [column, expected] : {std::pair{"s", 2.0}, {"ms", 2e-3}, {"us", 2e-6}, {"ns", 2e-9}})
     EXPECT_EQ(read(s, std::string("gpu,m,n,k,") + column + "\n" + product_rows).products[2].time, seconds{expected});
 }
 
@@ -148,8 +150,9 @@ TEST(Profile, TakesSizesInAnyUnit) {
 TEST(Profile, TellsFormsByTheirColumnsWhateverTheirOrderAndTheFilesName) {
   const scratch s;
   put(s, "attention.csv", "ms,k,n,m,gpu,remark\n1,2,3,4,G,x\n2,2,3,8,G,\n3,2,3,16,G,\n");
-  put(s, "zero.csv", "fwd_s,head_dim,kv_heads,q_heads,kv_tokens,q_tokens,batch,kernel,gpu\n1,64,1,2,32,16,1,f,G\n"
-                     "2,64,1,2,32,24,1,f,G\n3,64,1,2,32,32,1,f,G\n");
+  put(s, "zero.csv",
+      "fwd_s,head_dim,kv_heads,q_heads,kv_tokens,q_tokens,batch,kernel,gpu\n1,64,1,2,32,16,1,f,G\n"
+      "2,64,1,2,32,24,1,f,G\n3,64,1,2,32,32,1,f,G\n");
   const profile p = read_profile(s.folder()).value();
   EXPECT_EQ(p.products.size(), 3u);
   EXPECT_EQ(p.attention.size(), 3u);
@@ -162,8 +165,9 @@ TEST(Profile, SkipsOtherFilesWithANote) {
   const auto other = s.file("b.csv", "\nmodel,layers,fwd_ms\nx,1,2\n");
   put(s, "c.txt", "no table");
   const profile p = read_profile(s.folder()).value();
-  EXPECT_EQ(p.notes, (std::vector<profile_note>{
-                         {"", other.string() + ":2: skipped, these columns are no measurements of kernels"}}));
+  EXPECT_EQ(
+      p.notes,
+      (std::vector<profile_note>{{"", other.string() + ":2: skipped, these columns are no measurements of kernels"}}));
 }
 
 TEST(Profile, OfTheShippedTablesHasAllTheirRows) {
@@ -179,8 +183,7 @@ TEST(Profile, NamesTheColumnThatAFormLacks) {
   const scratch s;
   EXPECT_EQ(refusal(s, "gpu,kernel,batch,q_tokens,q_heads,kv_heads,head_dim,fwd_ms\n"),
             "1: lacks the column kv_tokens, it has gpu, kernel, batch, q_tokens, q_heads, kv_heads, head_dim, fwd_ms");
-  EXPECT_EQ(refusal(s, "gpu,m,n,k\n1,2,3,4\n"),
-            "1: lacks the column s, ms, us or ns, it has gpu, m, n, k");
+  EXPECT_EQ(refusal(s, "gpu,m,n,k\n1,2,3,4\n"), "1: lacks the column s, ms, us or ns, it has gpu, m, n, k");
   EXPECT_EQ(refusal(s, "gpu,op,gpus,ms\nG,all_reduce,2,1\n"),
             "1: lacks the column bytes, KiB, MiB, GiB, KB, MB or GB, it has gpu, op, gpus, ms");
   EXPECT_EQ(refusal(s, "gpu,model,hidden,ffn,q_heads,kv_heads,tp,tokens\nG,M,1,1,1,1,1,1\n").substr(0, 57),
@@ -245,8 +248,9 @@ TEST(Profile, TakesHeadsOfTwoWidthsForTheirMean) {
     ASSERT_EQ(p.attention.size(), 4u) << cell;
     EXPECT_EQ(p.attention[3].head_dim, 160) << cell;
   }
-  const profile p = read(s, attention_head + "v_head_dim,fwd_ms\nG,f,1,128,128,8,2,192,128,1\nG,f,1,256,256,8,2,64,,2\n"
-                                             "G,f,1,512,512,8,2,64,,4\n");
+  const profile p = read(s, attention_head +
+                                "v_head_dim,fwd_ms\nG,f,1,128,128,8,2,192,128,1\nG,f,1,256,256,8,2,64,,2\n"
+                                "G,f,1,512,512,8,2,64,,4\n");
   EXPECT_EQ(p.attention[0].head_dim, 160);
   EXPECT_EQ(p.attention[1].head_dim, 64);
 }
@@ -257,7 +261,8 @@ TEST(Profile, LeavesOutRowsOfShapesThatItDoesNotKnow) {
                                         "G,f,1,1024,1024,8,2,64,8\nG,f,1,8,8,1,1,1/2/3,1\n");
   const profile p = read_profile(file).value();
   EXPECT_EQ(p.attention.size(), 4u);
-  const std::string left_out = file.string() + ":5: column head_dim: \"192/128/64\" is no width of heads that is known, " +
+  const std::string left_out = file.string() +
+                               ":5: column head_dim: \"192/128/64\" is no width of heads that is known, " +
                                "left out; such rows in all: 2";
   EXPECT_EQ(p.notes, (std::vector<profile_note>{{"G", left_out}}));
   EXPECT_EQ(refusal(s, attention_head + "fwd_ms\nG,f,1,8,8,1,1,-8,1\n").substr(0, 22), "2: column head_dim: -8");
@@ -283,8 +288,9 @@ TEST(Profile, RefusesFilesWithoutRows) {
 // The slice of 256 queries and 512 keys is slower than that of 512 and 512, which has more work: 4 ms against 3.
 TEST(Profile, NotesTheWorstOfTimesThatFallAsSizesGrow) {
   const scratch s;
-  const auto file = s.file("f.csv", attention_head + "fwd_ms\nG,f,1,512,512,8,2,64,3\nG,f,1,256,256,8,2,64,2\n"
-                                                     "G,f,1,256,512,8,2,64,4\nG,f,2,512,512,8,2,64,1\n");
+  const auto file = s.file("f.csv", attention_head +
+                                        "fwd_ms\nG,f,1,512,512,8,2,64,3\nG,f,1,256,256,8,2,64,2\n"
+                                        "G,f,1,256,512,8,2,64,4\nG,f,2,512,512,8,2,64,1\n");
   EXPECT_EQ(read_profile(file).value().notes,
             (std::vector<profile_note>{
                 {"G", file.string() + ":2: column fwd_ms: q_tokens 512, kv_tokens 512, 25 % faster than the smaller " +
@@ -298,8 +304,9 @@ TEST(Profile, NotesNothingWhereTimesRise) {
 
 TEST(Profile, NamesTheBackwardThatFalls) {
   const scratch s;
-  const profile p = read(s, attention_head + "fwd_ms,bwd_ms\nG,f,1,8,8,1,1,64,1,6\nG,f,1,8,16,1,1,64,2,3\n"
-                                             "G,f,1,8,32,1,1,64,3,\n");
+  const profile p = read(s, attention_head +
+                                "fwd_ms,bwd_ms\nG,f,1,8,8,1,1,64,1,6\nG,f,1,8,16,1,1,64,2,3\n"
+                                "G,f,1,8,32,1,1,64,3,\n");
   ASSERT_EQ(p.notes.size(), 1u);
   EXPECT_NE(p.notes[0].text.find(":3: column bwd_ms: q_tokens 8, kv_tokens 16, 50 % faster"), std::string::npos)
       << p.notes[0].text;
@@ -317,9 +324,10 @@ TEST(Profile, NeedsAFolderOrFileThatMeasuresSomething) {
 
 TEST(Profile, OfOneGpuHasTheRowsOfItsFamily) {
   const scratch s;
-  const profile p = read(s, "gpu,m,n,k,ms\nH100-SXM5-80GB,1,1,1,1\nh100_pcie,2,1,1,2\nH100,3,1,1,3\nH200,1,1,1,1\n"
-                            "H200,2,1,1,1\nH200,3,1,1,1\nH100-SXM5-80GB,2,1,1,1\nH100-SXM5-80GB,3,1,1,1\n"
-                            "h100_pcie,1,1,1,2\nh100_pcie,3,1,1,2\nH100,1,1,1,3\nH100,2,1,1,3\n");
+  const profile p = read(s,
+                         "gpu,m,n,k,ms\nH100-SXM5-80GB,1,1,1,1\nh100_pcie,2,1,1,2\nH100,3,1,1,3\nH200,1,1,1,1\n"
+                         "H200,2,1,1,1\nH200,3,1,1,1\nH100-SXM5-80GB,2,1,1,1\nH100-SXM5-80GB,3,1,1,1\n"
+                         "h100_pcie,1,1,1,2\nh100_pcie,3,1,1,2\nH100,1,1,1,3\nH100,2,1,1,3\n");
   EXPECT_EQ(p.of("H100-SXM5-80GB").value().products.size(), 9u);
   EXPECT_EQ(p.of("h200").value().products.size(), 3u);
   EXPECT_EQ(p.of("B200-SXM").error().detail, "nothing was measured on B200-SXM (b200), only on h100, h200");
@@ -352,7 +360,8 @@ TEST(Profile, OfAnotherBoardGoesWithItsClockAndItsMemory) {
   own.attention.push_back({.gpu = "G", .queries = {128}, .keys = {128}, .forward = {1.0}, .backward = seconds{3}});
   own.products.push_back({.gpu = "G", .m = 1, .n = 1, .k = 1, .time = {2}});
   own.layers.push_back({.gpu = "G", .attn_pre_proj = seconds{1}, .add = seconds{1}});
-  const slimpack::costs::gpu measured{.peak_bf16_flops = 100, .memory_bandwidth = 30}, board{.peak_bf16_flops = 80, .memory_bandwidth = 10};
+  const slimpack::costs::gpu measured{.peak_bf16_flops = 100, .memory_bandwidth = 30},
+      board{.peak_bf16_flops = 80, .memory_bandwidth = 10};
   const profile told = own.on_board(measured, board);
   EXPECT_DOUBLE_EQ(told.attention[0].forward.value, 1.25);
   EXPECT_DOUBLE_EQ(told.attention[0].backward->value, 3.75);

@@ -25,13 +25,9 @@ using nlohmann::json;
 inline std::filesystem::path file_of(const std::string& name) {
   return data("../../tests/io/models/" + name + ".json");
 }
-inline json config(const std::string& name) {
-  return json::parse(content_of(file_of(name)));
-}
+inline json config(const std::string& name) { return json::parse(content_of(file_of(name))); }
 
-inline model_reading reading(const std::string& name) {
-  return io::read_model_config(file_of(name)).value();
-}
+inline model_reading reading(const std::string& name) { return io::read_model_config(file_of(name)).value(); }
 
 inline model_reading read(const json& config) {
   const scratch s;
@@ -50,12 +46,8 @@ inline json without(json config, const char* key) {
   config.erase(key);
   return config;
 }
-inline json llama() {
-  return json::parse(content_of(data("models/llama-3.1-8b.json")));
-}
-inline json mixtral() {
-  return json::parse(content_of(data("models/mixtral-8x7b.json")));
-}
+inline json llama() { return json::parse(content_of(data("models/llama-3.1-8b.json"))); }
+inline json mixtral() { return json::parse(content_of(data("models/mixtral-8x7b.json"))); }
 
 inline std::int64_t count(const model_reading& r, attention_span span) {
   return std::count(r.attention.layers.begin(), r.attention.layers.end(), span);

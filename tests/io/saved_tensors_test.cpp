@@ -95,8 +95,14 @@ double korthikanti(int tensor, bool sequence_parallel, recompute again, double s
 // forward. At the peak there are the layer's bf16 weights and gradients, 202.4e6 x 4 bytes, and the buffer of gathered
 // inputs, beside 16 bytes a parameter over the replicas.
 TEST(GalvatronTable, HasTheRunningLayersWeightsAndGradientsOnAStageWithoutLogits) {
-  const slimpack::costs::model_shape m{.hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .value_dim = 128,
-                                       .intermediate = 11008, .vocabulary = 32000, .gated = true};
+  const slimpack::costs::model_shape m{.hidden = 4096,
+                                       .heads = 32,
+                                       .kv_heads = 32,
+                                       .head_dim = 128,
+                                       .value_dim = 128,
+                                       .intermediate = 11008,
+                                       .vocabulary = 32000,
+                                       .gated = true};
   const slimpack::costs::memory rule{.tensors = shipped("galvatron")};
   const std::vector<layer> layers(1, layer::of(m, false, 1));
   const auto rates = rule.of(m, {.stages = 2, .replicas = 4}, layers, 1, false);
@@ -129,9 +135,14 @@ TEST(ZeroBubbleTable, IsWithinFourPercentOfWhatItsAuthorsMeasured) {
     std::int64_t hidden;
     double gigabytes;
   };
-  for (const run& r : {run{8, 6, 3, 24, 2304, 30}, {8, 12, 3, 24, 2304, 57}, {8, 3, 4, 32, 4096, 39},
-                       {8, 6, 4, 32, 4096, 66}, {16, 1, 3, 40, 5120, 32}, {16, 2, 3, 40, 5120, 50},
-                       {32, 1, 2, 48, 6144, 43}, {32, 2, 2, 48, 6144, 72}}) {
+  for (const run& r : {run{8, 6, 3, 24, 2304, 30},
+                       {8, 12, 3, 24, 2304, 57},
+                       {8, 3, 4, 32, 4096, 39},
+                       {8, 6, 4, 32, 4096, 66},
+                       {16, 1, 3, 40, 5120, 32},
+                       {16, 2, 3, 40, 5120, 50},
+                       {32, 1, 2, 48, 6144, 43},
+                       {32, 2, 2, 48, 6144, 72}}) {
     const slimpack::costs::model_shape m{.hidden = r.hidden,
                                          .heads = r.heads,
                                          .kv_heads = r.heads,
@@ -151,12 +162,8 @@ TEST(ZeroBubbleTable, IsWithinFourPercentOfWhatItsAuthorsMeasured) {
 }
 
 TEST(ShippedTables, KeepNoMoreTheMoreIsComputedAgain) {
-  const slimpack::costs::model_shape m{.hidden = 4096,
-                                       .heads = 32,
-                                       .kv_heads = 8,
-                                       .head_dim = 128,
-                                       .value_dim = 128,
-                                       .intermediate = 14336};
+  const slimpack::costs::model_shape m{
+      .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .value_dim = 128, .intermediate = 14336};
   const layer l = layer::of(m, false, 2);
   for (const auto* name : {"flash_attention", "megatron_2022", "megatron_zero_bubble", "torchtitan", "galvatron"}) {
     const saved_tensors table = shipped(name);

@@ -37,9 +37,7 @@ class scratch {
   std::filesystem::path folder_;
 };
 
-inline std::filesystem::path data(const std::string& name) {
-  return std::filesystem::path(SLIMPACK_TEST_DATA) / name;
-}
+inline std::filesystem::path data(const std::string& name) { return std::filesystem::path(SLIMPACK_TEST_DATA) / name; }
 
 inline std::string content_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);

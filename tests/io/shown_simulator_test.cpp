@@ -35,14 +35,20 @@ struct a_second_late {
     for (seconds& s : start.value()) s += seconds{1};
     return start;
   }
-  result<std::vector<seconds>> tails(const simulators::task_graph& graph) const { return simulators::sweep{}.tails(graph); }
+  result<std::vector<seconds>> tails(const simulators::task_graph& graph) const {
+    return simulators::sweep{}.tails(graph);
+  }
 };
 
 /// One that finds nothing.
 struct failing {
   static constexpr std::string_view name = "failing";
-  result<std::vector<seconds>> starts(const simulators::task_graph&) const { return error{errc::cyclic_schedule, "as it must"}; }
-  result<std::vector<seconds>> tails(const simulators::task_graph&) const { return error{errc::cyclic_schedule, "as it must"}; }
+  result<std::vector<seconds>> starts(const simulators::task_graph&) const {
+    return error{errc::cyclic_schedule, "as it must"};
+  }
+  result<std::vector<seconds>> tails(const simulators::task_graph&) const {
+    return error{errc::cyclic_schedule, "as it must"};
+  }
 };
 
 static_assert(simulator_for<a_second_late> && simulator_for<failing>);

@@ -19,7 +19,8 @@ profiling::stage_profile fitted_profile() {
     for (const pass p : {pass::forward, pass::backward})
       for (const std::int64_t n : {16, 64, 100, 256, 1000})
         for (const std::int64_t prefix : {0, 512}) {
-          const double time = (p == pass::forward ? 1 : 2.1) * (1e-5 / 3 + 1e-6 * static_cast<double>(n) + 1e-9 * static_cast<double>(n * prefix));
+          const double time = (p == pass::forward ? 1 : 2.1) *
+                              (1e-5 / 3 + 1e-6 * static_cast<double>(n) + 1e-9 * static_cast<double>(n * prefix));
           seen.push_back({p, part, false, {{{0}, {prefix}, {n}}}, {time}});
           if (p == pass::backward) seen.push_back({p, part, true, {{{0}, {prefix}, {n}}}, {time / 3}});
         }

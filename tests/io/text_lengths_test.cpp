@@ -13,8 +13,8 @@ namespace text_lengths_test {
 namespace {
 
 using slimpack::errc;
-using slimpack::io::read_text_lengths;
 using slimpack::tokens;
+using slimpack::io::read_text_lengths;
 
 std::string refusal(const scratch& s, std::string_view content) {
   const auto file = s.file("list", content);

@@ -61,14 +61,22 @@ plan plan_with_vocabulary() {
   p.planner = "spread";
   p.shape.vocabulary = vocabulary::spread;
   p.step_time = {};
-  const costs::with_vocabulary<costs::quadratic> cost{
-      {.per_pack = {6.4e-5}, .hop = {2.4e-5}},
-      {.embed = {1e-4}, .output = {5e-4, 1e-7}, .output_weights = {3e-4}, .embed_gradients = {1e-4}, .embedded = {2e-5}, .hidden = {3e-5},
-       .partial = {4e-5}, .statistics = {1e-5}, .gradients = {2e-5}}};
+  const costs::with_vocabulary<costs::quadratic> cost{{.per_pack = {6.4e-5}, .hop = {2.4e-5}},
+                                                      {.embed = {1e-4},
+                                                       .output = {5e-4, 1e-7},
+                                                       .output_weights = {3e-4},
+                                                       .embed_gradients = {1e-4},
+                                                       .embedded = {2e-5},
+                                                       .hidden = {3e-5},
+                                                       .partial = {4e-5},
+                                                       .statistics = {1e-5},
+                                                       .gradients = {2e-5}}};
   for (replica_plan& r : p.replicas) {
     workload work = price(r.partition, cost, p.shape, r.rates);
     const std::uint32_t only = 0;
-    r.programs = schedules::spread_vocabulary(std::span(&only, 1), std::span(&work, 1), std::span(&r.programs, 1), {}).value().front();
+    r.programs = schedules::spread_vocabulary(std::span(&only, 1), std::span(&work, 1), std::span(&r.programs, 1), {})
+                     .value()
+                     .front();
     r.peak_memory = simulators::peak_memory(work, r.programs);
     r.makespan = simulators::simulate(work, r.programs).value().makespan;
     r.forward = work.forward, r.backward = work.backward, r.vocabulary = work.vocabulary;
@@ -90,7 +98,8 @@ std::vector<step_report> run_of(plan p, Factor factor, seconds reduce = {}) {
   std::vector<step_report> ranks;
   seconds end{};
   for (std::size_t r = 0; r < p.replicas.size(); ++r) {
-    for (std::vector<seconds>* times : {&p.replicas[r].forward.time, &p.replicas[r].backward.time, &p.replicas[r].weight.time})
+    for (std::vector<seconds>* times :
+         {&p.replicas[r].forward.time, &p.replicas[r].backward.time, &p.replicas[r].weight.time})
       for (seconds& t : *times) t = t * factor();
     const simulators::timeline t = simulators::simulate(simulators::workload_of(p, r), p.replicas[r].programs).value();
     for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
@@ -114,7 +123,8 @@ std::vector<step_report> noisy_run(const plan& p, unsigned seed, double bias = 1
   std::mt19937 random(seed);
   std::normal_distribution<double> near(bias, 0.06);
   std::bernoulli_distribution far(0.05);
-  return run_of(p, [&] { return std::max(0.2, near(random)) * (far(random) ? 1.8 : 1.0); }, reduce);
+  return run_of(
+      p, [&] { return std::max(0.2, near(random)) * (far(random) ? 1.8 : 1.0); }, reduce);
 }
 
 std::vector<step_report> run_as_predicted(const plan& p) {
@@ -421,8 +431,8 @@ TEST(TimelinePage, NeedsAPlanForEveryMeasuredStep) {
             errc::invalid_input);
 }
 
-/// The page that timeline_page_test.py opens in a browser: a plan with a measured step, one without, and one with weight
-/// gradients apart, measured as well.
+/// The page that timeline_page_test.py opens in a browser: a plan with a measured step, one without, and one with
+/// weight gradients apart, measured as well.
 TEST(MeasuredTimelinePage, IsWrittenForTheBrowser) {
   const char* path = std::getenv("SLIMPACK_MEASURED_PAGE");
   if (path == nullptr) GTEST_SKIP() << "SLIMPACK_MEASURED_PAGE names no file";
@@ -440,7 +450,8 @@ TEST(MeasuredTimelinePage, IsWrittenForTheBrowser) {
 
 /// A sequence that two replicas share: one is most of the batch.
 plan plan_with_sharers() {
-  const planner plan_batch{shape{.stages = 2, .replicas = 2}, slicers::equal_cost{}, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}};
+  const planner plan_batch{shape{.stages = 2, .replicas = 2}, slicers::equal_cost{},
+                           costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}};
   return plan_batch(std::vector<tokens>{{20000}, {700}, {128}, {900}}).value();
 }
 
@@ -463,13 +474,14 @@ TEST(TimelinePage, HasTheRowsOfSharedSequences) {
 TEST(SharedTimelinePage, IsWrittenForTheBrowser) {
   const char* path = std::getenv("SLIMPACK_SHARED_PAGE");
   if (path == nullptr) GTEST_SKIP() << "SLIMPACK_SHARED_PAGE names no file";
-  ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, std::vector{plan_with_sharers()}); }));
+  ASSERT_TRUE(
+      io::write_file(path, [&](std::ostream& out) { return write_timeline(out, std::vector{plan_with_sharers()}); }));
 }
 TEST(LargeTimelinePage, IsWrittenForTheBrowser) {
   const char* path = std::getenv("SLIMPACK_LARGE_PAGE");
   if (path == nullptr) GTEST_SKIP() << "SLIMPACK_LARGE_PAGE names no file";
-  const planner each_alone{shape{.stages = 4}, slicers::whole{}, costs::quadratic{.hop = {1e-4}}, solvers::megatron{{1000}},
-                           schedules::one_f_one_b{}};
+  const planner each_alone{shape{.stages = 4}, slicers::whole{}, costs::quadratic{.hop = {1e-4}},
+                           solvers::megatron{{1000}}, schedules::one_f_one_b{}};
   const plan p = each_alone(std::vector<tokens>(12000, tokens{1000})).value();
   ASSERT_EQ(p.replicas[0].partition.forward.size() + p.replicas[0].partition.backward.size(), 24000u);
   ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, std::vector{p}); }));
@@ -478,7 +490,8 @@ TEST(LargeTimelinePage, IsWrittenForTheBrowser) {
 TEST(TimelinePage, HoldsWhatTheCallerKnows) {
   const std::vector plans{small_plan(), small_plan(2)};
   io::page_facts facts{.prices = "prices were 7.1 % too fast"};
-  facts.plans = {{}, {.label = "rival", .settings = "packs of 8,192 tokens", .speed_up = {{0.9, 1.25}}, .as_fast = true}};
+  facts.plans = {{},
+                 {.label = "rival", .settings = "packs of 8,192 tokens", .speed_up = {{0.9, 1.25}}, .as_fast = true}};
   std::ostringstream out;
   write_timeline(out, plans, {}, {}, simulators::sweep{}, facts).value();
   const nlohmann::json known = data_of(out.str())["facts"];
@@ -486,7 +499,8 @@ TEST(TimelinePage, HoldsWhatTheCallerKnows) {
   ASSERT_EQ(known["plans"].size(), 2u);
   EXPECT_EQ(known["plans"][0]["label"], "");
   EXPECT_FALSE(known["plans"][0].contains("speedUp"));
-  const nlohmann::json rival{{"label", "rival"}, {"settings", "packs of 8,192 tokens"}, {"asFast", true}, {"speedUp", {0.9, 1.25}}};
+  const nlohmann::json rival{
+      {"label", "rival"}, {"settings", "packs of 8,192 tokens"}, {"asFast", true}, {"speedUp", {0.9, 1.25}}};
   EXPECT_EQ(known["plans"][1], rival);
   EXPECT_TRUE(data_of(page_of(plans))["facts"]["plans"].empty());
 }
@@ -503,7 +517,9 @@ TEST(TimelinePage, RefusesFactsThatAreNotThoseOfItsPlans) {
   EXPECT_EQ(refused({small_plan(), small_plan(2)}, {.plans = {{}}}),
             "page_facts of 1 plans for a page of 2; give one for each plan, or none");
   for (const auto& [low, high] : {std::pair{0.0, 1.0}, {2.0, 1.0}, {none, 1.0}, {1.0, none}, {1.0, endless}})
-    EXPECT_EQ(refused({small_plan()}, {.plans = {{.speed_up = {{low, high}}}}}).rfind("page_facts of plan 0: a speed-up between", 0), 0u);
+    EXPECT_EQ(refused({small_plan()}, {.plans = {{.speed_up = {{low, high}}}}})
+                  .rfind("page_facts of plan 0: a speed-up between", 0),
+              0u);
 }
 
 TEST(TimelinePage, SaysWhatBackwardComputesAgain) {
@@ -513,8 +529,8 @@ TEST(TimelinePage, SaysWhatBackwardComputesAgain) {
   EXPECT_EQ(data_of(page_of({p}))["plans"][0]["recompute"], "selective");
 }
 
-// A page of 64 lanes, which timeline_page_test.py opens, too. The first plan's rivals are: itself with another recompute, one that
-// prices cannot tell from it, one that does not fit, and a slow one.
+// A page of 64 lanes, which timeline_page_test.py opens, too. The first plan's rivals are: itself with another
+// recompute, one that prices cannot tell from it, one that does not fit, and a slow one.
 TEST(ManyTimelinePage, IsWrittenForTheBrowser) {
   const char* path = std::getenv("SLIMPACK_MANY_PAGE");
   if (path == nullptr) GTEST_SKIP() << "SLIMPACK_MANY_PAGE names no file";
@@ -526,7 +542,8 @@ TEST(ManyTimelinePage, IsWrittenForTheBrowser) {
   first.planner = "slimpack";
   const auto peak = [](const plan& p) {
     double most = 0;
-    for (const replica_plan& r : p.replicas) most = std::max(most, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
+    for (const replica_plan& r : p.replicas)
+      most = std::max(most, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
     return most;
   };
   first.shape.memory = memory_limit{.amount = 1.06 * peak(first)};
@@ -546,7 +563,11 @@ TEST(ManyTimelinePage, IsWrittenForTheBrowser) {
   slow.planner = "dp_balanced";
   slow.step_time = 2.2 * first.step_time;
   io::page_facts facts{.prices = "on 1 published training prices were 7.1 % too fast"};
-  facts.plans = {{}, {}, {.settings = "packs of 8,192 tokens, recompute full", .speed_up = {{0.97, 1.13}}, .as_fast = true}, {}, {}};
+  facts.plans = {{},
+                 {},
+                 {.settings = "packs of 8,192 tokens, recompute full", .speed_up = {{0.97, 1.13}}, .as_fast = true},
+                 {},
+                 {}};
   ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) {
     return write_timeline(out, std::vector{first, again, rival, larger, slow}, {}, {}, simulators::sweep{}, facts);
   }));

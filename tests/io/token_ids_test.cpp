@@ -39,14 +39,18 @@ std::string npy(const values& all, std::size_t width) {
   return bytes;
 }
 
-const std::string as_array = "they are read with the format npy as lengths, with the format cu_seqlens as ends of sequences";
+const std::string as_array =
+    "they are read with the format npy as lengths, with the format cu_seqlens as ends of sequences";
 const std::string as_ids = "values look like token ids, not like lengths: they are read with the format ";
 
 TEST(TokenIds, OfFewBytesOrWithZerosAreNoLengths) {
-  EXPECT_EQ(said(npy({640, 212}, 2)), "its elements have 16 bits, as token ids are stored, so they may be token ids; " + as_array);
-  EXPECT_EQ(said(npy({64, 21}, 1)), "its elements have 8 bits, as token ids are stored, so they may be token ids; " + as_array);
+  EXPECT_EQ(said(npy({640, 212}, 2)),
+            "its elements have 16 bits, as token ids are stored, so they may be token ids; " + as_array);
+  EXPECT_EQ(said(npy({64, 21}, 1)),
+            "its elements have 8 bits, as token ids are stored, so they may be token ids; " + as_array);
   for (const std::size_t width : {4u, 8u})
-    EXPECT_EQ(said(npy({640, 0, 212}, width)), "element 1 of them is 0, as no length is, so they may be token ids; " + as_array);
+    EXPECT_EQ(said(npy({640, 0, 212}, width)),
+              "element 1 of them is 0, as no length is, so they may be token ids; " + as_array);
   EXPECT_EQ(said(npy({640, 212}, 2), as(lengths_format::npy)), "640 212 ");
   EXPECT_EQ(said(npy({640, 0, 212}, 4), as(lengths_format::npy)), "640 212 ");
   EXPECT_EQ(said(npy({0, 640, 852}, 2), as(lengths_format::cu_seqlens)), "640 212 ");
@@ -69,7 +73,8 @@ TEST(TokenIds, OfATextAreKnownByTheirNeighbours) {
   EXPECT_EQ(said(npy(ids, 4)), count + as_ids + "npy as lengths");
   EXPECT_EQ(said(npy(ids, 8)), count + as_ids + "npy as lengths");
   std::string array, lines;
-  for (const std::int64_t id : ids) array += (array.empty() ? "[" : ",") + std::to_string(id), lines += std::to_string(id) + "\n";
+  for (const std::int64_t id : ids)
+    array += (array.empty() ? "[" : ",") + std::to_string(id), lines += std::to_string(id) + "\n";
   EXPECT_EQ(said(array + "]"), count + as_ids + "json as lengths");
   EXPECT_EQ(said(lines), count + as_ids + "text as lengths");
   EXPECT_EQ(said(npy(ids, 4), as(lengths_format::npy)), joined(ids));
@@ -88,7 +93,8 @@ TEST(TokenIds, AreNotSeenInLengths) {
   }
   values sorted = drawn;
   std::sort(sorted.begin(), sorted.end());
-  for (const values* all : {&drawn, &again, &few, &sorted}) EXPECT_EQ(said(npy(*all, 4)), joined(*all)) << "seed " << seed;
+  for (const values* all : {&drawn, &again, &few, &sorted})
+    EXPECT_EQ(said(npy(*all, 4)), joined(*all)) << "seed " << seed;
 
   values ids;
   for (int i = 0; i < 4000; ++i) ids.push_back(1 + static_cast<std::int64_t>(random() % 50256));

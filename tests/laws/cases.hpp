@@ -22,11 +22,13 @@ inline constexpr int one_in = under_sanitizer ? 5 : 1;
   return std::max(1, (std::getenv("SLIMPACK_FULL") != nullptr ? 20 * few : few) / one_in);
 }
 
-/// As cases, and as many under a sanitizer: for plans that run, which takes less than making them, and where fewer show too little.
+/// As cases, and as many under a sanitizer: for plans that run, which takes less than making them, and where fewer show
+/// too little.
 [[nodiscard]] inline int steps(int few) { return cases(few * one_in); }
 
-/// Whether to try the k-th of cases that are counted up: all of them where SLIMPACK_FULL is set, else one of `each`, and fewer where a
-/// sanitizer makes them slow. Of a matrix each row and column still has its turn, where `each` divides neither's length.
+/// Whether to try the k-th of cases that are counted up: all of them where SLIMPACK_FULL is set, else one of `each`,
+/// and fewer where a sanitizer makes them slow. Of a matrix each row and column still has its turn, where `each`
+/// divides neither's length.
 [[nodiscard]] inline bool is_tried(int k, int each = 1) {
   return std::getenv("SLIMPACK_FULL") != nullptr || k % std::max(each, one_in) == 0;
 }

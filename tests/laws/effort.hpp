@@ -8,7 +8,8 @@
 namespace slimpack::tests {
 
 /// What a search spends: the budget of users, and a small one where a sanitizer looks.
-inline constexpr solvers::search_budget effort = under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal();
+inline constexpr solvers::search_budget effort =
+    under_sanitizer ? solvers::search_budget::fast() : solvers::search_budget::normal();
 
 }  // namespace slimpack::tests
 

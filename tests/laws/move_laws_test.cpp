@@ -20,9 +20,7 @@ void expect_laws(improve::moves<Moves...>) {
   (hold(Moves{}), ...);
 }
 
-TEST(MoveLaws, HoldForAllShippedMoves) {
-  expect_laws(improve::shipped{});
-}
+TEST(MoveLaws, HoldForAllShippedMoves) { expect_laws(improve::shipped{}); }
 
 }  // namespace
 }  // namespace slimpack::move_laws_test

@@ -47,10 +47,10 @@ struct narrow : slicers::uniform {
 };
 
 using combinations = ::testing::Types<
-    combination<thorough, slicers::equal_cost, list>,
-    combination<quick, slicers::equal_cost, schedules::one_f_one_b>, combination<quick, narrow, list>,
-    combination<quick, slicers::whole, classic>, combination<solvers::megatron, slicers::whole, classic>,
-    combination<solvers::megatron, slicers::whole, list>, combination<solvers::dp_balanced, slicers::whole, classic>,
+    combination<thorough, slicers::equal_cost, list>, combination<quick, slicers::equal_cost, schedules::one_f_one_b>,
+    combination<quick, narrow, list>, combination<quick, slicers::whole, classic>,
+    combination<solvers::megatron, slicers::whole, classic>, combination<solvers::megatron, slicers::whole, list>,
+    combination<solvers::dp_balanced, slicers::whole, classic>,
     combination<solvers::karmarkar_karp, slicers::whole, classic>,
     combination<solvers::chunked, slicers::equal_cost, schedules::one_f_one_b>,
     combination<solvers::refined<quick>, slicers::equal_cost, list>,
@@ -67,7 +67,8 @@ TYPED_TEST(ShippedSolvers, ObeyTheLaws) {
   for (const shape& on : {shape{.stages = 3, .replicas = 3}, shape{}, shape{.stages = 4}}) {
     for (const tokens quantum : {tokens{1}, tokens{128}}) {
       if (!tests::is_tried(k++)) continue;
-      const testing::options o{.cases = tests::cases(4), .longest = quantum * (tests::under_sanitizer ? 128 : 512), .quantum = quantum};
+      const testing::options o{
+          .cases = tests::cases(4), .longest = quantum * (tests::under_sanitizer ? 128 : 512), .quantum = quantum};
       const testing::report found = testing::solver_laws(c.solver, c.slicer, cost, c.schedule, on, o);
       EXPECT_TRUE(found) << on.stages << " stages, " << on.replicas << " replicas\n" << found;
       for (const int law : {1, 2, 3, 4, 5}) EXPECT_GT(found.checks(law), 0) << "law " << law << " was not tried";

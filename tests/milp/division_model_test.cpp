@@ -26,7 +26,8 @@ struct division {
     for (std::int64_t n = random.between(1, 6); n > 0; --n) {
       const auto most = static_cast<std::uint32_t>(random.between(1, replicas));
       const auto least = static_cast<std::uint32_t>(random.between(1, most));
-      items.push_back({static_cast<double>(random.between(1, 1000)), static_cast<double>(random.between(1, 1000)), least, most});
+      items.push_back(
+          {static_cast<double>(random.between(1, 1000)), static_cast<double>(random.between(1, 1000)), least, most});
     }
   }
 
@@ -35,7 +36,8 @@ struct division {
     for (const milp_division::item& i : items) {
       std::vector<std::uint32_t> all(replicas);
       std::iota(all.begin(), all.end(), 0u);
-      for (std::size_t k = all.size(); k > 1; --k) std::swap(all[k - 1], all[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(k) - 1))]);
+      for (std::size_t k = all.size(); k > 1; --k)
+        std::swap(all[k - 1], all[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(k) - 1))]);
       all.resize(static_cast<std::size_t>(random.between(i.least, i.most)));
       std::sort(all.begin(), all.end());
       found.push_back(all);

@@ -11,18 +11,22 @@
 namespace slimpack::tests {
 
 /// Whether values are a solution of a model: each in its column's range, whole where it must be, and every row met.
-[[nodiscard]] inline ::testing::AssertionResult fits_rows(const detail::milp_model& model, const std::vector<double>& values) {
+[[nodiscard]] inline ::testing::AssertionResult fits_rows(const detail::milp_model& model,
+                                                          const std::vector<double>& values) {
   constexpr double rounding = 1e-9;
   if (values.size() != model.columns().size())
     return ::testing::AssertionFailure() << values.size() << " values of " << model.columns().size() << " columns";
   for (std::size_t i = 0; i < values.size(); ++i) {
     const detail::milp_model::column& c = model.columns()[i];
-    if (!(values[i] >= c.low - rounding && values[i] <= c.high + rounding) || (c.integer && values[i] != 0 && values[i] != 1))
-      return ::testing::AssertionFailure() << "column " << i << " is " << values[i] << ", of " << c.low << " to " << c.high;
+    if (!(values[i] >= c.low - rounding && values[i] <= c.high + rounding) ||
+        (c.integer && values[i] != 0 && values[i] != 1))
+      return ::testing::AssertionFailure()
+             << "column " << i << " is " << values[i] << ", of " << c.low << " to " << c.high;
   }
   for (std::size_t i = 0; i < model.rows().size(); ++i) {
     double sum = 0;
-    for (const detail::linear_sum::term& t : model.rows()[i].terms) sum += t.factor * values[static_cast<std::size_t>(t.variable)];
+    for (const detail::linear_sum::term& t : model.rows()[i].terms)
+      sum += t.factor * values[static_cast<std::size_t>(t.variable)];
     if (!(sum >= model.rows()[i].low - rounding))
       return ::testing::AssertionFailure() << "row " << i << " is " << sum << ", less than " << model.rows()[i].low;
   }

@@ -167,7 +167,8 @@ TEST(Milp, IsNotAskedWhereAPartOfTheModelIsLikeNone) {
   const result<void> refused = plan_batch.check(lengths);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, errc::invalid_input);
-  EXPECT_EQ(refused.error().detail, "the cost model says that part 0 is like part -1; like must be from 0 to the part itself");
+  EXPECT_EQ(refused.error().detail,
+            "the cost model says that part 0 is like part -1; like must be from 0 to the part itself");
 }
 
 // Asked without a planner, it looks at answers all the same.
@@ -179,10 +180,12 @@ TEST(Milp, RefusesAnswersThatAreNoTimes) {
     }
   } faulty;
   const std::vector<tokens> lengths{{1000}, {300}};
-  for (const double given : {std::numeric_limits<double>::quiet_NaN(), -1e300, std::numeric_limits<double>::infinity()}) {
+  for (const double given :
+       {std::numeric_limits<double>::quiet_NaN(), -1e300, std::numeric_limits<double>::infinity()}) {
     faulty.short_ones = given;
     const milp<> solver;
-    const result<milp_answer> certified = solver.certify({lengths, two_stages}, slicers::equal_cost{}, faulty, schedules::list{});
+    const result<milp_answer> certified =
+        solver.certify({lengths, two_stages}, slicers::equal_cost{}, faulty, schedules::list{});
     ASSERT_FALSE(certified) << given;
     EXPECT_EQ(certified.error().code, errc::invalid_input) << given;
     EXPECT_NE(certified.error().detail.find("300 tokens"), std::string::npos) << certified.error().detail;
@@ -191,10 +194,12 @@ TEST(Milp, RefusesAnswersThatAreNoTimes) {
 
 TEST(Milp, RefusesBatchesAndShapesThatPlannersRefuse) {
   const milp<> solver;
-  EXPECT_EQ(solver.certify({{}, two_stages}, slicers::equal_cost{}, cost, schedules::list{}).error().code, errc::invalid_input);
+  EXPECT_EQ(solver.certify({{}, two_stages}, slicers::equal_cost{}, cost, schedules::list{}).error().code,
+            errc::invalid_input);
   const std::vector<tokens> lengths{{512}};
   const shape no_quantum{.stages = 2, .quantum = {0}};
-  EXPECT_EQ(solver.certify({lengths, no_quantum}, slicers::equal_cost{}, cost, schedules::list{}).error().code, errc::invalid_input);
+  EXPECT_EQ(solver.certify({lengths, no_quantum}, slicers::equal_cost{}, cost, schedules::list{}).error().code,
+            errc::invalid_input);
   EXPECT_EQ(solver.assign({{}, two_stages}, cost).error().code, errc::invalid_input);
 }
 

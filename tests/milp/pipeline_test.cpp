@@ -24,7 +24,9 @@ using detail::milp_pipeline;
 
 /// Stages that differ, messages by the token, and memory in bytes with a gradient that is kept.
 struct uneven : costs::quadratic {
-  [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return quadratic::time(s, p, part) * (1 + 0.5 * part); }
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return quadratic::time(s, p, part) * (1 + 0.5 * part);
+  }
   [[nodiscard]] seconds message(tokens size, pass, int part) const {
     return {1e-5 + 2e-7 * static_cast<double>(size.value) * (1 + part)};
   }
@@ -35,7 +37,8 @@ struct uneven : costs::quadratic {
 /// Law   each row holds; the objective is the simulated makespan; the values describe the same plan
 template <class Cost, class Schedule>
 void holds_plans_of(const Cost& cost, const shape& on, const Schedule& schedule, std::size_t spare) {
-  const std::vector<sequence> own{{{0}, {1000}}, {{1}, {512}}};  // of different lengths: equal ones have an order of their own
+  const std::vector<sequence> own{{{0}, {1000}}, {{1}, {512}}};  // of different lengths: equal ones have an order of
+                                                                 // their own
   const std::vector<memory_rates> rates = rates_of(cost, on).value();
   const milp_instance instance = detail::instance_of(own, on, cost, rates);
   std::size_t plans = 0;
@@ -51,7 +54,8 @@ void holds_plans_of(const Cost& cost, const shape& on, const Schedule& schedule,
       }
       plan.programs = programs.value();
       const seconds makespan = simulators::makespan(work, plan.programs).value();
-      const milp_pipeline program(instance, forward.size() + spare, backward.size() + spare, makespan * 1.25, makespan * 0.5);
+      const milp_pipeline program(instance, forward.size() + spare, backward.size() + spare, makespan * 1.25,
+                                  makespan * 0.5);
       const std::vector<double> values = program.values_of(plan);
       ASSERT_TRUE(tests::fits_rows(program.model(), values)) << "plan " << plans;
       EXPECT_NEAR(program.time(tests::objective_of(program.model(), values)) / makespan, 1, 1e-12) << "plan " << plans;

@@ -1,7 +1,7 @@
-// Run by mpirun: steps of the transformer over MPI give the loss and gradients of uncut sequences, for every planner and
-// schedule, every p x dp that makes as many ranks as there are, and both kinds of backward cuts; also where replicas share
-// sequences, where weight gradients run apart, and both; where the vocabulary is spread over the stages; where stages lend
-// each other attention; and where the ranks
+// Run by mpirun: steps of the transformer over MPI give the loss and gradients of uncut sequences, for every planner
+// and schedule, every p x dp that makes as many ranks as there are, and both kinds of backward cuts; also where
+// replicas share sequences, where weight gradients run apart, and both; where the vocabulary is spread over the stages;
+// where stages lend each other attention; and where the ranks
 // are split into two groups. An evaluation by each plan, but for those, has the bits of the step's loss.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/core/merge.hpp>
@@ -38,8 +38,8 @@ struct tally {
   int uneven{};
   int shared{};
   int apart{};
-  int absent{};  // sharers without tokens of a row
-  int spread{};  // steps with a vocabulary over the stages
+  int absent{};              // sharers without tokens of a row
+  int spread{};              // steps with a vocabulary over the stages
   std::size_t lock_steps{};  // of plans whose stages lend each other attention
   std::size_t lending{};     // those that lend
 };
@@ -52,7 +52,8 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
     for (int stages = 1; stages <= std::min(transport.size(), 4); ++stages) {
       if (transport.size() % stages != 0 || transport.size() / stages > replicas) continue;
       for (const int chunks : {1, 2}) {
-        const shape on{.stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = batch.quantum};
+        const shape on{
+            .stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = batch.quantum};
         if (on.parts() > batch.model.layers) continue;
         const result<plan> made = planner.make(on, batch.lengths);
         if (chunks > 1 && !made) continue;  // list is for one chunk
@@ -60,9 +61,11 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
           if (!tests::is_tried(k++, 3)) continue;
           const plan p = whole ? tests::sums_beside(made.value()) : made.value();
           const double error = (whole ? batch.error_of<tests::whole_pieces>(p, transport)
-                                      : batch.error_of<train::model_stage<double>>(p, transport)).value();
+                                      : batch.error_of<train::model_stage<double>>(p, transport))
+                                   .value();
           if (!(error < most))
-            std::printf("rank %d: error %g, %s, p %d, v %d, seed %d\n", transport.rank(), error, planner.name, stages, chunks, seed);
+            std::printf("rank %d: error %g, %s, p %d, v %d, seed %d\n", transport.rank(), error, planner.name, stages,
+                        chunks, seed);
           seen.worst = std::max(seen.worst, error);
           seen.uneven += tests::asymmetric(p);
           seen.shared += !p.merges.empty();
@@ -75,23 +78,27 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
 }
 
 /// The same with the vocabulary spread over the stages. Of each rank the same bits as on threads.
-void run_spread(const tests::exact_batch& batch, const std::vector<tests::named_planner>& planners, int replicas, int seed,
-                transports::mpi& transport, tally& seen) {
+void run_spread(const tests::exact_batch& batch, const std::vector<tests::named_planner>& planners, int replicas,
+                int seed, transports::mpi& transport, tally& seen) {
   for (const tests::named_planner& planner : planners)
     for (int stages = 2; stages <= std::min(transport.size(), 4); ++stages)
       for (const int chunks : {1, 2}) {
         if (transport.size() % stages != 0 || transport.size() / stages > replicas) continue;
-        const shape on{.stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = batch.quantum};
+        const shape on{
+            .stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = batch.quantum};
         const result<plan> layers = planner.make(on, batch.lengths);
         if (chunks > 1 && !layers) continue;  // list is for one chunk
         const plan p = tests::spread(layers.value()).value();
         double error = batch.error_of<train::model_stage<double>>(p, transport).value();
-        const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(batch, tests::sums_beside(p), transport).value();
+        const std::vector<double> found =
+            tests::outcome_of<train::model_stage<double>>(batch, tests::sums_beside(p), transport).value();
         transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
-        if (found != tests::outcomes_of<train::model_stage<double>>(batch, p, world)[static_cast<std::size_t>(transport.rank())]) error = 1;
+        if (found !=
+            tests::outcomes_of<train::model_stage<double>>(batch, p, world)[static_cast<std::size_t>(transport.rank())])
+          error = 1;
         if (!(error < most))
-          std::printf("rank %d: error %g, %s with a spread vocabulary, p %d, v %d, seed %d\n", transport.rank(), error, planner.name,
-                      stages, chunks, seed);
+          std::printf("rank %d: error %g, %s with a spread vocabulary, p %d, v %d, seed %d\n", transport.rank(), error,
+                      planner.name, stages, chunks, seed);
         seen.worst = std::max(seen.worst, error);
         seen.uneven += tests::asymmetric(p);
         seen.shared += !p.merges.empty();
@@ -108,20 +115,25 @@ void run_random(const tests::exact_batch& batch, int seed, transports::mpi& tran
     const shape on{.stages = stages, .replicas = transport.size() / stages, .quantum = batch.quantum};
     testing::generator random(static_cast<std::uint64_t>(seed));
     const solution given = testing::random_sharers(batch.lengths, on, random);
-    const plan p = basic_planner(on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given},
-                                 schedules::list{}, simulators::sweep{})(batch.lengths).value();
+    const plan p =
+        basic_planner(on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given},
+                      schedules::list{}, simulators::sweep{})(batch.lengths)
+            .value();
     double error = batch.error_of<train::model_stage<double>>(p, transport).value();
     // The same bits as on threads, sums beside the work or after it.
-    const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(batch, tests::sums_beside(p), transport).value();
+    const std::vector<double> found =
+        tests::outcome_of<train::model_stage<double>>(batch, tests::sums_beside(p), transport).value();
     transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
     const auto expected = tests::outcomes_of<train::model_stage<double>>(batch, p, world);
     if (found != expected[static_cast<std::size_t>(transport.rank())]) error = 1;
-    if (!(error < most)) std::printf("rank %d: error %g, random packs, p %d, seed %d\n", transport.rank(), error, stages, seed);
+    if (!(error < most))
+      std::printf("rank %d: error %g, random packs, p %d, seed %d\n", transport.rank(), error, stages, seed);
     seen.worst = std::max(seen.worst, error);
     seen.uneven += tests::asymmetric(p);
     seen.shared += !p.merges.empty();
     for (const merge& m : p.merges)
-      for (const std::vector<pack_id>& row : m.forward) seen.absent += static_cast<int>(std::count(row.begin(), row.end(), merge::none));
+      for (const std::vector<pack_id>& row : m.forward)
+        seen.absent += static_cast<int>(std::count(row.begin(), row.end(), merge::none));
     ++seen.steps;
   }
 }
@@ -133,14 +145,22 @@ void run_lending(int seed, transports::mpi& transport, tally& seen) {
       for (const attention_lending lending : {attention_lending::pairs, attention_lending::level})
         for (const vocabulary where : {vocabulary::last, vocabulary::spread}) {
           if (transport.size() % stages != 0) continue;
-          const shape on{.stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = {4}, .vocabulary = where};
+          const shape on{.stages = stages,
+                         .replicas = transport.size() / stages,
+                         .chunks = chunks,
+                         .quantum = {4},
+                         .vocabulary = where};
           const tests::exact_batch batch = tests::batch_to_lend(static_cast<std::uint64_t>(seed), on, 1);
           const plan p = tests::lending_plan(batch.lengths, on, 2 * stages, lending);
           double error = batch.error_of<train::model_stage<double>>(p, transport).value();
           const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(batch, p, transport).value();
           transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
-          if (found != tests::outcomes_of<train::model_stage<double>>(batch, p, world)[static_cast<std::size_t>(transport.rank())]) error = 1;
-          if (!(error < most)) std::printf("rank %d: error %g, lending %s, p %d, v %d\n", transport.rank(), error, name_of(lending), stages, chunks);
+          if (found != tests::outcomes_of<train::model_stage<double>>(
+                           batch, p, world)[static_cast<std::size_t>(transport.rank())])
+            error = 1;
+          if (!(error < most))
+            std::printf("rank %d: error %g, lending %s, p %d, v %d\n", transport.rank(), error, name_of(lending),
+                        stages, chunks);
           seen.worst = std::max(seen.worst, error);
           const tests::lock_step_count steps = tests::lock_steps_of(p);
           seen.lock_steps += steps.all, seen.lending += steps.lending;
@@ -181,10 +201,15 @@ int run() {
   double all = 0;
   MPI_Allreduce(&seen.worst, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   if (transport.rank() == 0)
-    std::printf("%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, %d with a spread vocabulary, sharers "
-                "without tokens of a row %d times, %d shared, %zu of %zu lock steps lend, largest relative error %.2g, seeds 1 to %d\n",
-                transport.size(), seen.steps, seen.uneven, seen.apart, seen.spread, seen.absent, seen.shared, seen.lending, seen.lock_steps, all, seeds);
-  const bool tried = seen.uneven > seen.steps / 8 && seen.apart > 0 && (transport.size() == 1 || (seen.shared > 0 && seen.spread > 0)) &&
+    std::printf(
+        "%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, %d with a spread vocabulary, "
+        "sharers "
+        "without tokens of a row %d times, %d shared, %zu of %zu lock steps lend, largest relative error %.2g, seeds 1 "
+        "to %d\n",
+        transport.size(), seen.steps, seen.uneven, seen.apart, seen.spread, seen.absent, seen.shared, seen.lending,
+        seen.lock_steps, all, seeds);
+  const bool tried = seen.uneven > seen.steps / 8 && seen.apart > 0 &&
+                     (transport.size() == 1 || (seen.shared > 0 && seen.spread > 0)) &&
                      2 * seen.lending >= seen.lock_steps;
   return all > 0 && all < most && tried ? 0 : 1;
 }

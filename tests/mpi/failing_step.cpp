@@ -1,5 +1,5 @@
-// Run by mpirun on three ranks, a stage each: a step goes wrong on rank 1 in the way that the argument names. Every rank
-// must stop in time with a message that names rank, stage, instruction and cause, none may run its optimizer, and
+// Run by mpirun on three ranks, a stage each: a step goes wrong on rank 1 in the way that the argument names. Every
+// rank must stop in time with a message that names rank, stage, instruction and cause, none may run its optimizer, and
 // the next step over the same transport must be exact. Status 0 when all was so.
 #include <slimpack/transports/mpi.hpp>
 
@@ -50,7 +50,8 @@ int run(const std::string& fault) {
   transports::mpi transport{MPI_COMM_WORLD, transports::mpi::options{.time_out = {time_out}}};
   plan p = tests::small_plan();
   if (fault == "other_plan" && transport.rank() == 1) p.step_time += seconds{1e-9};
-  faulty stage(transport.rank(), 3, 1, fault == "other_width" && transport.rank() == 1 ? tests::width + 1 : tests::width);
+  faulty stage(transport.rank(), 3, 1,
+               fault == "other_width" && transport.rank() == 1 ? tests::width + 1 : tests::width);
   stage.fault = fault;
   std::string message;
   bool stepped = false;
@@ -64,8 +65,14 @@ int run(const std::string& fault) {
   std::printf("rank %d after %.2f s: %s\n", transport.rank(), took, message.c_str());
 
   const bool late = fault == "hangs";  // its neighbours are who notices
-  const std::string where = fault == "other_plan" || fault == "other_width" ? "ranks 0 and 1 hold different" : late ? "stage" : "rank 1 (replica 0, stage 1), F";
-  const std::string cause = fault == "other_plan" ? "plans" : fault == "other_width" ? "widths" : fault == "short" ? "8 bytes" : late ? "no message from rank 1" : "layer 7 is on fire";
+  const std::string where = fault == "other_plan" || fault == "other_width" ? "ranks 0 and 1 hold different"
+                            : late                                          ? "stage"
+                                                                            : "rank 1 (replica 0, stage 1), F";
+  const std::string cause = fault == "other_plan"    ? "plans"
+                            : fault == "other_width" ? "widths"
+                            : fault == "short"       ? "8 bytes"
+                            : late                   ? "no message from rank 1"
+                                                     : "layer 7 is on fire";
   const bool named = contains(message, where) && contains(message, cause);
   const bool returned = stage.count->made == stage.count->taken + stage.count->discarded && stage.aborts == 1;
 
@@ -77,8 +84,9 @@ int run(const std::string& fault) {
                      again.gradient()[0] == expected.weight[static_cast<std::size_t>(transport.rank())];
   const bool fine = !stepped && named && returned && exact && took < 2.5 * time_out;
   if (!fine)
-    std::printf("rank %d: stepped %d, message names its cause %d, states given back %d, next step exact %d, in time %d\n",
-                transport.rank(), stepped, named, returned, exact, took < 2.5 * time_out);
+    std::printf(
+        "rank %d: stepped %d, message names its cause %d, states given back %d, next step exact %d, in time %d\n",
+        transport.rank(), stepped, named, returned, exact, took < 2.5 * time_out);
   return fine ? 0 : 1;
 }
 

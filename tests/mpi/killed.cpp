@@ -1,8 +1,10 @@
-// Run by mpirun on 4 ranks, told to leave survivors alone: two stages of two tensor ranks, of which one rank kills itself.
+// Run by mpirun on 4 ranks, told to leave survivors alone: two stages of two tensor ranks, of which one rank kills
+// itself.
 //
 //   slimpack-mpi-killed VICTIM CALL WHERE      in its CALL-th call of the compute, before its all-reduce, or "in" it
 //
-// Each survivor prints when its step ended and why, and the victim when it dies, in milliseconds of the machine's steady clock.
+// Each survivor prints when its step ended and why, and the victim when it dies, in milliseconds of the machine's
+// steady clock.
 #include <slimpack/executors/job/watchdog.hpp>
 #include <slimpack/transports/mpi.hpp>
 
@@ -25,7 +27,8 @@ namespace {
 using namespace slimpack;
 
 long long now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 /// The stage of examples/adopt_tensor.cpp over an all-reduce that another thread can end.
@@ -37,9 +40,11 @@ struct mortal : adopt_tensor::stage {
   void connect(MPI_Comm with) {
     sum_up = [this, with](std::vector<adopt_tensor::row>& rows) {
       if (in_all_reduce) die_at_last();
-      auto* reduced = new std::vector<adopt_tensor::row>(rows);  // for ever where it is ended: MPI may still read and write there
+      auto* reduced = new std::vector<adopt_tensor::row>(rows);  // for ever where it is ended: MPI may still read and
+                                                                 // write there
       MPI_Request request = MPI_REQUEST_NULL;
-      MPI_Iallreduce(MPI_IN_PLACE, reduced->data(), static_cast<int>(reduced->size() * adopt_tensor::width), MPI_DOUBLE, MPI_SUM, with, &request);
+      MPI_Iallreduce(MPI_IN_PLACE, reduced->data(), static_cast<int>(reduced->size() * adopt_tensor::width), MPI_DOUBLE,
+                     MPI_SUM, with, &request);
       for (int done = 0; !done;) {
         if (ended) return false;
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
@@ -84,12 +89,17 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, rank / tensor, rank, &stage_ranks);
   MPI_Comm_set_errhandler(stage_ranks, MPI_ERRORS_RETURN);
   transports::mpi transport(alike, {.time_out = time_out, .abort_time_out = seconds{.3}});
-  executors::watchdog world{transports::mpi(MPI_COMM_WORLD, {.time_out = time_out, .abort_time_out = seconds{.3}}), {.time_out = time_out}};
+  executors::watchdog world{transports::mpi(MPI_COMM_WORLD, {.time_out = time_out, .abort_time_out = seconds{.3}}),
+                            {.time_out = time_out}};
   mortal own;
-  own.own.own = tests::heads_of(static_cast<std::size_t>(rank / tensor), static_cast<std::size_t>(rank % tensor), tensor);
+  own.own.own =
+      tests::heads_of(static_cast<std::size_t>(rank / tensor), static_cast<std::size_t>(rank % tensor), tensor);
   own.connect(stage_ranks);
-  if (rank == std::atoi(argv[1])) own.calls_left = std::atoi(argv[2]), own.in_all_reduce = argv[3] == std::string_view("in");
-  const plan p = planner_for<adopt_tensor::stage>({.stages = 2, .tensor = tensor, .quantum = {4}})(std::vector<tokens>{{9}, {6}, {22}, {1}, {5}}).value();
+  if (rank == std::atoi(argv[1]))
+    own.calls_left = std::atoi(argv[2]), own.in_all_reduce = argv[3] == std::string_view("in");
+  const plan p = planner_for<adopt_tensor::stage>({.stages = 2, .tensor = tensor, .quantum = {4}})(
+                     std::vector<tokens>{{9}, {6}, {22}, {1}, {5}})
+                     .value();
   const executors::packflow<> run{.trainer_rank = [=](int of) { return of * tensor + rank % tensor; }, .world = &world};
   MPI_Barrier(MPI_COMM_WORLD);
   const result<step_report> step = run.execute(p, own, transport);

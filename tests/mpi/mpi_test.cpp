@@ -60,15 +60,9 @@ bool round(Transport& t, int channel, int number, std::size_t size) {
   return in == bytes_of(previous, number, size);
 }
 
-errc code_of(const result<void>& r) {
-  return r ? errc{} : r.error().code;
-}
-bool succeeded(const result<void>& r) {
-  return r.has_value();
-}
-double since(steady_clock::time_point t) {
-  return std::chrono::duration<double>(steady_clock::now() - t).count();
-}
+errc code_of(const result<void>& r) { return r ? errc{} : r.error().code; }
+bool succeeded(const result<void>& r) { return r.has_value(); }
+double since(steady_clock::time_point t) { return std::chrono::duration<double>(steady_clock::now() - t).count(); }
 
 TEST(MpiTransport, ObeysTheLaws) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {

@@ -22,8 +22,9 @@
 #include <string>
 #include <vector>
 
-// Batches that break planners: one length over and over, giants that dwarf the rest, counts and lengths at their limits;
-// under every shipped solver and schedule, without a memory limit and under one that the longest sequence just fits.
+// Batches that break planners: one length over and over, giants that dwarf the rest, counts and lengths at their
+// limits; under every shipped solver and schedule, without a memory limit and under one that the longest sequence just
+// fits.
 
 namespace slimpack::adversarial_test {
 namespace {
@@ -145,12 +146,13 @@ TEST(HardBatches, FitWhereTheirLongestSequenceDoes) {
     for (const shape& on : {shape{.stages = 8}, shape{.stages = 2, .replicas = 3}})
       if (tests::is_tried(k++)) {
         EXPECT_TRUE(planner(limited_to(longest_of(b.lengths), on), slicers::equal_cost{}, per_slice,
-                            solvers::two_phase{.effort = few_candidates})(b.lengths)) << b.name;
+                            solvers::two_phase{.effort = few_candidates})(b.lengths))
+            << b.name;
       }
 }
 
-// The packs of a pass have about 50,000 instructions on all stages at most, more cost planning time and gain less; where
-// memory is tight short sequences share none.
+// The packs of a pass have about 50,000 instructions on all stages at most, more cost planning time and gain less;
+// where memory is tight short sequences share none.
 TEST(HardBatches, AreNeverCutIntoUselesslyManyPacks) {
   int k = 0;
   for (const batch& b : hard_batches())
@@ -185,8 +187,8 @@ TEST(HardBatches, MayHaveAHundredThousandSequences) {
   });
 }
 
-// Four times the sequences, four times the questions to the cost model, whatever the search does with them: a search that
-// comes to its budget asks less.
+// Four times the sequences, four times the questions to the cost model, whatever the search does with them: a search
+// that comes to its budget asks less.
 TEST(HardBatches, AskTheCostModelInProportionToTheirSequences) {
   int k = 0;
   for (const std::vector<std::int64_t>& giants : {std::vector<std::int64_t>{262144, 262143}, {262144}, {}}) {

@@ -15,8 +15,9 @@
 #include <string_view>
 #include <vector>
 
-// Simulators, schedules, dividers, moves and cost models whose answers break a law: no plan is made of them, and the sentence says
-// whose answer it was. Slicers have faulty_slicers_test.cpp, answers that are no times faulty_costs_test.cpp.
+// Simulators, schedules, dividers, moves and cost models whose answers break a law: no plan is made of them, and the
+// sentence says whose answer it was. Slicers have faulty_slicers_test.cpp, answers that are no times
+// faulty_costs_test.cpp.
 
 namespace slimpack::faulty_policies_test {
 namespace {
@@ -44,11 +45,16 @@ struct faulty_simulator : simulators::sweep {
 
 TEST(FaultySimulators, AreRefused) {
   const auto refused = [](const std::function<void(std::vector<seconds>&)>& spoil) {
-    return refusal(basic_planner{{.stages = 3, .quantum = {64}}, slicers::equal_cost{}, cost, fast, schedules::list{}, faulty_simulator(spoil)}(lengths));
+    return refusal(basic_planner{
+        {.stages = 3, .quantum = {64}}, slicers::equal_cost{}, cost, fast, schedules::list{}, faulty_simulator(spoil)}(
+        lengths));
   };
   using starts = std::vector<seconds>;
-  EXPECT_EQ(refused([](starts& s) { s.clear(); }).rfind("the simulator's answer is wrong: it has 0 times, the graph has ", 0), 0U);
-  EXPECT_EQ(refused([](starts& s) { s.resize(2 * s.size()); }).rfind("the simulator's answer is wrong: it has ", 0), 0U);
+  EXPECT_EQ(
+      refused([](starts& s) { s.clear(); }).rfind("the simulator's answer is wrong: it has 0 times, the graph has ", 0),
+      0U);
+  EXPECT_EQ(refused([](starts& s) { s.resize(2 * s.size()); }).rfind("the simulator's answer is wrong: it has ", 0),
+            0U);
   for (const double odd : {nan, inf, -inf, -1.0, 0.0}) {
     const std::string why = refused([odd](starts& s) { s.back() = {odd}; });
     EXPECT_EQ(why.rfind("the simulator's answer is wrong: task ", 0), 0U) << why;
@@ -90,8 +96,10 @@ TEST(FaultySchedules, AreRefused) {
   for (const auto& [name, spoil] : faults)
     for (const int replicas : {1, 2}) {
       const shape on{.stages = 3, .replicas = replicas, .quantum = {64}};
-      const std::string why = refusal(basic_planner{on, slicers::equal_cost{}, cost, fast, faulty_schedule(spoil), simulators::sweep{}}(lengths));
-      EXPECT_EQ(why.rfind("the schedule's answer is wrong: ", 0), 0U) << name << ", " << replicas << " replicas: " << why;
+      const std::string why = refusal(
+          basic_planner{on, slicers::equal_cost{}, cost, fast, faulty_schedule(spoil), simulators::sweep{}}(lengths));
+      EXPECT_EQ(why.rfind("the schedule's answer is wrong: ", 0), 0U)
+          << name << ", " << replicas << " replicas: " << why;
     }
 }
 
@@ -128,7 +136,12 @@ TEST(FaultyDividers, AreRefused) {
          u[0] = {{0, 1}, {all[3]}, {all[0], all[1], all[2], all[4], all[5]}, exchange_set::none()};
        }}};
   for (const auto& [says, spoil] : faults) {
-    const basic_planner plan_batch{{.stages = 2, .replicas = 2, .quantum = {64}}, slicers::equal_cost{}, cost, solver{fast, {spoil}}, schedules::list{}, simulators::sweep{}};
+    const basic_planner plan_batch{{.stages = 2, .replicas = 2, .quantum = {64}},
+                                   slicers::equal_cost{},
+                                   cost,
+                                   solver{fast, {spoil}},
+                                   schedules::list{},
+                                   simulators::sweep{}};
     const std::string why = refusal(plan_batch(lengths));
     EXPECT_EQ(why.rfind("the divider's answer is wrong: ", 0), 0U) << says << ": " << why;
     EXPECT_NE(why.find(says), std::string::npos) << why;
@@ -156,14 +169,26 @@ TEST(FaultyMoves, AreRefused) {
   };
   const std::vector<std::pair<const char*, std::function<void(partition&)>>> faults{
       {"nothing", [](partition& p) { p.forward.clear(); }},
-      {"a stranger", [&](partition& p) { p.forward = one({{77}, {0}, {1}}); }},
-      {"before the sequence", [&](partition& p) { p.forward = one({{0}, {-5}, {1}}); }},
-      {"a negative length", [&](partition& p) { p.backward = one({{0}, {0}, {-1}}); }},
-      {"one sequence alone", [&](partition& p) { p.forward = one({{0}, {0}, {700}}); }},
+      {"a stranger",
+       [&](partition& p) {
+         p.forward = one({{77}, {0}, {1}});
+       }},
+      {"before the sequence",
+       [&](partition& p) {
+         p.forward = one({{0}, {-5}, {1}});
+       }},
+      {"a negative length",
+       [&](partition& p) {
+         p.backward = one({{0}, {0}, {-1}});
+       }},
+      {"one sequence alone",
+       [&](partition& p) {
+         p.forward = one({{0}, {0}, {700}});
+       }},
       {"forward for backward", [](partition& p) { p.backward = p.forward; }}};
   for (const auto& [name, spoil] : faults) {
     faulty_move::spoil = spoil;
-    const basic_planner plan_batch{{.stages = 3, .quantum = {64}}, slicers::equal_cost{}, cost,
+    const basic_planner plan_batch{{.stages = 3, .quantum = {64}},     slicers::equal_cost{},    cost,
                                    solver{{.effort = {3'000'000, 4}}}, schedules::one_f_one_b{}, simulators::sweep{}};
     const std::string why = refusal(plan_batch(lengths));
     EXPECT_EQ(why.rfind("the move faulty is wrong: ", 0), 0U) << name << ": " << why;
@@ -174,13 +199,16 @@ TEST(FaultyMoves, AreRefused) {
 struct contradictory {
   std::function<double(double time, const slice&)> changed;
   double useful_times{1};
-  [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return {changed(cost.time(s, p, part).value, s)}; }
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return {changed(cost.time(s, p, part).value, s)};
+  }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const { return time(s, p, part) * useful_times; }
 };
 
 TEST(ContradictoryCosts, AreRefusedByTheLawThatTheyBreak) {
   const auto refused = [](const contradictory& odd) {
-    const basic_planner plan_batch{{.stages = 3, .quantum = {64}}, slicers::equal_cost{}, odd, fast, schedules::list{}, simulators::sweep{}};
+    const basic_planner plan_batch{
+        {.stages = 3, .quantum = {64}}, slicers::equal_cost{}, odd, fast, schedules::list{}, simulators::sweep{}};
     const std::string why = refusal(plan_batch(lengths));
     EXPECT_EQ(why.rfind("the cost model contradicts itself: ", 0), 0U) << why;
     EXPECT_NE(why.find("testing/cost_model_laws.hpp"), std::string::npos) << why;
@@ -188,12 +216,20 @@ TEST(ContradictoryCosts, AreRefusedByTheLawThatTheyBreak) {
   };
   const auto size = [](const slice& s) { return static_cast<double>(s.length.value); };
   // A slice takes less as it grows.
-  EXPECT_NE(refused({[&](double, const slice& s) { return 1e-3 / (1 + size(s)); }}).find("cost_model law 3 (time does not fall"), std::string::npos);
+  EXPECT_NE(refused({[&](double, const slice& s) {
+              return 1e-3 / (1 + size(s));
+            }}).find("cost_model law 3 (time does not fall"),
+            std::string::npos);
   // A slice behind a prefix takes a tenth.
-  EXPECT_NE(refused({[](double t, const slice& s) { return s.begin > tokens{0} ? 0.1 * t : t; }}).find("cost_model law 3 (time does not fall"),
+  EXPECT_NE(refused({[](double t, const slice& s) {
+              return s.begin > tokens{0} ? 0.1 * t : t;
+            }}).find("cost_model law 3 (time does not fall"),
             std::string::npos);
   // Two halves take half of the whole.
-  EXPECT_NE(refused({[](double t, const slice&) { return t * t * 1e6; }}).find("cost_model law 4 (the times of a sequence's slices"), std::string::npos);
+  EXPECT_NE(refused({[](double t, const slice&) {
+              return t * t * 1e6;
+            }}).find("cost_model law 4 (the times of a sequence's slices"),
+            std::string::npos);
   // What is useful takes more than all.
   const std::string useful = refused({[](double t, const slice&) { return t; }, 3});
   EXPECT_NE(useful.find("cost_model law 1 (the useful share"), std::string::npos) << useful;

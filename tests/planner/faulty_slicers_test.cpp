@@ -44,16 +44,26 @@ struct fault {
 
 std::vector<fault> faults() {
   return {
-      {"a negative length", [](slice& g, const auto&, auto, auto, const auto&) { g.length = {-5}; }, "negative length (slicer law 1)"},
-      {"the least length", [](slice& g, const auto&, auto, auto, const auto&) { g.length = {std::numeric_limits<std::int64_t>::min()}; },
+      {"a negative length", [](slice& g, const auto&, auto, auto, const auto&) { g.length = {-5}; },
        "negative length (slicer law 1)"},
-      {"a stranger", [](slice& g, const auto&, auto, auto, const auto&) { g = {{4000000000U}, {0}, {1}}; }, "of another sequence"},
-      {"before the sequence", [](slice& g, const auto&, auto, auto, const auto&) { g.begin = {-1}, g.length = {64}; }, "lie in their sequence (slicer law 1)"},
-      {"a huge length", [](slice& g, const auto&, auto, auto, const auto&) { g.length = {most}; }, "lie in their sequence (slicer law 1)"},
-      {"a huge begin", [](slice& g, const auto&, auto, auto, const auto&) { g.begin = {most}, g.length = {64}; }, "lie in their sequence (slicer law 1)"},
+      {"the least length",
+       [](slice& g, const auto&, auto, auto, const auto&) { g.length = {std::numeric_limits<std::int64_t>::min()}; },
+       "negative length (slicer law 1)"},
+      {"a stranger",
+       [](slice& g, const auto&, auto, auto, const auto&) {
+         g = {{4000000000U}, {0}, {1}};
+       },
+       "of another sequence"},
+      {"before the sequence", [](slice& g, const auto&, auto, auto, const auto&) { g.begin = {-1}, g.length = {64}; },
+       "lie in their sequence (slicer law 1)"},
+      {"a huge length", [](slice& g, const auto&, auto, auto, const auto&) { g.length = {most}; },
+       "lie in their sequence (slicer law 1)"},
+      {"a huge begin", [](slice& g, const auto&, auto, auto, const auto&) { g.begin = {most}, g.length = {64}; },
+       "lie in their sequence (slicer law 1)"},
       {"a gap, forward",
        [](slice& g, const sequence& s, auto, pass p, const auto&) {
-         if (p == pass::forward && g.end() < s.length - tokens{64} && g.length > tokens{64}) g.begin += tokens{64}, g.length -= tokens{64};
+         if (p == pass::forward && g.end() < s.length - tokens{64} && g.length > tokens{64})
+           g.begin += tokens{64}, g.length -= tokens{64};
        },
        "a slice must begin at token"},
       {"a gap, backward",
@@ -66,7 +76,8 @@ std::vector<fault> faults() {
          if (p == pass::forward && g.end() < s.length && g.length > tokens{1}) g.length -= tokens{1};
        },
        "multiples of the quantum"},
-      {"no slice", [](slice& g, const auto&, auto, auto, const auto&) { g.length = {0}; }, "some slice must be given then (slicer law 4)"},
+      {"no slice", [](slice& g, const auto&, auto, auto, const auto&) { g.length = {0}; },
+       "some slice must be given then (slicer law 4)"},
       {"backward only",
        [](slice& g, const auto&, auto, pass p, const auto&) {
          if (p == pass::backward) g.length = {-1};
@@ -76,14 +87,17 @@ std::vector<fault> faults() {
 
 template <class Solver>
 auto planner_of(const faulty_slicer& slicer, shape on, Solver solver) {
-  return basic_planner{on, slicer, costs::quadratic{.per_pack = {1e-5}}, std::move(solver), schedules::list{}, simulators::sweep{}};
+  return basic_planner{
+      on, slicer, costs::quadratic{.per_pack = {1e-5}}, std::move(solver), schedules::list{}, simulators::sweep{}};
 }
 
 void expect_refused(const result<plan>& made, const fault& f, const std::string& where) {
   ASSERT_FALSE(made) << f.name << ", " << where;
   EXPECT_EQ(made.error().code, errc::invalid_input) << f.name << ", " << where;
-  EXPECT_EQ(made.error().detail.rfind("the slicer's answer is wrong: of sequence ", 0), 0U) << f.name << ", " << where << ": " << made.error().detail;
-  EXPECT_NE(made.error().detail.find(f.law), std::string::npos) << f.name << ", " << where << ": " << made.error().detail;
+  EXPECT_EQ(made.error().detail.rfind("the slicer's answer is wrong: of sequence ", 0), 0U)
+      << f.name << ", " << where << ": " << made.error().detail;
+  EXPECT_NE(made.error().detail.find(f.law), std::string::npos)
+      << f.name << ", " << where << ": " << made.error().detail;
 }
 
 TEST(FaultySlicers, AreRefusedByTheLawThatTheyBreak) {
@@ -94,8 +108,10 @@ TEST(FaultySlicers, AreRefusedByTheLawThatTheyBreak) {
       const std::string where = std::to_string(replicas) + " replicas";
       expect_refused(planner_of({f.spoil}, on, search)(lengths), f, where);
       expect_refused(planner_of({f.spoil}, on, solvers::refined{search})(lengths), f, where + ", refined");
-      // On two replicas nothing is cut for packs of 8,192 tokens, and smaller packs have no room for the longest sequence.
-      if (replicas == 1) expect_refused(planner_of({f.spoil}, on, solvers::chunked{{8192}})(lengths), f, where + ", chunked");
+      // On two replicas nothing is cut for packs of 8,192 tokens, and smaller packs have no room for the longest
+      // sequence.
+      if (replicas == 1)
+        expect_refused(planner_of({f.spoil}, on, solvers::chunked{{8192}})(lengths), f, where + ", chunked");
     }
 }
 
@@ -118,10 +134,11 @@ TEST(FaultySlicers, EndPlanningAtTheirFirstWrongAnswerWheneverItComes) {
     const auto spoil = [&](slice& given, const sequence&, tokens, pass, const cut_budget&) {
       if (++asked > good) given.length = {given.length.value - 1 - most / 2};
     };
-    const result<plan> made =
-        planner_of({spoil}, {.stages = 3, .quantum = {64}}, solvers::two_phase{.effort = solvers::search_budget::fast()})(lengths);
+    const result<plan> made = planner_of({spoil}, {.stages = 3, .quantum = {64}},
+                                         solvers::two_phase{.effort = solvers::search_budget::fast()})(lengths);
     ASSERT_FALSE(made) << "seed " << seed << ", case " << i;
-    EXPECT_NE(made.error().detail.find("negative length"), std::string::npos) << made.error().detail << ", seed " << seed << ", case " << i;
+    EXPECT_NE(made.error().detail.find("negative length"), std::string::npos)
+        << made.error().detail << ", seed " << seed << ", case " << i;
   }
 }
 
@@ -129,11 +146,13 @@ TEST(FaultySlicers, AreNamedWithTheSequenceOfTheBatch) {
   const auto spoil = [](slice& given, const sequence& s, tokens, pass, const cut_budget&) {
     if (s.length == tokens{5000}) given.length = {-7};
   };
-  const result<plan> made =
-      planner_of({spoil}, {.stages = 2, .quantum = {64}}, solvers::two_phase{.effort = solvers::search_budget::fast()})(lengths);
+  const result<plan> made = planner_of({spoil}, {.stages = 2, .quantum = {64}},
+                                       solvers::two_phase{.effort = solvers::search_budget::fast()})(lengths);
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().detail, "the slicer's answer is wrong: of sequence 3 of 5000 tokens, forward from token 0, with room for all of it, it gives "
-                                 "-7 tokens from 0: a slice has no negative length (slicer law 1)");
+  EXPECT_EQ(made.error().detail,
+            "the slicer's answer is wrong: of sequence 3 of 5000 tokens, forward from token 0, with room for all of "
+            "it, it gives "
+            "-7 tokens from 0: a slice has no negative length (slicer law 1)");
 }
 
 TEST(CheckedSlicer, AnswersAsTheSlicerThatKeepsItsLaws) {

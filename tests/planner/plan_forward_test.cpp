@@ -25,9 +25,12 @@ namespace {
 
 /// Stages of unlike work, a message that takes time, and bytes.
 struct uneven_bytes : costs::quadratic {
-  [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return costs::quadratic::time(s, p, part) * (1 + 0.3 * (part % 3)); }
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return costs::quadratic::time(s, p, part) * (1 + 0.3 * (part % 3));
+  }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
-    return memory_rates{.fixed = 100.0 * (stage + 1), .live_token = 2, .gradient_token = 5, .forward_token = 3, .backward_token = 7};
+    return memory_rates{
+        .fixed = 100.0 * (stage + 1), .live_token = 2, .gradient_token = 5, .forward_token = 3, .backward_token = 7};
   }
   [[nodiscard]] bytes kept(const slice& s, int /*stage*/) const {
     const double n = static_cast<double>(s.length.value);
@@ -49,11 +52,14 @@ TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
   int limited = 0;
   for (int seed = 1; seed <= tests::cases(40); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
-    shape on{.stages = static_cast<int>(random.between(1, 6)), .replicas = static_cast<int>(random.between(1, 4)),
-             .chunks = static_cast<int>(random.between(1, 3)), .quantum = {random.between(1, 64)}};
+    shape on{.stages = static_cast<int>(random.between(1, 6)),
+             .replicas = static_cast<int>(random.between(1, 4)),
+             .chunks = static_cast<int>(random.between(1, 3)),
+             .quantum = {random.between(1, 64)}};
     std::vector<tokens> lengths;
     tokens longest{};
-    for (std::int64_t n = random.between(1, 40); n > 0; --n) lengths.push_back(random.length({2000})), longest = std::max(longest, lengths.back());
+    for (std::int64_t n = random.between(1, 40); n > 0; --n)
+      lengths.push_back(random.length({2000})), longest = std::max(longest, lengths.back());
     const auto check = [&](const auto& cost) {
       const result<plan> made = planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths);
       ASSERT_TRUE(made) << made.error().detail << ", seed " << seed;
@@ -78,14 +84,16 @@ TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
 /// The least time of any forward packs of a batch on one replica: every order of sequences, each pack boundary tried.
 class exhaustive {
  public:
-  exhaustive(const shape& on, const costs::quadratic& cost, std::vector<sequence> batch) : on_(on), cost_(cost), batch_(std::move(batch)) {}
+  exhaustive(const shape& on, const costs::quadratic& cost, std::vector<sequence> batch)
+      : on_(on), cost_(cost), batch_(std::move(batch)) {}
 
   seconds operator()() {
     std::sort(batch_.begin(), batch_.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; });
     do {
       packs_.clear();
       next(0, tokens{});
-    } while (std::next_permutation(batch_.begin(), batch_.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; }));
+    } while (std::next_permutation(batch_.begin(), batch_.end(),
+                                   [](const sequence& a, const sequence& b) { return a.id < b.id; }));
     return best_;
   }
 
@@ -152,7 +160,8 @@ TEST(PlanForward, IsNearTheBestOfSmallBatches) {
     worst = std::max(worst, ratio), sum += ratio, exact += ratio < 1 + 1e-9;
     ++cases;
   }
-  std::printf("%d batches: %d as fast as the best, mean %.4f, worst %.4f of its time\n", cases, exact, sum / cases, worst);
+  std::printf("%d batches: %d as fast as the best, mean %.4f, worst %.4f of its time\n", cases, exact, sum / cases,
+              worst);
   EXPECT_LT(sum / cases, 1.02);
   EXPECT_LT(worst, 1.1);
 }
@@ -183,13 +192,16 @@ TEST(PlanForward, TakesLessMemoryWhereItMust) {
   const result<plan> none = planner{tight, slicers::equal_cost{}, priced}.plan_forward(lengths);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, errc::out_of_memory);
-  EXPECT_NE(none.error().detail.find("need 65536 tokens, the limit is 65535 tokens: 1 tokens are missing"), std::string::npos) << none.error().detail;
+  EXPECT_NE(none.error().detail.find("need 65536 tokens, the limit is 65535 tokens: 1 tokens are missing"),
+            std::string::npos)
+      << none.error().detail;
   // A step holds all of a sequence until it turns: here it needs as much, but with several sequences on their way.
-  EXPECT_LE(free.replicas[0].peak_memory[0], planner(on, slicers::equal_cost{}, priced)(lengths).value().replicas[0].peak_memory[0]);
+  EXPECT_LE(free.replicas[0].peak_memory[0],
+            planner(on, slicers::equal_cost{}, priced)(lengths).value().replicas[0].peak_memory[0]);
 }
 
-// On stage 1 of 2, a sequence of 512 tokens that is cut: 20 + 1 x 512 + 2 x the tokens that run. In a step 200 + 2 x 512, what its pieces
-// keep, and what runs.
+// On stage 1 of 2, a sequence of 512 tokens that is cut: 20 + 1 x 512 + 2 x the tokens that run. In a step 200 + 2 x
+// 512, what its pieces keep, and what runs.
 TEST(PlanForward, HoldsWhatAnEvaluationNeeds) {
   const std::vector<tokens> lengths = tests::lengths_of({512});
   shape on{.stages = 2, .quantum = {128}, .memory = memory_limit{memory_unit::byte, 20 + 512 + 2 * 128}};
@@ -199,28 +211,37 @@ TEST(PlanForward, HoldsWhatAnEvaluationNeeds) {
   EXPECT_EQ(p.replicas[0].rates[1].fixed, 20);
   EXPECT_TRUE(testing::plan_laws(p, evaluation_bytes{priced})) << testing::plan_laws(p, evaluation_bytes{priced});
   EXPECT_FALSE(testing::plan_laws(p, uneven_bytes{priced})) << "its rates are not those of steps";
-  EXPECT_EQ(planner(on, slicers::equal_cost{}, evaluation_bytes{priced})(lengths).error().code, errc::out_of_memory) << "a step needs more";
-  EXPECT_EQ(planned(uneven_bytes{priced}).error().code, errc::out_of_memory) << "a model that knows no evaluations has them held to be steps";
+  EXPECT_EQ(planner(on, slicers::equal_cost{}, evaluation_bytes{priced})(lengths).error().code, errc::out_of_memory)
+      << "a step needs more";
+  EXPECT_EQ(planned(uneven_bytes{priced}).error().code, errc::out_of_memory)
+      << "a model that knows no evaluations has them held to be steps";
   on.memory->amount -= 1;
   const result<plan> less = planned(evaluation_bytes{priced});
   ASSERT_FALSE(less);
-  EXPECT_NE(less.error().detail.find("need 788 bytes, the limit is 787 bytes: 1 bytes are missing"), std::string::npos) << less.error().detail;
+  EXPECT_NE(less.error().detail.find("need 788 bytes, the limit is 787 bytes: 1 bytes are missing"), std::string::npos)
+      << less.error().detail;
 }
 
 TEST(PlanForward, RefusesAModelWhoseEvaluationsHoldNoAmount) {
   struct faulty : evaluation_bytes {
-    [[nodiscard]] std::optional<memory_rates> evaluation_memory(int /*stage*/) const { return memory_rates{.forward_token = -1}; }
+    [[nodiscard]] std::optional<memory_rates> evaluation_memory(int /*stage*/) const {
+      return memory_rates{.forward_token = -1};
+    }
   };
-  const result<plan> made = planner{{.stages = 2}, slicers::equal_cost{}, faulty{{priced}}}.plan_forward(tests::lengths_of({700}));
+  const result<plan> made =
+      planner{{.stages = 2}, slicers::equal_cost{}, faulty{{priced}}}.plan_forward(tests::lengths_of({700}));
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().detail.find("-1 bytes for a rate of memory_rates, on stage"), std::string::npos) << made.error().detail;
+  EXPECT_NE(made.error().detail.find("-1 bytes for a rate of memory_rates, on stage"), std::string::npos)
+      << made.error().detail;
 }
 
 TEST(PlanForward, LeavesReplicasIdleThatHaveNoSequence) {
   const std::vector<tokens> lengths = tests::lengths_of({700, 300});
   const plan p = planner{{.stages = 2, .replicas = 3}, slicers::equal_cost{}, priced}.plan_forward(lengths).value();
   EXPECT_TRUE(testing::plan_laws(p, priced)) << testing::plan_laws(p, priced);
-  EXPECT_EQ(std::count_if(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return r.sequences.empty(); }), 1);
+  EXPECT_EQ(
+      std::count_if(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return r.sequences.empty(); }),
+      1);
 }
 
 TEST(PlanForward, CutsNothingWhereTheSlicerDoesNot) {
@@ -249,10 +270,12 @@ struct overreaching {
 
 TEST(PlanForward, RefusesWhatNoPlanCanBeMadeOf) {
   const std::vector<tokens> lengths = tests::lengths_of({700, 300});
-  EXPECT_EQ(planner(shape{.stages = 2}, slicers::equal_cost{}, priced).plan_forward({}).error().code, errc::invalid_input);
+  EXPECT_EQ(planner(shape{.stages = 2}, slicers::equal_cost{}, priced).plan_forward({}).error().code,
+            errc::invalid_input);
   const result<plan> wrong = planner{{.stages = 2}, overreaching{}, priced}.plan_forward(lengths);
   ASSERT_FALSE(wrong);
-  EXPECT_NE(wrong.error().detail.find("the slicer's answer is wrong: of sequence 0 of 700 tokens"), std::string::npos) << wrong.error().detail;
+  EXPECT_NE(wrong.error().detail.find("the slicer's answer is wrong: of sequence 0 of 700 tokens"), std::string::npos)
+      << wrong.error().detail;
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ static_assert(std::same_as<chosen_for<graphs>, planner_of<solvers::refined<>>>);
 static_assert(std::same_as<chosen_for<splitting>, planner_of<solvers::two_phase, schedules::zero_bubble>>);
 static_assert(std::same_as<chosen_for<splitting_graphs>, planner_of<solvers::refined<>, schedules::zero_bubble>>);
 static_assert(std::same_as<chosen_for<sharing_arena>, planner_of<solvers::two_phase>>);
-static_assert(std::same_as<decltype(planner_for<graphs>(shape{}, {}, {}, solvers::refined{solvers::two_phase{}})), chosen_for<graphs>>,
+static_assert(std::same_as<decltype(planner_for<graphs>(shape{}, {}, {}, solvers::refined{solvers::two_phase{}})),
+                           chosen_for<graphs>>,
               "a solver that refines is not refined again");
 
 /// A sequence that two replicas had better share, and others; small packs, so that there are many.
@@ -53,7 +54,8 @@ constexpr solvers::two_phase quick{.effort = solvers::search_budget::fast()};
 
 template <class Compute>
 class PlannerFor : public ::testing::Test {};
-using computes = ::testing::Types<arena, graphs, prefix_by_pack, splitting, splitting_graphs, sharing_arena, sharing_cuts>;
+using computes =
+    ::testing::Types<arena, graphs, prefix_by_pack, splitting, splitting_graphs, sharing_arena, sharing_cuts>;
 TYPED_TEST_SUITE(PlannerFor, computes);
 
 TYPED_TEST(PlannerFor, MakesPlansThatTheComputeRunsExactly) {
@@ -94,8 +96,9 @@ TEST(PlannerFor, TakesPoliciesAsPlannerDoes) {
             plan_of(planner{two, slicers::equal_cost{}, cost, two_sharers}));
   EXPECT_EQ(plan_of(planner_for<sharing_arena>(two, {}, {}, {.effort = quick.effort, .most_sharers = 1})),
             plan_of(planner_for<arena>(two, {}, {}, {.effort = quick.effort})));
-  EXPECT_EQ(plan_of(planner_for<arena>(two, slicers::whole{}, cost, solvers::megatron{}, schedules::one_f_one_b{.lead = 1})),
-            plan_of(planner{two, slicers::whole{}, cost, solvers::megatron{}, schedules::one_f_one_b{.lead = 1}}));
+  EXPECT_EQ(
+      plan_of(planner_for<arena>(two, slicers::whole{}, cost, solvers::megatron{}, schedules::one_f_one_b{.lead = 1})),
+      plan_of(planner{two, slicers::whole{}, cost, solvers::megatron{}, schedules::one_f_one_b{.lead = 1}}));
 }
 
 TEST(PlannerFor, TakesEveryBaselineForAComputeThatSharesNothing) {

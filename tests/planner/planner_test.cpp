@@ -80,9 +80,11 @@ TEST(PlannerCheck, NamesADegreeOutsideItsRange) {
   EXPECT_EQ(refusal({.tensor = 0}), "shape.tensor is 0, it must be from 1 to 65536");
   EXPECT_EQ(refusal({.context = 0}), "shape.context is 0, it must be from 1 to 65536");
   EXPECT_EQ(refusal({.expert = 0}), "shape.expert is 0, it must be from 1 to 65536");
-  EXPECT_EQ(refusal({.replicas = 2, .tensor = 3, .expert = 4}), "shape.expert is 4, it must divide the 6 ranks of a stage");
+  EXPECT_EQ(refusal({.replicas = 2, .tensor = 3, .expert = 4}),
+            "shape.expert is 4, it must divide the 6 ranks of a stage");
   EXPECT_EQ(refusal({.chunks = 65537}), "shape.chunks is 65537, it must be from 1 to 65536");
-  EXPECT_EQ(refusal({.stages = 65536, .chunks = 65536}), "shape.stages * chunks is 4294967296, it must be from 1 to 65536");
+  EXPECT_EQ(refusal({.stages = 65536, .chunks = 65536}),
+            "shape.stages * chunks is 4294967296, it must be from 1 to 65536");
 }
 
 TEST(PlannerCheck, NamesAQuantumOutsideItsRange) {
@@ -145,8 +147,9 @@ TEST(PlannerCheck, NamesTheTimeThatIsNone) {
 // One stage sends no messages; its replicas would wait for an exchange without end.
 TEST(PlannerCheck, RefusesAnInfiniteHopThatOnlyAnExchangeTakes) {
   const costs::quadratic cost{.hop = {static_cast<double>(INFINITY)}};
-  EXPECT_EQ(refusal({.replicas = 2}, mixed, cost), "the cost model gives inf s for the exchange of a sequence of 65536 "
-                                                   "tokens, forward on part 0; times must be from 0 to 1e12 s");
+  EXPECT_EQ(refusal({.replicas = 2}, mixed, cost),
+            "the cost model gives inf s for the exchange of a sequence of 65536 "
+            "tokens, forward on part 0; times must be from 0 to 1e12 s");
 }
 
 TEST(PlannerCheck, NamesALimitThatIsNone) {
@@ -166,7 +169,8 @@ TEST(PlannerCheck, RefusesWeightGradientsThatAreNoShareOfBackwardWhereTheyRunApa
   const std::vector<tokens> lengths{{1024}, {300}};
   for (const double share : {-0.5, 1.5, std::nan("")}) {
     const any_weight_time cost{{}, share};
-    const planner apart{shape{.stages = 2}, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::zero_bubble{}};
+    const planner apart{shape{.stages = 2}, slicers::equal_cost{}, cost, solvers::two_phase{},
+                        schedules::zero_bubble{}};
     const result<plan> answer = apart(lengths);
     ASSERT_FALSE(answer) << share;
     EXPECT_EQ(answer.error().code, errc::invalid_input);
@@ -179,10 +183,12 @@ TEST(PlannerCheck, RefusesWeightGradientsThatAreNoShareOfBackwardWhereTheyRunApa
 TEST(PlannerCheck, RefusesWeightGradientsThatAreNoTimesUnderAnySchedule) {
   for (const double share : {-0.5, std::nan("")}) {
     const any_weight_time cost{{}, share};
-    const result<plan> answer = planner{shape{.stages = 2}, slicers::equal_cost{}, cost}(std::vector<tokens>{{1024}, {300}});
+    const result<plan> answer =
+        planner{shape{.stages = 2}, slicers::equal_cost{}, cost}(std::vector<tokens>{{1024}, {300}});
     ASSERT_FALSE(answer) << share;
     EXPECT_EQ(answer.error().code, errc::invalid_input);
-    EXPECT_NE(answer.error().detail.find("s for the weight gradients of slice [0, "), std::string::npos) << answer.error().detail;
+    EXPECT_NE(answer.error().detail.find("s for the weight gradients of slice [0, "), std::string::npos)
+        << answer.error().detail;
   }
 }
 
@@ -192,9 +198,7 @@ TEST(PlannerCheck, NamesACostModelOfAnotherShape) {
   EXPECT_TRUE(planner(shape{.stages = 2, .chunks = 2}, slicers::equal_cost{}, four_parts{}).check(mixed));
 }
 
-TEST(PlannerCheck, NamesAnEmptyBatch) {
-  EXPECT_EQ(refusal({}, {}), "the batch is empty: give at least one length");
-}
+TEST(PlannerCheck, NamesAnEmptyBatch) { EXPECT_EQ(refusal({}, {}), "the batch is empty: give at least one length"); }
 
 TEST(PlannerCheck, NamesALengthOutOfRange) {
   EXPECT_EQ(refusal({}, tests::lengths_of({5, 0})), "sequence 1 has 0 tokens; lengths run from 1 to 2147483647");

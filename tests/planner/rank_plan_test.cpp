@@ -116,7 +116,8 @@ TEST(RankPlan, RefusesPartsThatDoNotBelongTogether) {
   const auto plan_batch = planner_of(on, pipeline_cost, quick, schedules::list{});
   const std::vector<tokens> lengths = tests::lengths_of({4000, 3000, 2000, 4100, 2900, 2100});
   std::vector<rank_plan> parts;
-  for (std::uint32_t replica = 0; replica < 3; ++replica) parts.push_back(plan_batch.of_replica(lengths, replica).value());
+  for (std::uint32_t replica = 0; replica < 3; ++replica)
+    parts.push_back(plan_batch.of_replica(lengths, replica).value());
   ASSERT_EQ(refusal(plan_batch, parts), "");
   EXPECT_EQ(refusal(plan_batch, {}), "parts of a plan: there are none");
   EXPECT_EQ(refusal(plan_batch, {parts[0], parts[2]}), "parts of a plan: none plans replica 1");
@@ -181,7 +182,8 @@ TEST(RankPlan, ChecksWhatASolverAnswers) {
   const auto refused = [&](int lie) {
     liar solver;
     solver.lie = lie;
-    const result<rank_plan> made = planner_of({.replicas = 2}, pipeline_cost, solver, schedules::list{}).of_replica(lengths, 0);
+    const result<rank_plan> made =
+        planner_of({.replicas = 2}, pipeline_cost, solver, schedules::list{}).of_replica(lengths, 0);
     return made ? std::string() : made.error().detail;
   };
   EXPECT_EQ(refused(0), "");

@@ -26,7 +26,8 @@ struct hesitant {
   bool unsound{};  ///< the runner-up leaves a sequence out
 
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices, const Schedule& schedule) const {
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices,
+                                       const Schedule& schedule) const {
     result<solution> first = solvers::chunked{.chunk = {1024}}.solve(batch, slicer, prices, schedule);
     result<solution> other = search.solve(batch, slicer, prices, schedule);
     if (!first || !other) return first;
@@ -50,9 +51,12 @@ TEST(RunnersUp, AreTakenWhereTheirPlanIsFaster) {
 /// Answers with what two_phase would do, and with one chunk after the other as its runner-up.
 struct right_at_first {
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices, const Schedule& schedule) const {
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices,
+                                       const Schedule& schedule) const {
     result<solution> first = search.solve(batch, slicer, prices, schedule);
-    if (first) first.value().runners_up.push_back(solvers::chunked{.chunk = {1024}}.solve(batch, slicer, prices, schedule).value());
+    if (first)
+      first.value().runners_up.push_back(
+          solvers::chunked{.chunk = {1024}}.solve(batch, slicer, prices, schedule).value());
     return first;
   }
 };
@@ -77,7 +81,8 @@ TEST(RunnersUp, AreNotRunInTheSimulatorWhereTheyAreSlower) {
   const plan chunks = planned(solvers::chunked{.chunk = {1024}}).value();
   const auto [alone, found] = run(search);
   ASSERT_GT(chunks.replicas.front().makespan, planned(search).value().step_time);
-  EXPECT_EQ(run(right_at_first{}), std::pair(alone, found)) << "the first of the runner-up's two replicas tells by its makespan";
+  EXPECT_EQ(run(right_at_first{}), std::pair(alone, found))
+      << "the first of the runner-up's two replicas tells by its makespan";
 }
 
 TEST(RunnersUp, AreRefusedWhereTheyAreUnsound) {
@@ -88,7 +93,8 @@ TEST(RunnersUp, AreRefusedWhereTheyAreUnsound) {
 
 // Their packs are not cut in pieces that both passes share.
 TEST(RunnersUp, AreLeftByWhoRefines) {
-  EXPECT_EQ(planned(solvers::refined{hesitant{}}).value().hash, planned(solvers::refined{solvers::chunked{.chunk = {1024}}}).value().hash);
+  EXPECT_EQ(planned(solvers::refined{hesitant{}}).value().hash,
+            planned(solvers::refined{solvers::chunked{.chunk = {1024}}}).value().hash);
 }
 
 /// Notes what the planner asks.
@@ -96,7 +102,8 @@ struct asked {
   bool* estimated;
 
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices, const Schedule& schedule) const {
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices,
+                                       const Schedule& schedule) const {
     *estimated = batch.estimated;
     return search.solve(batch, slicer, prices, schedule);
   }

@@ -29,7 +29,8 @@ shape llama_shape(int stages, int chunks, vocabulary where) {
   return {.stages = stages, .replicas = 2, .tensor = 2, .chunks = chunks, .vocabulary = where};
 }
 
-result<plan> planned(const shape& on, std::span<const tokens> lengths, solvers::search_budget effort = solvers::search_budget::normal()) {
+result<plan> planned(const shape& on, std::span<const tokens> lengths,
+                     solvers::search_budget effort = solvers::search_budget::normal()) {
   const costs::transformer cost = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
   return planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = effort}}(lengths);
 }
@@ -51,8 +52,8 @@ TEST(PlannerVocabulary, SpreadIsFasterWhereTheLastStageIsHeaviest) {
       const result<plan> last = on_h100s(vocabulary::last), spread = on_h100s(vocabulary::spread);
       ASSERT_TRUE(last && spread);
       const double gain = last.value().step_time / spread.value().step_time;
-      std::printf("p %d, v %d: %.4f s, spread %.4f s, %.3f times as fast\n", stages, chunks, last.value().step_time.value,
-                  spread.value().step_time.value, gain);
+      std::printf("p %d, v %d: %.4f s, spread %.4f s, %.3f times as fast\n", stages, chunks,
+                  last.value().step_time.value, spread.value().step_time.value, gain);
       EXPECT_GT(gain, stages == 4 ? 1.08 : 1.15);
       EXPECT_LE(spread.value().lower_bound, spread.value().step_time);
       EXPECT_LT(spread.value().rank_time->imbalance / spread.value().rank_time->total(), 0.05);
@@ -72,7 +73,8 @@ TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
     const result<plan> free = planned(on, lengths, tests::effort);
     ASSERT_TRUE(free);
     double most = 0;
-    for (const replica_plan& r : free.value().replicas) most = std::max(most, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
+    for (const replica_plan& r : free.value().replicas)
+      most = std::max(most, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
     on.memory = memory_limit{memory_unit::byte, 0.9 * most};
     const result<plan> made = planned(on, lengths, tests::effort);
     if (!made) continue;
@@ -109,12 +111,15 @@ std::string refusal(const auto& plan_batch) {
 
 TEST(PlannerVocabulary, IsRefusedWhereThereIsNothingToSpreadItOver) {
   const costs::with_vocabulary<costs::quadratic> cost;
-  EXPECT_NE(refusal(planner{shape{.vocabulary = vocabulary::spread}, slicers::equal_cost{}, cost}).find("at least 2 stages"), std::string::npos);
+  EXPECT_NE(
+      refusal(planner{shape{.vocabulary = vocabulary::spread}, slicers::equal_cost{}, cost}).find("at least 2 stages"),
+      std::string::npos);
 }
 
 /// Asks its one cost model about the parts of the problem.
 struct for_one_model {
-  result<solution> solve(const problem&, const slicers::equal_cost&, const costs::with_vocabulary<costs::quadratic>&, const schedules::list&) const {
+  result<solution> solve(const problem&, const slicers::equal_cost&, const costs::with_vocabulary<costs::quadratic>&,
+                         const schedules::list&) const {
     return error{errc::invalid_input, "was asked"};
   }
 };
@@ -123,17 +128,21 @@ struct for_one_model {
 TEST(PlannerVocabulary, IsRefusedWhereTheSolverTakesOneCostModelAlone) {
   const shape on{.stages = 2, .vocabulary = vocabulary::spread};
   const costs::with_vocabulary<costs::quadratic> cost;
-  EXPECT_NE(refusal(planner{on, slicers::equal_cost{}, cost, for_one_model{}}).find("one cost model alone"), std::string::npos);
+  EXPECT_NE(refusal(planner{on, slicers::equal_cost{}, cost, for_one_model{}}).find("one cost model alone"),
+            std::string::npos);
 }
 
 TEST(PlannerVocabulary, IsRefusedWhereTheCostModelHasNoTimesForIt) {
   const shape on{.stages = 2, .vocabulary = vocabulary::spread};
-  EXPECT_NE(refusal(planner{on, slicers::equal_cost{}, costs::quadratic{}}).find("no vocabulary_time"), std::string::npos);
+  EXPECT_NE(refusal(planner{on, slicers::equal_cost{}, costs::quadratic{}}).find("no vocabulary_time"),
+            std::string::npos);
   // Made for a shape that has it in one place.
   const costs::gpu device = costs::gpus::h100();
   const costs::kernel_times kernels{costs::wave_model(device)};
-  const costs::profiled last = costs::profiled_of(tests::llama_3_1_8b(), {.stages = 2}, kernels, costs::network(device)).value();
-  EXPECT_NE(refusal(planner{on, slicers::equal_cost{}, last, solvers::two_phase{}}).find("vocabulary::spread"), std::string::npos);
+  const costs::profiled last =
+      costs::profiled_of(tests::llama_3_1_8b(), {.stages = 2}, kernels, costs::network(device)).value();
+  EXPECT_NE(refusal(planner{on, slicers::equal_cost{}, last, solvers::two_phase{}}).find("vocabulary::spread"),
+            std::string::npos);
 }
 
 }  // namespace

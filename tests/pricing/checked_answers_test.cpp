@@ -60,7 +60,8 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
     EXPECT_EQ(work.communication, same.communication);
   }
   const std::vector<sequence> batch = solvers::sequences_of(lengths);
-  const std::vector<bound> bounds = simulators::lower_bounds(model, on, batch, rates), others = simulators::lower_bounds(cost, on, batch, rates);
+  const std::vector<bound> bounds = simulators::lower_bounds(model, on, batch, rates),
+                           others = simulators::lower_bounds(cost, on, batch, rates);
   ASSERT_EQ(bounds.size(), others.size());
   for (std::size_t i = 0; i < bounds.size(); ++i) EXPECT_EQ(bounds[i].time, others[i].time) << bounds[i].name;
   EXPECT_EQ(reduce_time_of(model), reduce_time_of(cost));
@@ -70,7 +71,8 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
       EXPECT_EQ(useful_time(model, whole, p, part), useful_time(cost, whole, p, part));
       EXPECT_EQ(collective_time(model, whole, p, part), collective_time(cost, whole, p, part));
     }
-  for (int part = 0; part < on.parts(); ++part) EXPECT_EQ(gradient_buckets_of(model, part).size(), gradient_buckets_of(cost, part).size());
+  for (int part = 0; part < on.parts(); ++part)
+    EXPECT_EQ(gradient_buckets_of(model, part).size(), gradient_buckets_of(cost, part).size());
   EXPECT_FALSE(faults.any());
 }
 
@@ -84,7 +86,8 @@ TEST(CheckedAnswers, AreThoseOfTheModel) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     compare(costs::quadratic{.per_pack = {1e-5}, .hop = {1e-6}}, on, seed);
     compare(offers_more{{.per_pack = {1e-5}, .hop = {1e-6}}}, on, seed);
-    for (const shape& one : {on, spread}) compare(costs::transformer::make(model, costs::gpus::h100(), one).value(), one, seed);
+    for (const shape& one : {on, spread})
+      compare(costs::transformer::make(model, costs::gpus::h100(), one).value(), one, seed);
   }
 }
 
@@ -102,7 +105,8 @@ TEST(CheckedAnswers, BlameASliceThatOthersOutweigh) {
   EXPECT_EQ(pack_time(cost, pack, pass::forward, 0), seconds{3});
   ASSERT_TRUE(faults.any());
   const std::vector<tokens> lengths{{256}, {128}};
-  EXPECT_NE(faults.told(lengths, {128}).detail.find("-1 s for slice [0, 128) of sequence"), std::string::npos) << faults.told(lengths, {128}).detail;
+  EXPECT_NE(faults.told(lengths, {128}).detail.find("-1 s for slice [0, 128) of sequence"), std::string::npos)
+      << faults.told(lengths, {128}).detail;
 }
 
 }  // namespace

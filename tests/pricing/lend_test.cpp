@@ -19,12 +19,13 @@ namespace {
 partition row_of_two() {
   partition packs;
   for (const pass p : both_passes)
-    for (const std::int64_t i : {0, 1}) packs.of(p).append({{0}, {2 * nth_place(p, i, std::int64_t{2})}, {2}}), packs.of(p).close();
+    for (const std::int64_t i : {0, 1})
+      packs.of(p).append({{0}, {2 * nth_place(p, i, std::int64_t{2})}, {2}}), packs.of(p).close();
   return packs;
 }
 
-//  A second for each pair of a query and a key: slices take 3 s and 7 s. In the lock step of both stages, stage 0 with slice 1 lends
-//  stage 1 with slice 0 one key of two queries, 2 s. Messages take half a second each.
+//  A second for each pair of a query and a key: slices take 3 s and 7 s. In the lock step of both stages, stage 0 with
+//  slice 1 lends stage 1 with slice 0 one key of two queries, 2 s. Messages take half a second each.
 //    helper  3 + 2, and 0.5 for the queries, since slice 0 attends to nothing before it               5.5 s
 //    lender  the more of 7 - 2 and 5.5, and 0.5 for the results                                        6 s
 TEST(Lend, TakesWhatIsWorkedOutByHand) {
@@ -46,7 +47,8 @@ TEST(Lend, HidesQueriesBehindTheHelpersOwnPrefix) {
   const costs::quadratic cost{.linear = 0, .attention = 1, .hop = {0.5}};
   partition packs;
   for (const pass p : both_passes)
-    for (const std::int64_t i : {0, 1, 2, 3}) packs.of(p).append({{0}, {2 * nth_place(p, i, std::int64_t{4})}, {2}}), packs.of(p).close();
+    for (const std::int64_t i : {0, 1, 2, 3})
+      packs.of(p).append({{0}, {2 * nth_place(p, i, std::int64_t{4})}, {2}}), packs.of(p).close();
   workload w = price(packs, cost, on, std::vector<memory_rates>(2));
   lend(packs, cost, loans_of(packs, on, attention_lending::level, 4).value(), w);
   // Slice 2 has 11 pairs, slice 1 has 7, 4 of them to its prefix: 2 are lent.
@@ -62,7 +64,10 @@ TEST(Lend, FindsAHelperAmongManyAtOnce) {
   const auto time_of = [&](bool is_one) {
     std::vector<loan> loans;
     for (std::uint32_t i = 1; i < count; ++i)
-      loans.push_back({{0, {pass::forward, {i}}}, {1, {pass::forward, {is_one ? 0 : i - 1}}}, packs.forward[i][0], {{0}, {0}, {1}}});
+      loans.push_back({{0, {pass::forward, {i}}},
+                       {1, {pass::forward, {is_one ? 0 : i - 1}}},
+                       packs.forward[i][0],
+                       {{0}, {0}, {1}}});
     return tests::least_time([&] {
       workload w;
       w.shape.stages = 2;

@@ -108,7 +108,9 @@ TEST(RatesOf, RefuseALimitInBytesUnderAModelThatKnowsNone) {
 
 /// Knows evaluations, too; in steps pieces keep a byte a token.
 struct evaluates : with_bytes {
-  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const { return memory_rates{.fixed = 0.5 + stage, .forward_token = 3}; }
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
+    return memory_rates{.fixed = 0.5 + stage, .forward_token = 3};
+  }
   [[nodiscard]] bytes kept(const slice& s, int) const { return {static_cast<double>(s.length.value)}; }
 };
 
@@ -130,7 +132,8 @@ TEST(Price, KeepsNothingBesideTokensInAnEvaluation) {
   EXPECT_FALSE(price(alone, evaluates{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty());
   alone.backward = {};
   EXPECT_TRUE(price(alone, evaluates{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty());
-  EXPECT_FALSE(price(alone, keeps{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty()) << "held to be as in a step";
+  EXPECT_FALSE(price(alone, keeps{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty())
+      << "held to be as in a step";
 }
 
 /// The example, its two sequences under other ids.
@@ -152,7 +155,8 @@ partition renamed(sequence_id first, sequence_id second) {
 
 TEST(Price, FollowsSequencesWhateverTheirIds) {
   const workload near = price(example(), by_part{}, {}, {memory_rates{}});
-  for (const auto& [first, second] : {std::pair<std::uint32_t, std::uint32_t>{65535, 40}, {1, 0}, {7, 40}, {7, 4000000000}}) {
+  for (const auto& [first, second] :
+       {std::pair<std::uint32_t, std::uint32_t>{65535, 40}, {1, 0}, {7, 40}, {7, 4000000000}}) {
     const workload far = price(renamed({first}, {second}), by_part{}, {}, {memory_rates{}});
     EXPECT_EQ(far.turn, near.turn) << first;
     EXPECT_EQ(far.gradient_running, near.gradient_running) << first;
@@ -179,17 +183,22 @@ TEST(SequenceNumbers, AreIdsWhereTheseAreNear) {
   EXPECT_EQ(detail::sequence_numbers(renamed({7}, {48}).forward).count(), 2u);
 }
 
-/// Each row adds as many seconds as it has tokens before its end; a slice of no row covers three a token, of a part less.
+/// Each row adds as many seconds as it has tokens before its end; a slice of no row covers three a token, of a part
+/// less.
 struct covering : by_part {
-  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice>, pass, int) const { return {static_cast<double>(row.end.value)}; }
-  [[nodiscard]] seconds covers(const slice& s, pass, int part) const { return {3.0 * static_cast<double>(s.length.value) - part}; }
+  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice>, pass, int) const {
+    return {static_cast<double>(row.end.value)};
+  }
+  [[nodiscard]] seconds covers(const slice& s, pass, int part) const {
+    return {3.0 * static_cast<double>(s.length.value) - part};
+  }
 };
 struct exposed : covering {
   [[nodiscard]] seconds covers(const slice&, pass, int) const { return {0}; }
 };
 
-// Sequences 0 and 1 are shared, the others are not. A pack takes max(0, e - c) beside its slices, e and c being of all its rows and of all its
-// slices without one; what nobody waits for counts as no communication.
+// Sequences 0 and 1 are shared, the others are not. A pack takes max(0, e - c) beside its slices, e and c being of all
+// its rows and of all its slices without one; what nobody waits for counts as no communication.
 TEST(Price, LetsSlicesOfThePackCoverExchangesWhereTheModelSaysSo) {
   for (std::uint64_t seed = 1; seed <= 200 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -203,7 +212,8 @@ TEST(Price, LetsSlicesOfThePackCoverExchangesWhereTheModelSaysSo) {
     double waited = 0;
     for (const pass way : both_passes) {
       std::vector<std::int64_t> pack_of;
-      for (std::size_t s = 0; s < lengths.size(); ++s) pack_of.push_back(s < 3 ? random.between(0, 2) : static_cast<std::int64_t>(s) - 3);  // no pack is empty
+      for (std::size_t s = 0; s < lengths.size(); ++s)
+        pack_of.push_back(s < 3 ? random.between(0, 2) : static_cast<std::int64_t>(s) - 3);  // no pack is empty
       for (std::uint32_t i = 0; i < 3; ++i) {
         micropacks& to = packs.of(way);
         double slices = 0, exchanged = 0, count = 0, local = 0;
@@ -212,7 +222,8 @@ TEST(Price, LetsSlicesOfThePackCoverExchangesWhereTheModelSaysSo) {
           to.push({{s}, {0}, lengths[s]});
           slices += static_cast<double>(lengths[s].value), ++count;
           if (s < 2) {
-            rows.push_back({.sequence = {s}, .pass = way, .pack = {i}, .end = {random.between(1, 60)}, .sharers = both});
+            rows.push_back(
+                {.sequence = {s}, .pass = way, .pack = {i}, .end = {random.between(1, 60)}, .sharers = both});
             exchanged += static_cast<double>(rows.back().end.value);
           } else {
             ++local;
@@ -229,12 +240,14 @@ TEST(Price, LetsSlicesOfThePackCoverExchangesWhereTheModelSaysSo) {
         }
       }
     }
-    const workload w = price(packs, covering{}, on(2), std::vector<memory_rates>(2), weight_gradients::with_inputs, rows);
+    const workload w =
+        price(packs, covering{}, on(2), std::vector<memory_rates>(2), weight_gradients::with_inputs, rows);
     for (const pass way : both_passes)
       for (std::size_t cell = 0; cell < w.of(way).time.size(); ++cell)
         EXPECT_NEAR(w.of(way).time[cell].value, expected[way][cell], 1e-9) << cell;
     EXPECT_NEAR(w.communication.value, waited, 1e-9);
-    const workload apart = price(packs, exposed{}, on(2), std::vector<memory_rates>(2), weight_gradients::with_inputs, rows);
+    const workload apart =
+        price(packs, exposed{}, on(2), std::vector<memory_rates>(2), weight_gradients::with_inputs, rows);
     EXPECT_GE(apart.communication, w.communication);
   }
 }

@@ -14,8 +14,8 @@
 namespace slimpack::rank_time_of_test {
 namespace {
 
-/// Stage 1 takes twice as long as stage 0, a pass back twice as long as forward; stage 1 computes a token for 1 s again. A
-/// row that is shared takes 3 s more on each stage and pass.
+/// Stage 1 takes twice as long as stage 0, a pass back twice as long as forward; stage 1 computes a token for 1 s
+/// again. A row that is shared takes 3 s more on each stage and pass.
 struct uneven {
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     return useful(s, p, part) + seconds{p == pass::backward && part == 1 ? static_cast<double>(s.length.value) : 0};
@@ -30,12 +30,24 @@ struct uneven {
 
 constexpr pass both[]{pass::forward, pass::backward};
 
-// Stage 0 runs F for 4 + 1 s and B for 8 + 1 s, stage 1 F for 8 + 1 s and B for 16 + 4 + 1 s: 44 s, one after the other.
+// Stage 0 runs F for 4 + 1 s and B for 8 + 1 s, stage 1 F for 8 + 1 s and B for 16 + 4 + 1 s: 44 s, one after the
+// other.
 TEST(RankTimeOf, SplitsAStepByHand) {
   const std::vector<tokens> one{{4}};
-  const plan p = basic_planner{shape{.stages = 2, .quantum = {4}}, slicers::whole{}, uneven{}, solvers::two_phase{}, schedules::list{}, simulators::sweep{}}(one).value();
+  const plan p = basic_planner{shape{.stages = 2, .quantum = {4}},
+                               slicers::whole{},
+                               uneven{},
+                               solvers::two_phase{},
+                               schedules::list{},
+                               simulators::sweep{}}(one)
+                     .value();
   EXPECT_EQ(p.step_time, seconds{44});
-  EXPECT_EQ(p.rank_time, (rank_time{.useful = {36}, .recomputation = {4}, .packs = {4}, .communication = {0}, .imbalance = {30 - 14}, .waiting = {2 * (44 - 30)}}));
+  EXPECT_EQ(p.rank_time, (rank_time{.useful = {36},
+                                    .recomputation = {4},
+                                    .packs = {4},
+                                    .communication = {0},
+                                    .imbalance = {30 - 14},
+                                    .waiting = {2 * (44 - 30)}}));
   EXPECT_EQ(p.rank_time->total(), seconds{88});
 }
 
@@ -48,7 +60,13 @@ struct waiting_inside : uneven {
 TEST(RankTimeOf, TellsCollectivesFromUsefulWork) {
   const std::vector<tokens> one{{4}};
   const auto planned = [&](const auto& cost) {
-    return basic_planner{shape{.stages = 2, .quantum = {4}}, slicers::whole{}, cost, solvers::two_phase{}, schedules::list{}, simulators::sweep{}}(one).value();
+    return basic_planner{shape{.stages = 2, .quantum = {4}},
+                         slicers::whole{},
+                         cost,
+                         solvers::two_phase{},
+                         schedules::list{},
+                         simulators::sweep{}}(one)
+        .value();
   };
   const plan p = planned(waiting_inside{}), without = planned(uneven{});
   rank_time expected = *without.rank_time;
@@ -79,11 +97,17 @@ TEST(RankTimeOf, CountsExchangesAndTheReduction) {
   }
   p.step_time = {32 + 5};
   const rank_time spent = rank_time_of(p, uneven{});
-  EXPECT_EQ(spent, (rank_time{.useful = {48}, .recomputation = {0}, .packs = {4}, .communication = {2 * 6 + 2 * 5}, .imbalance = {0}, .waiting = {0}}));
+  EXPECT_EQ(spent, (rank_time{.useful = {48},
+                              .recomputation = {0},
+                              .packs = {4},
+                              .communication = {2 * 6 + 2 * 5},
+                              .imbalance = {0},
+                              .waiting = {0}}));
   EXPECT_EQ(spent.total(), p.step_time * 2);
 }
 
-// The step by hand, whose stage 0 waits 6 s for its weights: stages are as uneven as before, and stage 1 idles 6 s more.
+// The step by hand, whose stage 0 waits 6 s for its weights: stages are as uneven as before, and stage 1 idles 6 s
+// more.
 TEST(RankTimeOf, DoesNotTakeWaitingForWeightsForWork) {
   plan p;
   p.lengths = {{4}};
@@ -97,14 +121,21 @@ TEST(RankTimeOf, DoesNotTakeWaitingForWeightsForWork) {
   one.forward.time = {seconds{5 + 6}, seconds{9}}, one.backward.time = {seconds{9}, seconds{21}};
   one.communication = {6}, one.weight_waits = {seconds{6}, seconds{0}};
   one.programs = {{{pass::forward, {0}}, {pass::backward, {0}}}, {{pass::forward, {0}}, {pass::backward, {0}}}};
-  EXPECT_EQ(rank_time_of(p, uneven{}), (rank_time{.useful = {36}, .recomputation = {4}, .packs = {4}, .communication = {6},
-                                                            .imbalance = {30 - 14}, .waiting = {2 * 50 - 50 - 16}}));
+  EXPECT_EQ(rank_time_of(p, uneven{}), (rank_time{.useful = {36},
+                                                  .recomputation = {4},
+                                                  .packs = {4},
+                                                  .communication = {6},
+                                                  .imbalance = {30 - 14},
+                                                  .waiting = {2 * 50 - 50 - 16}}));
 }
 
 TEST(RankTimeOf, AddsUpForPlansThatShare) {
   const std::vector<tokens> lengths{{9000}, {300}, {700}, {128}, {1500}};
   const shape on{.stages = 2, .replicas = 2, .quantum = {128}};
-  const plan p = basic_planner{on, slicers::equal_cost{}, uneven{}, solvers::two_phase{}, schedules::list{}, simulators::sweep{}}(lengths).value();
+  const plan p =
+      basic_planner{
+          on, slicers::equal_cost{}, uneven{}, solvers::two_phase{}, schedules::list{}, simulators::sweep{}}(lengths)
+          .value();
   ASSERT_FALSE(p.merges.empty());
   EXPECT_GT(p.rank_time->communication, p.reduce_time * 4);
   const testing::report laws = testing::plan_laws(p, uneven{});

@@ -30,10 +30,12 @@ workload priced(const tests::bucketed_cost& cost, const shape& on) {
   return price(packs_of({4, 4}), cost, on, std::vector<memory_rates>(static_cast<std::size_t>(on.stages)));
 }
 
-// A first pack of 4 s, of which the second bucket is needed after 2: buckets are there at 1 s and at 6 s, so that the pack
-// ends at 6 + 2 s instead of 4. Stage 1 gets it at 9 s; its weights were there at 7, and the second bucket, needed at 9 + 3 s, at 11.
+// A first pack of 4 s, of which the second bucket is needed after 2: buckets are there at 1 s and at 6 s, so that the
+// pack ends at 6 + 2 s instead of 4. Stage 1 gets it at 9 s; its weights were there at 7, and the second bucket, needed
+// at 9 + 3 s, at 11.
 TEST(WaitForWeights, FirstPacksEndWhenTheirLastLayersHaveRun) {
-  const workload w = priced(cost_with({{{0, {}, {1}}, {0.5, {}, {5}}}, {{0, {}, {7}}, {0.75, {}, {4}}}}), {.stages = 2, .replicas = 2});
+  const workload w = priced(cost_with({{{0, {}, {1}}, {0.5, {}, {5}}}, {{0, {}, {7}}, {0.75, {}, {4}}}}),
+                            {.stages = 2, .replicas = 2});
   EXPECT_EQ(w.forward.time, (std::vector<seconds>{{8}, {4}, {4}, {4}}));
   EXPECT_EQ(w.communication, seconds{4});
   EXPECT_EQ(w.weight_waits, (std::vector<seconds>{{4}, {0}}));
@@ -73,8 +75,9 @@ TEST(WaitForWeights, NobodyWaitsWhereThereIsOneCopyOfTheWeights) {
   EXPECT_EQ(embeds(2), (std::vector<seconds>{{1 + 5}, {1}}));  // the second comes when its weights are there
 }
 
-// A last pack of 8 s on stage 0: its last layers' gradients are there after 4 s, and summed for 3; those before them, at its end,
-// for 2. The sums end at 10 s. Stage 1, which ends before, is not asked. W of 4 s apart: at 2 + 3, at 5 + 2.
+// A last pack of 8 s on stage 0: its last layers' gradients are there after 4 s, and summed for 3; those before them,
+// at its end, for 2. The sums end at 10 s. Stage 1, which ends before, is not asked. W of 4 s apart: at 2 + 3, at 5 +
+// 2.
 TEST(CountLateSums, LastBackwardPacksEndWithTheSumsOfStage0) {
   const tests::bucketed_cost cost = cost_with({{{0, {2}, {}}, {0.5, {3}, {}}}, {{0, {50}, {}}}});
   workload w = priced(cost, {.stages = 2, .replicas = 2});
@@ -90,8 +93,8 @@ TEST(CountLateSums, LastBackwardPacksEndWithTheSumsOfStage0) {
 TEST(CountLateSums, LargerPacksHideMoreOfThem) {
   const tests::bucketed_cost cost = cost_with({{{0, {2}, {}}, {0.25, {4}, {3}}, {0.5, {3}, {}}}});
   const detail::reduction_waits waits(cost, {.replicas = 2});
-  EXPECT_EQ(waits.late_sums({0}), seconds{9});  // one after the other: 3, 7, 9
-  EXPECT_EQ(waits.late_sums({4}), seconds{7});  // from 2 s: 5, 9, 11 of 4
+  EXPECT_EQ(waits.late_sums({0}), seconds{9});    // one after the other: 3, 7, 9
+  EXPECT_EQ(waits.late_sums({4}), seconds{7});    // from 2 s: 5, 9, 11 of 4
   EXPECT_EQ(waits.late_sums({100}), seconds{2});  // the first layers' are final at the end
   EXPECT_EQ(waits.most(), seconds{9 + 3});
 }

@@ -21,8 +21,8 @@ namespace {
 
 using state = std::vector<int>;  // tokens above the target, per replica
 
-/// The least cost of any sequence of single tokens moved, relays included, from each state to all targets reached: Dijkstra's algorithm from
-/// there backwards. No entry leaves [-most, most].
+/// The least cost of any sequence of single tokens moved, relays included, from each state to all targets reached:
+/// Dijkstra's algorithm from there backwards. No entry leaves [-most, most].
 std::map<state, int> least_costs(std::size_t replicas, std::size_t node, int inside, int between, int most) {
   std::map<state, int> least;
   using entry = std::pair<int, state>;
@@ -58,8 +58,8 @@ void check_reaches(const remapping& made, std::span<const tokens> held, std::siz
   EXPECT_LE(*most - *least, tokens{1});
 }
 
-// Every layout of up to 4 replicas with up to 4 tokens each, nodes of 1, 2 and all, links of three kinds: all matrices there are, and every
-// way through third replicas.
+// Every layout of up to 4 replicas with up to 4 tokens each, nodes of 1, 2 and all, links of three kinds: all matrices
+// there are, and every way through third replicas.
 TEST(Remapping, CostsNoMoreThanAnyOtherTransfers) {
   int layouts = 0;
   for (const std::size_t replicas : {std::size_t{2}, std::size_t{3}, std::size_t{4}})
@@ -71,9 +71,11 @@ TEST(Remapping, CostsNoMoreThanAnyOtherTransfers) {
           const remapping made = remapping::of(held, static_cast<std::uint32_t>(node));
           check_reaches(made, held, node);
           state above;
-          for (std::size_t r = 0; r < replicas; ++r) above.push_back(static_cast<int>((held[r] - made.target[r]).value));
+          for (std::size_t r = 0; r < replicas; ++r)
+            above.push_back(static_cast<int>((held[r] - made.target[r]).value));
           const std::int64_t cost = a * made.inside.value + b * made.between.value;
-          ASSERT_EQ(cost, least.at(above)) << replicas << " replicas, " << node << " on a node, costs " << a << ", " << b;
+          ASSERT_EQ(cost, least.at(above))
+              << replicas << " replicas, " << node << " on a node, costs " << a << ", " << b;
           ++layouts;
           std::size_t next = 0;
           while (next < replicas && held[next] == tokens{4}) held[next++] = {0};

@@ -33,7 +33,8 @@ struct example {
       }
   }
   [[nodiscard]] std::vector<shared_row> rows(std::uint32_t replica) const {
-    return simulators::shared_rows(merges, [&](std::uint32_t r) -> const partition& { return packs[r]; }, replica);
+    return simulators::shared_rows(
+        merges, [&](std::uint32_t r) -> const partition& { return packs[r]; }, replica);
   }
 };
 
@@ -70,7 +71,9 @@ struct scattered {
       std::vector<std::uint32_t>& row = owner_of.emplace_back(static_cast<std::size_t>(random.between(1, 30)));
       const std::int64_t mean = random.between(1, 8);
       for (std::size_t t = 0; t < row.size(); ++t)
-        row[t] = t > 0 && !random.once_in(mean) ? row[t - 1] : static_cast<std::uint32_t>(random.between(0, static_cast<std::int64_t>(packs.size()) - 1));
+        row[t] = t > 0 && !random.once_in(mean)
+                     ? row[t - 1]
+                     : static_cast<std::uint32_t>(random.between(0, static_cast<std::int64_t>(packs.size()) - 1));
     }
     for (const pass p : both_passes)
       for (std::size_t turn = 0; turn < owner_of.size(); ++turn) {
@@ -83,7 +86,9 @@ struct scattered {
           for (std::size_t t = 0; t < owner_of[r].size();) {
             const std::size_t begin = t++;
             while (t < owner_of[r].size() && owner_of[r][t] == owner_of[r][begin]) ++t;
-            if (owner_of[r][begin] == k) to.append({{0}, {begin_of(r) + static_cast<std::int64_t>(begin)}, {static_cast<std::int64_t>(t - begin)}});
+            if (owner_of[r][begin] == k)
+              to.append(
+                  {{0}, {begin_of(r) + static_cast<std::int64_t>(begin)}, {static_cast<std::int64_t>(t - begin)}});
           }
           to.close();
         }
@@ -120,11 +125,13 @@ TEST(SharedRows, AreWhatIsCountedTokenByToken) {
   for (int n = tests::cases(300); n > 0; --n) {
     const scattered s(random);
     for (std::uint32_t k = 0; k < s.packs.size(); ++k) {
-      const std::vector<shared_row> rows = simulators::shared_rows(s.merges, [&](std::uint32_t r) -> const partition& { return s.packs[r]; }, k);
+      const std::vector<shared_row> rows = simulators::shared_rows(
+          s.merges, [&](std::uint32_t r) -> const partition& { return s.packs[r]; }, k);
       std::size_t at = 0;
       for (const pass p : both_passes) {
         std::vector<std::pair<std::int64_t, std::int64_t>> expected;
-        std::int64_t waiting = 0;  // of rows without own tokens: forward for the next own row, backward with the own row before
+        std::int64_t waiting = 0;  // of rows without own tokens: forward for the next own row, backward with the own
+                                   // row before
         for (std::size_t turn = 0; turn < s.owner_of.size(); ++turn) {
           const std::size_t r = p == pass::forward ? turn : s.owner_of.size() - 1 - turn;
           const auto [others, sent] = s.counted(r, k);

@@ -15,8 +15,15 @@ namespace {
 using layers_and_ends = costs::with_vocabulary<costs::quadratic>;
 
 layers_and_ends by_hand() {
-  const costs::quadratic layers{.linear = 1, .attention = 0, .backward_linear = 2, .backward_attention = 0, .per_pack = {10}, .hop = {0.5}};
-  return {layers, {.embed = {1, 0.25}, .output = {2, 0.5}, .output_weights = {3, 1}, .embed_gradients = {4, 2}, .hidden = {7}, .partial = {9}}};
+  const costs::quadratic layers{
+      .linear = 1, .attention = 0, .backward_linear = 2, .backward_attention = 0, .per_pack = {10}, .hop = {0.5}};
+  return {layers,
+          {.embed = {1, 0.25},
+           .output = {2, 0.5},
+           .output_weights = {3, 1},
+           .embed_gradients = {4, 2},
+           .hidden = {7},
+           .partial = {9}}};
 }
 
 // A search asks for a pipeline with a stage more, which takes no time and holds nothing.
@@ -43,7 +50,8 @@ TEST(VocabularyTurn, CountsTheEndsToLayersAndTurnsOneStageLater) {
     EXPECT_DOUBLE_EQ(message_time(cost, {10}, pass::backward, searched.parts() - 1).value, 0);
     EXPECT_DOUBLE_EQ(message_time(cost, {10}, pass::forward, 0).value, 0.5);
     if (chunks == 2) {
-      EXPECT_DOUBLE_EQ(message_time(cost, {10}, pass::forward, 2).value, 0.5) << "to chunk 1, by way of the stage where packs turn";
+      EXPECT_DOUBLE_EQ(message_time(cost, {10}, pass::forward, 2).value, 0.5)
+          << "to chunk 1, by way of the stage where packs turn";
       EXPECT_DOUBLE_EQ(message_time(cost, {10}, pass::forward, 3).value, 0);
     }
     EXPECT_FALSE(faults.any());

@@ -19,7 +19,8 @@ TEST(WorkloadOf, RunsAPlanAgain) {
   for (const int replicas : {1, 2}) {
     std::vector<tokens> lengths;
     for (int i = 0; i < 12; ++i) lengths.push_back(random.length({8192}));
-    const plan p = planner{shape{.stages = 3, .replicas = replicas}, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
+    const plan p = planner{shape{.stages = 3, .replicas = replicas}, slicers::equal_cost{},
+                           costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
                            solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}}(lengths)
                        .value();
     ASSERT_TRUE(p.merges.empty());

@@ -18,7 +18,8 @@ struct undecided {};
 static_assert(weight_gradients_of<apart> == weight_gradients::apart);
 static_assert(weight_gradients_of<undecided> == weight_gradients::with_inputs);
 
-/// Two packs on two stages of two chunks: forward takes 1 s and so on by (pack, part), backward 10 s more, weights 20 s.
+/// Two packs on two stages of two chunks: forward takes 1 s and so on by (pack, part), backward 10 s more, weights 20
+/// s.
 workload numbered() {
   workload work;
   work.shape = {.stages = 2, .chunks = 2};

@@ -13,8 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <stdexcept>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,7 +39,8 @@ double true_time(std::span<const piece> pack, pass p, int part) {
   return sum;
 }
 
-/// Takes no time, but says how much its calls would have taken: by pack, weight gradients apart where asked. Sums a gradient.
+/// Takes no time, but says how much its calls would have taken: by pack, weight gradients apart where asked. Sums a
+/// gradient.
 class timed_compute {
  public:
   static constexpr backward_cuts cuts = backward_cuts::any;
@@ -49,7 +50,8 @@ class timed_compute {
   [[nodiscard]] message_format format() const { return {4, element_type::float32}; }
   [[nodiscard]] int chunks() const { return chunks_; }
   void begin_step(const step_outline& o) {
-    wrong += o.sequences.size() != announced.size() || !std::equal(o.sequences.begin(), o.sequences.end(), announced.begin());
+    wrong += o.sequences.size() != announced.size() ||
+             !std::equal(o.sequences.begin(), o.sequences.end(), announced.begin());
     live_ = 0;
   }
   void forward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) {
@@ -131,20 +133,22 @@ bool same_bits(const stage_profile& a, const stage_profile& b) {
   const auto same = [](const costs::profiled::sample& x, const costs::profiled::sample& y) {
     return x.pass == y.pass && x.part == y.part && x.queries == y.queries && x.keys == y.keys && x.time == y.time;
   };
-  return std::equal(a.samples.begin(), a.samples.end(), b.samples.begin(), b.samples.end(), same) && a.forward == b.forward &&
-         a.backward == b.backward && a.weight_token == b.weight_token && a.message == b.message && a.message_token == b.message_token &&
-         a.reduce == b.reduce && a.check == b.check;
+  return std::equal(a.samples.begin(), a.samples.end(), b.samples.begin(), b.samples.end(), same) &&
+         a.forward == b.forward && a.backward == b.backward && a.weight_token == b.weight_token &&
+         a.message == b.message && a.message_token == b.message_token && a.reduce == b.reduce && a.check == b.check;
 }
 
 TEST(Driver, FindsTheRatesThatThereAre) {
-  for (const shape& on : {shape{.stages = 2, .replicas = 2, .quantum = {64}}, shape{.stages = 2, .chunks = 2, .quantum = {16}}, shape{.quantum = {128}}}) {
+  for (const shape& on : {shape{.stages = 2, .replicas = 2, .quantum = {64}},
+                          shape{.stages = 2, .chunks = 2, .quantum = {16}}, shape{.quantum = {128}}}) {
     const std::vector<stage_profile> all = measured(on, {3000}, 0);
     for (const stage_profile& own : all) EXPECT_TRUE(same_bits(own, all[0])) << "ranks have profiles of unlike bits";
     const stage_profile& p = all[0];
     ASSERT_EQ(p.forward.size(), static_cast<std::size_t>(on.parts()));
     for (int part = 0; part < on.parts(); ++part)
       for (const pass way : both_passes) {
-        const pack_rates found = (way == pass::forward ? p.forward : p.backward)[static_cast<std::size_t>(part)], expected = true_rates(way, part);
+        const pack_rates found = (way == pass::forward ? p.forward : p.backward)[static_cast<std::size_t>(part)],
+                         expected = true_rates(way, part);
         EXPECT_TRUE(near(found.pack, expected.pack, 1e-6)) << found.pack.value << " " << expected.pack.value;
         EXPECT_TRUE(near(found.slice, expected.slice, 1e-4)) << found.slice.value;
         EXPECT_TRUE(near(found.token, expected.token, 1e-6)) << found.token.value;
@@ -173,8 +177,10 @@ TEST(Driver, FindsTheRatesThatThereAre) {
 
 TEST(Driver, StaysWithinATenthOfNoisyPacksLeftOut) {
   const stage_profile p = measured({.stages = 2, .quantum = {64}}, {2048}, 0.08)[0];
-  std::printf("noise of 8 %%: %zu kinds of packs left out, %.2f %% off (median), %.2f %% at most; a pack %.3g s (%.3g)\n", p.check.kinds,
-              100 * p.check.median, 100 * p.check.worst, p.forward[0].pack.value, true_rates(pass::forward, 0).pack.value);
+  std::printf(
+      "noise of 8 %%: %zu kinds of packs left out, %.2f %% off (median), %.2f %% at most; a pack %.3g s (%.3g)\n",
+      p.check.kinds, 100 * p.check.median, 100 * p.check.worst, p.forward[0].pack.value,
+      true_rates(pass::forward, 0).pack.value);
   EXPECT_GT(p.check.median, 0);
   EXPECT_LT(p.check.median, 0.1);
   EXPECT_TRUE(near(p.forward[0].token, true_rates(pass::forward, 0).token, 0.2));
@@ -255,7 +261,8 @@ TEST(Driver, RefusesATransportOfOtherRanksThanTheShapes) {
   transports::threads world{1};
   auto endpoint = world.endpoint(0);
   timed_compute compute(0, 2, 1);
-  const result<stage_profile> made = driver{compute, shape{.stages = 2, .replicas = 3}, tokens{200}, endpoint, told_time(compute)}.measure();
+  const result<stage_profile> made =
+      driver{compute, shape{.stages = 2, .replicas = 3}, tokens{200}, endpoint, told_time(compute)}.measure();
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, errc::invalid_input);
   EXPECT_EQ(made.error().detail, "the shape has 6 ranks, the transport 1");

@@ -70,9 +70,11 @@ TEST(Fit, LeavesOutWhatSomethingElseHasHeldUp) {
 TEST(Fit, GivesNoNegativeRates) {
   std::vector<observation> all;
   for (const pass p : both_passes)
-    for (const std::int64_t n : {8, 16, 32}) all.push_back({p, 0, false, {of(0, n)}, {1.0 / static_cast<double>(n)}});  // longer, and faster
+    for (const std::int64_t n : {8, 16, 32})
+      all.push_back({p, 0, false, {of(0, n)}, {1.0 / static_cast<double>(n)}});  // longer, and faster
   const stage_profile made = fit(all, 1).value();
-  for (const pack_rates& r : {made.forward[0], made.backward[0]}) EXPECT_TRUE(std::min({r.pack, r.slice, r.token, r.pair}) >= seconds{});
+  for (const pack_rates& r : {made.forward[0], made.backward[0]})
+    EXPECT_TRUE(std::min({r.pack, r.slice, r.token, r.pair}) >= seconds{});
 }
 
 TEST(Fit, GivesEqualBitsOfEqualObservations) {
@@ -80,10 +82,12 @@ TEST(Fit, GivesEqualBitsOfEqualObservations) {
   EXPECT_EQ(a.forward, b.forward);
   EXPECT_EQ(a.backward, b.backward);
   EXPECT_EQ(a.check, b.check);
-  EXPECT_TRUE(std::equal(a.samples.begin(), a.samples.end(), b.samples.begin(), b.samples.end(), [](const auto& x, const auto& y) { return x.time == y.time; }));
+  EXPECT_TRUE(std::equal(a.samples.begin(), a.samples.end(), b.samples.begin(), b.samples.end(),
+                         [](const auto& x, const auto& y) { return x.time == y.time; }));
 }
 
-// A token takes a second in either pass. The fastest W counts, but for no more than 9 tenths of the backward that it is a part of.
+// A token takes a second in either pass. The fastest W counts, but for no more than 9 tenths of the backward that it is
+// a part of.
 TEST(Fit, TakesTheLeastOfWeightGradientsThatRanApart) {
   const auto token_of = [](double first, double second) {
     std::vector<observation> all;
@@ -101,7 +105,9 @@ TEST(Fit, TakesTheLeastOfWeightGradientsThatRanApart) {
 TEST(Fit, RefusesWhatIsNoObservation) {
   const auto refusal = [](const observation& o, int parts) {
     const result<stage_profile> made = fit(std::vector{o}, parts);
-    return made ? std::string("no error") : made.error().code == errc::invalid_input ? made.error().detail : "another code";
+    return made                                       ? std::string("no error")
+           : made.error().code == errc::invalid_input ? made.error().detail
+                                                      : "another code";
   };
   const observation good{pass::forward, 0, false, {of(0, 8)}, {1}};
   EXPECT_EQ(refusal(good, 1), "no backward packs were seen on part 0 of 1");
@@ -112,13 +118,15 @@ TEST(Fit, RefusesWhatIsNoObservation) {
   EXPECT_EQ(refusal(bad, 1), "a pack of 1 slices on part -1 of 1 took 1.000000 s, which is no observation");
   bad = good, bad.pack.clear();
   EXPECT_EQ(refusal(bad, 1), "a pack of 0 slices on part 0 of 1 took 1.000000 s, which is no observation");
-  for (const double none : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double none :
+       {0.0, -1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     bad = good, bad.time = {none};
     EXPECT_NE(refusal(bad, 1).find("which is no observation"), std::string::npos) << none;
   }
 }
 
-// Calls that take 1.3 times as long as they did; predictions are then 1 - 1 / 1.3 too small. W is a part of its backward.
+// Calls that take 1.3 times as long as they did; predictions are then 1 - 1 / 1.3 too small. W is a part of its
+// backward.
 TEST(Drift, IsWhatPacksTakeAgainstTheModel) {
   constexpr pack_rates by_tokens{{1}, {}, {1}, {}};
   const costs::profiled cost = fit(forty_packs(by_tokens), 1).value().cost().value();

@@ -42,26 +42,33 @@ step_report timed(const program& code) {
 const std::vector<slice> whole{{{0}, {0}, {10}}};
 
 TEST(Observations, AreOfEachPackOnEachChunk) {
-  const program code{{pass::forward, {0}, 0}, {pass::forward, {0}, 1}, {pass::backward, {0}, 1}, {pass::backward, {0}, 0}};
+  const program code{
+      {pass::forward, {0}, 0}, {pass::forward, {0}, 1}, {pass::backward, {0}, 1}, {pass::backward, {0}, 0}};
   const std::vector<observation> seen = observations_of(one_pack(code, 2), 1, timed(code)).value();
   // Stage 1 of two has parts 1 and 3.
-  EXPECT_EQ(seen, (std::vector<observation>{{pass::forward, 1, false, whole, {1}}, {pass::forward, 3, false, whole, {2}},
-                                            {pass::backward, 3, false, whole, {3}}, {pass::backward, 1, false, whole, {4}}}));
+  EXPECT_EQ(seen, (std::vector<observation>{{pass::forward, 1, false, whole, {1}},
+                                            {pass::forward, 3, false, whole, {2}},
+                                            {pass::backward, 3, false, whole, {3}},
+                                            {pass::backward, 1, false, whole, {4}}}));
 }
 
 // B takes 2 s and W 3 s: together a backward of 5 s.
 TEST(Observations, TellWeightGradientsApartTwice) {
   const program code{{pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {0}, 0, true}};
   EXPECT_EQ(observations_of(one_pack(code), 0, timed(code)).value(),
-            (std::vector<observation>{{pass::forward, 0, false, whole, {1}}, {pass::backward, 0, false, whole, {5}}, {pass::backward, 0, true, whole, {3}}}));
+            (std::vector<observation>{{pass::forward, 0, false, whole, {1}},
+                                      {pass::backward, 0, false, whole, {5}},
+                                      {pass::backward, 0, true, whole, {3}}}));
 }
 
 TEST(Observations, LeaveOutCallsOfAVocabularyAndPacksThatLendOrHelp) {
   const program code{{pass::forward, {0}, 0, false, model_end::embedding}, {pass::forward, {0}}, {pass::backward, {0}}};
   plan p = one_pack(code);
   p.replicas[0].loans.push_back({{0, {pass::forward, {0}}}, {1, {pass::backward, {0}}}, whole[0], whole[0]});
-  EXPECT_EQ(observations_of(p, 0, timed(code)).value(), (std::vector<observation>{{pass::backward, 0, false, whole, {3}}}));
-  EXPECT_EQ(observations_of(p, 1, timed(code)).value(), (std::vector<observation>{{pass::forward, 1, false, whole, {2}}}));
+  EXPECT_EQ(observations_of(p, 0, timed(code)).value(),
+            (std::vector<observation>{{pass::backward, 0, false, whole, {3}}}));
+  EXPECT_EQ(observations_of(p, 1, timed(code)).value(),
+            (std::vector<observation>{{pass::forward, 1, false, whole, {2}}}));
 }
 
 TEST(Observations, OfAReplicaWithoutWorkAreNone) {
@@ -73,12 +80,16 @@ TEST(Observations, NeedTheReportOfTheRanksProgram) {
   const program code{{pass::forward, {0}}, {pass::backward, {0}}};
   const auto refusal = [&](int rank, const step_report& report) {
     const result<std::vector<observation>> seen = observations_of(one_pack(code), rank, report);
-    return seen ? std::string("no error") : seen.error().code == errc::invalid_input ? seen.error().detail : "another code";
+    return seen                                       ? std::string("no error")
+           : seen.error().code == errc::invalid_input ? seen.error().detail
+                                                      : "another code";
   };
   EXPECT_EQ(refusal(4, timed(code)), "the plan has no rank 4");
   EXPECT_EQ(refusal(-1, timed(code)), "the plan has no rank -1");
-  EXPECT_EQ(refusal(0, timed({code[0], code[1], code[1]})), "the report of rank 0 has 3 instructions, more than its program");
-  EXPECT_EQ(refusal(1, timed({code[0], code[0]})), "the report of rank 1 has another instruction than its program at 1");
+  EXPECT_EQ(refusal(0, timed({code[0], code[1], code[1]})),
+            "the report of rank 0 has 3 instructions, more than its program");
+  EXPECT_EQ(refusal(1, timed({code[0], code[0]})),
+            "the report of rank 1 has another instruction than its program at 1");
   EXPECT_EQ(refusal(0, timed({code[0]})), "no error");  // of a step that went no further
 }
 

@@ -14,7 +14,8 @@ using profiling::plan_of;
 using profiling::trial;
 using profiling::trials_for;
 
-/// "64x16" for 64 sequences of one slice of 16 tokens, "1x16+32" for one of two; with a W where weight gradients run apart.
+/// "64x16" for 64 sequences of one slice of 16 tokens, "1x16+32" for one of two; with a W where weight gradients run
+/// apart.
 std::vector<std::string> names_of(const std::vector<trial>& all) {
   std::vector<std::string> names;
   for (const trial& t : all) {
@@ -25,11 +26,12 @@ std::vector<std::string> names_of(const std::vector<trial>& all) {
   return names;
 }
 
-// 16, 32, 64 and the longest, as many as 1024 tokens hold; the longest by quanta of 1 and 2, since 4 are more than half of it, with
-// the rest at the end; the other way round; the shortest alone and eight of it.
+// 16, 32, 64 and the longest, as many as 1024 tokens hold; the longest by quanta of 1 and 2, since 4 are more than half
+// of it, with the rest at the end; the other way round; the shortest alone and eight of it.
 TEST(Trials, AreWholeSequencesAndTheLongestCutInTwoOrders) {
   EXPECT_EQ(names_of(trials_for({100}, {16}, false)),
-            (std::vector<std::string>{"64x16", "32x32", "16x64", "10x100", "1x16+32+16+32+4", "1x32+16+32+16+4", "1x16", "8x16"}));
+            (std::vector<std::string>{"64x16", "32x32", "16x64", "10x100", "1x16+32+16+32+4", "1x32+16+32+16+4", "1x16",
+                                      "8x16"}));
 }
 
 TEST(Trials, RunWholeSequencesAgainWhereWeightGradientsRunApart) {

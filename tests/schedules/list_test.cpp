@@ -51,20 +51,22 @@ TEST(ListSchedule, NeedsNoMoreMemoryThan1F1BForTheSameTime) {
   }
 }
 
-// One sequence a pack; each chunk takes f and b. Interleaved 1F1B takes v m units and p - 1 of fill and drain where packs are a
-// multiple of p, and more otherwise. The rule is as fast, but once in a while for a part of a unit.
+// One sequence a pack; each chunk takes f and b. Interleaved 1F1B takes v m units and p - 1 of fill and drain where
+// packs are a multiple of p, and more otherwise. The rule is as fast, but once in a while for a part of a unit.
 TEST(ListSchedule, TakesTheClosedFormOfVirtualStages) {
   for (const int p : {2, 4})
     for (const int v : {2, 3})
       for (const std::uint32_t m : {4u, 8u, 16u, 7u, 13u}) {
         const workload work = tests::uniform_work(p, m, {{1}, {2}}, v);
         if (m % static_cast<unsigned>(p) == 0) {
-          EXPECT_NEAR(makespan(work, list{}).value, (1.0 * v * m + p - 1) * 3, v == 2 ? 0 : 1) << p << ' ' << v << ' ' << m;
+          EXPECT_NEAR(makespan(work, list{}).value, (1.0 * v * m + p - 1) * 3, v == 2 ? 0 : 1)
+              << p << ' ' << v << ' ' << m;
         }
         simulators::task_graph graph;
         std::vector<seconds> start;
         graph.assign(work, schedules::one_f_one_b{}.programs(work).value()).value();
-        EXPECT_LE(makespan(work, list{}), graph.sweep(start) + seconds{v == 2 ? 0.0 : 1.0}) << p << ' ' << v << ' ' << m;
+        EXPECT_LE(makespan(work, list{}), graph.sweep(start) + seconds{v == 2 ? 0.0 : 1.0})
+            << p << ' ' << v << ' ' << m;
       }
 }
 
@@ -81,7 +83,8 @@ TEST(ListSchedule, RunsVirtualStagesUnderAnyLimit) {
     const std::vector<double> peak = simulators::peak_memory(work, least);
     const double room = *std::max_element(peak.begin(), peak.end());
     for (const double limit : {0.0, 1.0, 1.3, 2.0}) {
-      if (limit > 0) work.shape.memory = memory_limit{work.shape.memory ? work.shape.memory->unit : memory_unit::byte, limit * room};
+      if (limit > 0)
+        work.shape.memory = memory_limit{work.shape.memory ? work.shape.memory->unit : memory_unit::byte, limit * room};
       const result<timed_programs> made = list{}.timed(work);
       ASSERT_TRUE(made) << "seed 67, " << made.error().detail;
       simulators::task_graph graph;
@@ -99,7 +102,8 @@ TEST(ListSchedule, RunsVirtualStagesUnderAnyLimit) {
       ratio += made.value().makespan / classic;
     }
   }
-  std::printf("%d workloads with virtual stages, %d under a limit: %d no longer than 1F1B, mean ratio %.4f\n", tried, limited, shorter, ratio / tried);
+  std::printf("%d workloads with virtual stages, %d under a limit: %d no longer than 1F1B, mean ratio %.4f\n", tried,
+              limited, shorter, ratio / tried);
   EXPECT_GT(shorter, tried * 8 / 10);
   EXPECT_LT(ratio, tried * 0.98);
 }

@@ -76,7 +76,8 @@ TEST(MemoryCap, DoesNotAskAgainOfWhatHasRun) {
   EXPECT_EQ(allowed(work, 0), (std::vector<std::uint32_t>{1, 1, 3, 3, 3}));
 }
 
-// Accumulators that take no memory change nothing, neither what is allowed nor how long that takes to find: what fitted is not asked again.
+// Accumulators that take no memory change nothing, neither what is allowed nor how long that takes to find: what fitted
+// is not asked again.
 TEST(MemoryCap, AsksOnceWhereAccumulatorsTakeNoMemory) {
   const workload opens = limited(tests::sliced_work(1, 20'000, 2, {}), 1e12);
   workload none = opens;

@@ -28,8 +28,8 @@ struct setting {
   [[nodiscard]] std::vector<program> programs() const { return schedules::one_f_one_b{}.programs(work()).value(); }
 };
 
-const std::vector<setting> published{{"13B", 8, 16, 8, 5, 1.08},  {"13B", 8, 8, 4, 10, 0.47},
-                                     {"70B", 16, 16, 8, 10, 0.27}, {"150B", 32, 16, 16, 6, 0.49},
+const std::vector<setting> published{{"13B", 8, 16, 8, 5, 1.08},        {"13B", 8, 8, 4, 10, 0.47},
+                                     {"70B", 16, 16, 8, 10, 0.27},      {"150B", 32, 16, 16, 6, 0.49},
                                      {"13B, whole", 8, 1, 8, 5, 14.89}, {"70B, whole", 16, 1, 8, 10, 4.19}};
 
 // A forward takes 1 s and a backward 2 s on each of v chunks: a stage is busy 3 m n v seconds. To the last digit

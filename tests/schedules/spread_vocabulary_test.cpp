@@ -39,7 +39,8 @@ shape spread(int stages, int replicas = 1, int chunks = 1) {
 }
 
 /// The programs of one replica with the calls between, where they take less than a time.
-result<std::vector<std::vector<program>>> faster_than(seconds to_beat, const workload& work, const std::vector<program>& layers) {
+result<std::vector<std::vector<program>>> faster_than(seconds to_beat, const workload& work,
+                                                      const std::vector<program>& layers) {
   const std::uint32_t only = 0;
   return schedules::spread_vocabulary(std::span(&only, 1), std::span(&work, 1), std::span(&layers, 1), {}, to_beat);
 }
@@ -64,23 +65,34 @@ std::vector<program> layers_of(workload work) {
 costs::with_vocabulary<tests::per_slice> by_hand() {
   const costs::vocabulary_rate hop{.call = 1};
   return {tests::per_slice{{3}, {5}, {1}},
-          {.embed = {.call = 1}, .output = {.call = 2}, .output_weights = {.call = 1}, .embed_gradients = {.call = 1}, .embedded = hop,
-           .hidden = hop, .partial = hop, .statistics = hop, .gradients = hop}};
+          {.embed = {.call = 1},
+           .output = {.call = 2},
+           .output_weights = {.call = 1},
+           .embed_gradients = {.call = 1},
+           .embedded = hop,
+           .hidden = hop,
+           .partial = hop,
+           .statistics = hop,
+           .gradients = hop}};
 }
 
-// One pack passes all stages with E and F, which take 1 + 3 s a stage and 2 messages, and with B and G, which take 5 + 1 and 2. No
-// message comes before the first E, none follows the last F on its stage or the last G. V takes a way however many stages there
-// are: a message, 2 s on the others, a message, 2 s on the last. U runs while B is on other stages.
+// One pack passes all stages with E and F, which take 1 + 3 s a stage and 2 messages, and with B and G, which take 5 +
+// 1 and 2. No message comes before the first E, none follows the last F on its stage or the last G. V takes a way
+// however many stages there are: a message, 2 s on the others, a message, 2 s on the last. U runs while B is on other
+// stages.
 TEST(SpreadVocabulary, OfOnePackTurnsInTheTimeOfTwoCalls) {
   for (int p = 2; p <= 5; ++p) {
-    const workload work = price(tests::sliced(1, 1), by_hand(), spread(p), std::vector<memory_rates>(static_cast<std::size_t>(p)));
+    const workload work =
+        price(tests::sliced(1, 1), by_hand(), spread(p), std::vector<memory_rates>(static_cast<std::size_t>(p)));
     const double there = p * (1 + 3) + p + (p - 1), turn = 1 + 2 + 1 + 2, back = p * (5 + 1) + p + (p - 1);
-    EXPECT_EQ(simulators::makespan(work, with_calls(work, layers_of(work))).value(), seconds{there + turn + back}) << p << " stages";
+    EXPECT_EQ(simulators::makespan(work, with_calls(work, layers_of(work))).value(), seconds{there + turn + back})
+        << p << " stages";
   }
 }
 
-// On two stages E0 ends at 1 and 3, F0 at 7 (E, 3 + 1 + 3) and 11. V0 runs on stage 0 from 12 to 14, on stage 1 from 15 to 17.
-// B0 ends at 22 and 28, G0 at 30 and 32. U0 runs on stage 0 from 18, when it knows the whole softmax; on stage 1 after B0.
+// On two stages E0 ends at 1 and 3, F0 at 7 (E, 3 + 1 + 3) and 11. V0 runs on stage 0 from 12 to 14, on stage 1 from 15
+// to 17. B0 ends at 22 and 28, G0 at 30 and 32. U0 runs on stage 0 from 18, when it knows the whole softmax; on stage 1
+// after B0.
 TEST(SpreadVocabulary, RunsWeightGradientsOfLogitsInTheWaits) {
   const workload work = price(tests::sliced(1, 1), by_hand(), spread(2), std::vector<memory_rates>(2));
   const std::vector<program> code = with_calls(work, layers_of(work));
@@ -92,7 +104,8 @@ TEST(SpreadVocabulary, RunsWeightGradientsOfLogitsInTheWaits) {
   EXPECT_EQ(graph.sweep(start), seconds{32});
   std::vector<double> ends[2];
   for (std::size_t n = 0; n < graph.size(); ++n)
-    if (const simulators::task& t = graph.tasks()[n]; t.is_instruction()) ends[t.stage].push_back((start[n] + t.duration).value);
+    if (const simulators::task& t = graph.tasks()[n]; t.is_instruction())
+      ends[t.stage].push_back((start[n] + t.duration).value);
   for (std::vector<double>& of : ends) std::sort(of.begin(), of.end());
   EXPECT_EQ(ends[0], (std::vector<double>{1, 7, 14, 19, 28, 32}));
   EXPECT_EQ(ends[1], (std::vector<double>{3, 11, 17, 22, 23, 30}));
@@ -117,7 +130,8 @@ TEST(SpreadVocabulary, RefusesLayersThatCannotRun) {
 TEST(SpreadVocabulary, RefusesLayersThatLendAndTakeNoTime) {
   const auto made = [](const tests::per_slice& layers) {
     const partition packs = tests::sliced(2, 4);
-    workload work = price(packs, costs::with_vocabulary<tests::per_slice>{layers, {}}, spread(2), std::vector<memory_rates>(2));
+    workload work =
+        price(packs, costs::with_vocabulary<tests::per_slice>{layers, {}}, spread(2), std::vector<memory_rates>(2));
     work.loans = loans_of(packs, work.shape, attention_lending::level, 4).value();
     return faster_than({std::numeric_limits<double>::infinity()}, work, layers_of(work));
   };
@@ -126,19 +140,22 @@ TEST(SpreadVocabulary, RefusesLayersThatLendAndTakeNoTime) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, errc::invalid_input);
   EXPECT_EQ(none.error().detail,
-            "where stages lend attention and the vocabulary is spread, its calls stand between layers that take some time, and F0 takes none on "
+            "where stages lend attention and the vocabulary is spread, its calls stand between layers that take some "
+            "time, and F0 takes none on "
             "stage 0: choose a cost model that gives it some, or lending none");
   EXPECT_FALSE(made({{1}, {0}, {0}}));
 }
 
 // 128 tokens. Stage 1 holds most in its B: logits, which wait for U, and the gradient that the B takes.
 TEST(SpreadVocabulary, HoldsLogitsUntilU) {
-  const std::vector<memory_rates> rates(2, memory_rates{.fixed = 1000, .live_token = 1, .logit_token = 10, .turned_token = 3});
+  const std::vector<memory_rates> rates(
+      2, memory_rates{.fixed = 1000, .live_token = 1, .logit_token = 10, .turned_token = 3});
   const workload work = price(tests::sliced(1, 1), by_hand(), spread(2), rates);
   const std::vector<program> code = with_calls(work, layers_of(work));
   EXPECT_EQ(simulators::peak_memory(work, code), (std::vector<double>{1000 + 128 * 11, 1000 + 128 * 14}));
   std::vector<double> held;
-  simulators::follow_memory(work, code[1], 1, [&](const instruction&, double amount) { held.push_back((amount - 1000) / 128); });
+  simulators::follow_memory(work, code[1], 1,
+                            [&](const instruction&, double amount) { held.push_back((amount - 1000) / 128); });
   EXPECT_EQ(held, (std::vector<double>{0, 1, 11, 14, 10, 0}));  // E, F, V, B, U, G
 }
 
@@ -152,15 +169,21 @@ testing::random_replica any_spread(testing::generator& random, int chunks) {
 }
 
 /// What a run by the rules finds, with the times of a workload.
-testing::naive::outcome by_the_rules(const testing::random_replica& made, const workload& work, std::span<const program> programs) {
+testing::naive::outcome by_the_rules(const testing::random_replica& made, const workload& work,
+                                     std::span<const program> programs) {
   const shape& on = work.shape;
   return testing::naive::run(
       made.packs, programs, on,
-      [&](const instruction& i, std::size_t place) { return time_of(work, i, place % static_cast<std::size_t>(on.stages), on); },
-      [&](testing::naive::spot from, testing::naive::spot to, std::uint32_t pack) { return testing::detail::way_time(work, from, to, pack, on); });
+      [&](const instruction& i, std::size_t place) {
+        return time_of(work, i, place % static_cast<std::size_t>(on.stages), on);
+      },
+      [&](testing::naive::spot from, testing::naive::spot to, std::uint32_t pack) {
+        return testing::detail::way_time(work, from, to, pack, on);
+      });
 }
 
-/// That the calls are put between, and that the graph, the makespan without one, the fill's own clock, and a run by the rules agree.
+/// That the calls are put between, and that the graph, the makespan without one, the fill's own clock, and a run by the
+/// rules agree.
 template <class Schedule>
 void hold(std::uint64_t seed, int chunks) {
   testing::generator random(seed);
@@ -177,8 +200,8 @@ void hold(std::uint64_t seed, int chunks) {
       const auto wrong = testing::naive::miscount(programs[stage], made.packs, work.shape, work.weight.apart);
       ASSERT_FALSE(wrong) << *wrong << ", seed " << seed;
       ASSERT_EQ(simulators::peak_memory(work, programs)[stage],
-                testing::naive::peak_memory(made.packs, programs[stage], work.rates[stage], work.shape, static_cast<int>(stage), made.scores,
-                                            work.weight.apart));
+                testing::naive::peak_memory(made.packs, programs[stage], work.rates[stage], work.shape,
+                                            static_cast<int>(stage), made.scores, work.weight.apart));
     }
     simulators::task_graph graph;
     const result<void> built = graph.assign(work, programs);
@@ -226,14 +249,18 @@ TEST(SpreadVocabulary, ProgramsRunEachCallOnceInOrder) {
     EXPECT_FALSE(simulators::makespan(work, changed));
   };
   for (const char kind : {'E', 'V', 'U', 'G'}) {
-    const auto first = [&](program& p) { return std::find_if(p.begin(), p.end(), [&](const instruction& i) { return letter_of(i) == kind; }); };
+    const auto first = [&](program& p) {
+      return std::find_if(p.begin(), p.end(), [&](const instruction& i) { return letter_of(i) == kind; });
+    };
     refused([&](program& p) { p.erase(first(p)); });
     refused([&](program& p) { p.push_back(*first(p)); });
     refused([&](program& p) { first(p)->pack.value = 1; });
     refused([&](program& p) { first(p)->chunk = 1; });
   }
   refused([](program& p) {  // U before its V
-    const auto at = [&](char kind) { return std::find_if(p.begin(), p.end(), [&](const instruction& i) { return letter_of(i) == kind; }); };
+    const auto at = [&](char kind) {
+      return std::find_if(p.begin(), p.end(), [&](const instruction& i) { return letter_of(i) == kind; });
+    };
     std::iter_swap(at('U'), at('V'));
   });
   workload plain = work;
@@ -250,18 +277,34 @@ struct any_cost : costs::with_vocabulary<tests::bucketed_cost> {
 };
 
 any_cost any_ends(const shape& on, seconds work, testing::generator& random) {
-  const costs::quadratic layers{.linear = 1e-6, .attention = 4e-11, .per_pack = {6.4e-5 * random.ratio()}, .hop = {2.4e-5 * static_cast<double>(random.between(0, 2))}};
+  const costs::quadratic layers{.linear = 1e-6,
+                                .attention = 4e-11,
+                                .per_pack = {6.4e-5 * random.ratio()},
+                                .hop = {2.4e-5 * static_cast<double>(random.between(0, 2))}};
   const auto some = [&](double call, double token) {
     const double scale = static_cast<double>(random.between(0, 2));
     return costs::vocabulary_rate{scale * call * random.ratio(), scale * token * random.ratio()};
   };
-  const costs::vocabulary_rates rates{.embed = some(1e-5, 1e-8), .output = some(1e-5, 1e-6), .output_weights = some(1e-5, 5e-7),
-                                           .embed_gradients = some(1e-5, 1e-8), .embedded = some(1e-4, 1e-9), .hidden = some(1e-4, 1e-9),
-                                           .partial = some(1e-4, 1e-9), .statistics = some(1e-4, 1e-9), .gradients = some(1e-4, 1e-9)};
+  const costs::vocabulary_rates rates{.embed = some(1e-5, 1e-8),
+                                      .output = some(1e-5, 1e-6),
+                                      .output_weights = some(1e-5, 5e-7),
+                                      .embed_gradients = some(1e-5, 1e-8),
+                                      .embedded = some(1e-4, 1e-9),
+                                      .hidden = some(1e-4, 1e-9),
+                                      .partial = some(1e-4, 1e-9),
+                                      .statistics = some(1e-4, 1e-9),
+                                      .gradients = some(1e-4, 1e-9)};
   any_cost cost{{tests::any_buckets(layers, on, work, random), rates}, {}};
   for (int stage = 0; stage < on.stages; ++stage)
-    cost.holds.push_back({.fixed = 1000, .live_token = 2, .gradient_token = 1, .forward_token = random.ratio(), .backward_token = 1,
-                          .other_token = 1, .weight_token = 0.5, .logit_token = 3 * random.ratio(), .turned_token = random.ratio()});
+    cost.holds.push_back({.fixed = 1000,
+                          .live_token = 2,
+                          .gradient_token = 1,
+                          .forward_token = random.ratio(),
+                          .backward_token = 1,
+                          .other_token = 1,
+                          .weight_token = 0.5,
+                          .logit_token = 3 * random.ratio(),
+                          .turned_token = random.ratio()});
   return cost;
 }
 
@@ -272,10 +315,12 @@ void plans_hold(std::uint64_t from) {
     testing::generator random(seed);
     std::vector<tokens> lengths;
     for (std::int64_t n = random.between(1, 12); n > 0; --n) lengths.push_back(random.length({16384}));
-    shape on = spread(static_cast<int>(random.between(2, 4)), static_cast<int>(random.between(1, 3)), static_cast<int>(random.between(1, 2)));
+    shape on = spread(static_cast<int>(random.between(2, 4)), static_cast<int>(random.between(1, 3)),
+                      static_cast<int>(random.between(1, 2)));
     const any_cost cost = any_ends(on, {0.01}, random);
     const auto planner_on = [&] {
-      return basic_planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast()},
+      return basic_planner{on,         slicers::equal_cost{},
+                           cost,       solvers::two_phase{.effort = solvers::search_budget::fast()},
                            Schedule{}, simulators::sweep{}};
     };
     const result<plan> free = planner_on()(lengths);
@@ -283,7 +328,8 @@ void plans_hold(std::uint64_t from) {
     const testing::report laws = testing::plan_laws(free.value(), cost);
     ASSERT_TRUE(laws) << laws << ", seed " << seed;
     double peak = 0;
-    for (const replica_plan& r : free.value().replicas) peak = std::max(peak, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
+    for (const replica_plan& r : free.value().replicas)
+      peak = std::max(peak, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
     ++planned;
     if (!free.value().merges.empty()) ++shared;
     on.memory = memory_limit{memory_unit::byte, peak * (0.6 + 0.3 * random.ratio())};
@@ -310,7 +356,13 @@ TEST(SpreadVocabulary, LawsFindWhatWasChanged) {
   const shape on = spread(3, 2);
   any_cost cost = any_ends(on, {0.01}, random);
   const std::vector<tokens> lengths{{5000}, {3000}, {700}, {300}, {4000}};
-  const plan made = basic_planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}, schedules::list{}, simulators::sweep{}}(lengths).value();
+  const plan made = basic_planner{on,
+                                  slicers::equal_cost{},
+                                  cost,
+                                  solvers::two_phase{.effort = solvers::search_budget::fast()},
+                                  schedules::list{},
+                                  simulators::sweep{}}(lengths)
+                        .value();
   ASSERT_TRUE(testing::plan_laws(made, cost));
   const auto broken = [&](auto change) {
     plan changed = made;
@@ -319,12 +371,18 @@ TEST(SpreadVocabulary, LawsFindWhatWasChanged) {
     const testing::report r = testing::plan_laws(changed, cost);
     return r ? 0 : r.failures().front().law;
   };
-  EXPECT_EQ(broken([](plan& p) { std::erase_if(p.replicas[0].programs[1], [](const instruction& i) { return letter_of(i) == 'U'; }); }), 3);
+  EXPECT_EQ(broken([](plan& p) {
+              std::erase_if(p.replicas[0].programs[1], [](const instruction& i) { return letter_of(i) == 'U'; });
+            }),
+            3);
   EXPECT_EQ(broken([](plan& p) { p.replicas[0].vocabulary.output.pop_back(); }), 5);
   EXPECT_EQ(broken([](plan& p) { p.replicas[0].vocabulary.output[0] += seconds{1}; }), 5);
   EXPECT_EQ(broken([](plan& p) { p.replicas[1].vocabulary.embedded.front() += seconds{1}; }), 5);
   EXPECT_EQ(broken([](plan& p) { p.replicas[0].vocabulary.hidden[0] += seconds{1}; }), 5);
-  EXPECT_EQ(broken([](plan& p) { for (memory_rates& r : p.replicas[0].rates) r.logit_token += 100; }), 4);
+  EXPECT_EQ(broken([](plan& p) {
+              for (memory_rates& r : p.replicas[0].rates) r.logit_token += 100;
+            }),
+            4);
 }
 
 }  // namespace

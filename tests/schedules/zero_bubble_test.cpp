@@ -44,8 +44,7 @@ struct times {
 
 /// m packs of a sequence each, weight gradients to be had apart.
 workload split_work(int stages, std::uint32_t m, const times& t, int chunks = 1) {
-  workload work =
-      tests::uniform_work(
+  workload work = tests::uniform_work(
       stages, m, {.forward = {t.forward}, .backward = {t.inputs + t.weights}, .hop = {t.hop}}, chunks);
   work.split.inputs.assign(work.backward.time.size(), {t.inputs});
   work.split.weights.assign(work.backward.time.size(), {t.weights});

@@ -78,10 +78,13 @@ TEST(EvenStages, GivesTheStageOfTheVocabularyFewerLayers) {
 TEST(EvenStages, GivesTheStageOfALargeVocabularyNoLayer) {
   const layer_times times{std::vector<seconds>(8, seconds{1}), {}, {4}};
   EXPECT_EQ(even_stages(times, {.stages = 3}), (std::vector<int>{4, 4, 0}));
-  const std::vector<int> chunks = even_stages(times, {.stages = 2, .chunks = 2});  // 6 and 2 + 4, the logits in a part of their own
+  const std::vector<int> chunks = even_stages(times, {.stages = 2, .chunks = 2});  // 6 and 2 + 4, the logits in a part
+                                                                                   // of their own
   EXPECT_EQ(chunks, (std::vector<int>{3, 2, 3, 0}));
-  EXPECT_EQ(even_stages(times, {.stages = 3, .vocabulary = vocabulary::spread}), (std::vector<int>{3, 4, 1})) << "all stages have words";
-  EXPECT_EQ(even_stages({std::vector<seconds>(8, seconds{1}), {4}, {}}, {.stages = 3}), (std::vector<int>{0, 4, 4})) << "of the embedding";
+  EXPECT_EQ(even_stages(times, {.stages = 3, .vocabulary = vocabulary::spread}), (std::vector<int>{3, 4, 1}))
+      << "all stages have words";
+  EXPECT_EQ(even_stages({std::vector<seconds>(8, seconds{1}), {4}, {}}, {.stages = 3}), (std::vector<int>{0, 4, 4}))
+      << "of the embedding";
 }
 
 TEST(EvenStages, NoOtherDivisionIsLessBusy) {
@@ -91,7 +94,8 @@ TEST(EvenStages, NoOtherDivisionIsLessBusy) {
     const layer_times times = drawn(random, static_cast<int>(random.between(on.stages, 12)), false);
     const std::vector<int> found = even_stages(times, on);
     EXPECT_EQ(std::accumulate(found.begin(), found.end(), std::size_t{0}), times.layers.size());
-    for (std::size_t part = 0; part < found.size(); ++part) EXPECT_GE(found[part], fewest(times, on, part)) << "seed " << seed;
+    for (std::size_t part = 0; part < found.size(); ++part)
+      EXPECT_GE(found[part], fewest(times, on, part)) << "seed " << seed;
     EXPECT_NEAR(busiest(times, found, on), least(times, on), 1e-12) << "seed " << seed;
   }
 }
@@ -111,7 +115,8 @@ TEST(EvenStages, NoOtherDivisionIntoVirtualStagesIsLessBusyWhereLayersAreAlike) 
     worst = std::max(worst, found / best);
     shorter += found > best * (1 + 1e-12);
   }
-  std::printf("layers that differ, on virtual stages: %d of 100 divisions could be better, the worst by %.1f %%\n", shorter, 100 * (worst - 1));
+  std::printf("layers that differ, on virtual stages: %d of 100 divisions could be better, the worst by %.1f %%\n",
+              shorter, 100 * (worst - 1));
   EXPECT_LE(worst, 1.25);
 }
 

@@ -21,7 +21,8 @@ namespace {
 const std::vector<std::vector<tokens>> batches{{{4096}, {300}, {6000}}, {{1000}, {128}}};
 
 result<costs::transformer> transformer_on(const costs::model_shape& model, const shapes::layout& on) {
-  return costs::transformer::sheet(model, costs::gpus::h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
+  return costs::transformer::sheet(model, costs::gpus::h100(), on.shape,
+                                   {.recompute = on.recompute, .layers = on.layers});
 }
 
 /// What all batches take on each stage.
@@ -47,7 +48,8 @@ costs::model_shape mixed() {
 costs::model_shape patterned() {
   costs::model_shape model = tests::mixtral_8x7b();
   model.layers = 12;
-  for (int i = 0; i < model.layers; ++i) model.expert_layers.push_back(i % 2 == 1), model.state_layers.push_back(i % 3 == 2);
+  for (int i = 0; i < model.layers; ++i)
+    model.expert_layers.push_back(i % 2 == 1), model.state_layers.push_back(i % 3 == 2);
   model.state_in = 6 * model.hidden, model.state_out = 2 * model.hidden;
   return model;
 }
@@ -94,8 +96,9 @@ TEST(LayerTimes, TellWhichLayersMakeStagesEven) {
 }
 
 TEST(LayerTimes, SayWhatTheCostModelRefuses) {
-  EXPECT_EQ(shapes::layer_times_of(tests::llama_3_1_8b(), {{.stages = 2, .tensor = 3}}, batches, transformer_on).error().code,
-            errc::invalid_input);
+  EXPECT_EQ(
+      shapes::layer_times_of(tests::llama_3_1_8b(), {{.stages = 2, .tensor = 3}}, batches, transformer_on).error().code,
+      errc::invalid_input);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ TEST(ShapeLayout, CountsWhatWasChanged) {
 // Each once, either way; layers, memory and the quantum go with them.
 TEST(ShapeLayout, CountsEachDegreeOnce) {
   const layout from{{.stages = 2, .tensor = 4}, costs::recompute::none};
-  for (int shape::*degree : {&shape::replicas, &shape::stages, &shape::tensor, &shape::context, &shape::expert, &shape::chunks}) {
+  for (int shape::*degree :
+       {&shape::replicas, &shape::stages, &shape::tensor, &shape::context, &shape::expert, &shape::chunks}) {
     layout to = from;
     to.shape.*degree = 16;
     EXPECT_EQ(to.changes(from), 1);
@@ -41,7 +42,8 @@ TEST(ShapeLayout, CountsEachDegreeOnce) {
 // Experts are divided among ranks there are, and chunks are on stages there are.
 TEST(ShapeLayout, TakesAGpuForEachRank) {
   EXPECT_EQ((layout{{.stages = 2, .replicas = 3, .tensor = 5, .context = 7, .chunks = 11, .expert = 13}}.gpus()), 210);
-  EXPECT_EQ((layout{{.stages = 1 << 16, .replicas = 1 << 16}}.gpus()), std::int64_t{1} << 32) << "more than an int holds";
+  EXPECT_EQ((layout{{.stages = 1 << 16, .replicas = 1 << 16}}.gpus()), std::int64_t{1} << 32)
+      << "more than an int holds";
 }
 
 }  // namespace

@@ -15,12 +15,17 @@ TEST(PackRoom, PromisesTheBoundWhereMemoryForcesNothingAndLessWhereItIsTighter) 
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const auto up_to = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
-    shape on{.stages = static_cast<int>(up_to(8)), .replicas = static_cast<int>(up_to(8)), .chunks = static_cast<int>(up_to(4))};
+    const auto up_to = [&](std::int64_t most) {
+      return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+    };
+    shape on{.stages = static_cast<int>(up_to(8)),
+             .replicas = static_cast<int>(up_to(8)),
+             .chunks = static_cast<int>(up_to(4))};
     const tokens longest{up_to(100'000)}, batch = longest * up_to(50);
     const seconds bound{static_cast<double>(up_to(1000))};
     std::vector<memory_rates> rates(static_cast<std::size_t>(on.stages));
-    for (memory_rates& r : rates) r = {.fixed = static_cast<double>(up_to(1000)), .live_token = static_cast<double>(up_to(5))};
+    for (memory_rates& r : rates)
+      r = {.fixed = static_cast<double>(up_to(1000)), .live_token = static_cast<double>(up_to(5))};
     EXPECT_EQ(pack_room(on, rates).promised(bound, longest), bound.value);  // without a limit
     EXPECT_EQ(pack_room(on, rates).tasks(batch), 0);
     double promised = 1e300, tasks = 1e300;

@@ -17,7 +17,8 @@ ranking of(const std::vector<outcome>& outcomes) {
 }
 
 TEST(Ranking, CountsByOutcome) {
-  const ranking found = of({outcome::planned, outcome::planned, outcome::bounded, outcome::refused, outcome::bounded, outcome::planned});
+  const ranking found =
+      of({outcome::planned, outcome::planned, outcome::bounded, outcome::refused, outcome::bounded, outcome::planned});
   EXPECT_EQ(found.count(outcome::planned), 3u);
   EXPECT_EQ(found.count(outcome::bounded), 2u);
   EXPECT_EQ(found.count(outcome::too_large), 0u);

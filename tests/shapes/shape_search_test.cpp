@@ -50,10 +50,12 @@ result<toy> toy_on(const layout& on) {
   const double again = on.recompute == costs::recompute::none ? 2.0 : 2.5;
   const double ranks = on.shape.context * on.shape.tensor / (1 + 0.1 * (on.shape.tensor - 1));
   const double parts = on.shape.parts();
-  return toy{{.linear = 1 / ranks / parts, .attention = 0.01 / ranks / parts, .backward_linear = again,
-              .per_pack = {4}, .hop = {2}},
-             {.fixed = 64.0 / on.shape.stages / on.shape.tensor,
-              .live_token = again == 2 ? 2.0 : 1.0},
+  return toy{{.linear = 1 / ranks / parts,
+              .attention = 0.01 / ranks / parts,
+              .backward_linear = again,
+              .per_pack = {4},
+              .hop = {2}},
+             {.fixed = 64.0 / on.shape.stages / on.shape.tensor, .live_token = again == 2 ? 2.0 : 1.0},
              {1.0 * on.shape.replicas}};
 }
 
@@ -67,8 +69,13 @@ result<plan> plan_on(const layout& on, const toy& cost, std::span<const tokens> 
 constexpr int few_gpus = tests::under_sanitizer ? 8 : 16;
 
 std::vector<layout> layouts(double memory, int gpus = few_gpus) {
-  return shapes::space{.gpus = gpus, .gpus_per_node = 8, .layers = 8, .heads = 8, .quantum = tokens{8},
-                       .memory = memory_limit{memory_unit::byte, memory}, .chunks = {1, 2},
+  return shapes::space{.gpus = gpus,
+                       .gpus_per_node = 8,
+                       .layers = 8,
+                       .heads = 8,
+                       .quantum = tokens{8},
+                       .memory = memory_limit{memory_unit::byte, memory},
+                       .chunks = {1, 2},
                        .recompute = {costs::recompute::none, costs::recompute::full}}
       .layouts();
 }
@@ -118,7 +125,8 @@ TEST(ShapeSearch, GivesSharesOfTheTimeOfAllBatches) {
   double useful = 0, idle = 0, all = 0;
   for (const std::vector<tokens>& lengths : lists) {
     const plan p = plan_on(best.layout, toy_on(best.layout).value(), lengths, small).value();
-    useful += p.rank_time->useful / p.rank_time->total() * p.step_time.value, idle += p.bubble * p.step_time.value, all += p.step_time.value;
+    useful += p.rank_time->useful / p.rank_time->total() * p.step_time.value, idle += p.bubble * p.step_time.value,
+        all += p.step_time.value;
   }
   EXPECT_NEAR(best.useful, useful / all, 1e-12);
   EXPECT_NEAR(best.bubble, idle / all, 1e-12);
@@ -127,7 +135,8 @@ TEST(ShapeSearch, GivesSharesOfTheTimeOfAllBatches) {
 
 TEST(ShapeSearch, LeavesOnlyLayoutsThatCannotWin) {
   const std::vector<std::vector<tokens>> lists = batches(7);
-  const ranking found = shape_search{.first = small, .effort = small, .finalists = 2}(layouts(500), lists, toy_on, plan_on).value();
+  const ranking found =
+      shape_search{.first = small, .effort = small, .finalists = 2}(layouts(500), lists, toy_on, plan_on).value();
   const seconds last = found.candidates[1].step_time;
   std::map<outcome, int> seen;
   for (const candidate& c : found.candidates) {
@@ -143,15 +152,17 @@ TEST(ShapeSearch, LeavesOnlyLayoutsThatCannotWin) {
     }
     EXPECT_TRUE(!t || c.lower_bound <= *t * (1 + 1e-12));
   }
-  for (const outcome o : {outcome::planned, outcome::bounded, outcome::too_large, outcome::refused}) EXPECT_GT(seen[o], 0);
+  for (const outcome o : {outcome::planned, outcome::bounded, outcome::too_large, outcome::refused})
+    EXPECT_GT(seen[o], 0);
 }
 
 TEST(ShapeSearch, SaysWhyALayoutIsOut) {
   const ranking found = shape_search{.first = small, .effort = small}(layouts(80), batches(3), toy_on, plan_on).value();
   EXPECT_EQ(found.best(), nullptr);
   for (const candidate& c : found.candidates) EXPECT_FALSE(c.why.empty());
-  const auto& first = *std::find_if(found.candidates.begin(), found.candidates.end(),
-                                    [](const candidate& c) { return c.layout.shape.stages * c.layout.shape.tensor == 1; });
+  const auto& first = *std::find_if(found.candidates.begin(), found.candidates.end(), [](const candidate& c) {
+    return c.layout.shape.stages * c.layout.shape.tensor == 1;
+  });
   EXPECT_NE(first.why.find("the limit is 80 bytes"), std::string::npos) << first.why;
 }
 
@@ -161,8 +172,7 @@ TEST(ShapeSearch, RanksTheSameOnAnyNumberOfThreads) {
     std::vector<std::pair<layout, seconds>> rows;
     const shape_search search{.first = small, .effort = {4000, 6}, .threads = threads};
     const ranking found = search(layouts(500), lists, toy_on, plan_on).value();
-    for (const candidate& c : found.candidates)
-      rows.emplace_back(c.layout, c.step_time);
+    for (const candidate& c : found.candidates) rows.emplace_back(c.layout, c.step_time);
     return rows;
   };
   const auto one = times(1);
@@ -176,8 +186,11 @@ TEST(ShapeSearch, RanksTheSameOnAnyNumberOfThreads) {
 TEST(ShapeSearch, PlansFinalistsWithTheWholeBudget) {
   const std::vector<std::vector<tokens>> lists = batches(11);
   const search_budget large{40'000, 40};
-  const ranking found = shape_search{.first = small, .effort = large, .finalists = 3}(layouts(500), lists, toy_on, plan_on).value();
-  EXPECT_EQ(std::count_if(found.candidates.begin(), found.candidates.end(), [](const candidate& c) { return c.finalist; }), 3);
+  const ranking found =
+      shape_search{.first = small, .effort = large, .finalists = 3}(layouts(500), lists, toy_on, plan_on).value();
+  EXPECT_EQ(
+      std::count_if(found.candidates.begin(), found.candidates.end(), [](const candidate& c) { return c.finalist; }),
+      3);
   for (const candidate& c : found.candidates)
     EXPECT_TRUE(!c.finalist || planned_on(c.layout, lists, large) == c.step_time);
 }
@@ -205,7 +218,8 @@ TEST(ShapeSearch, TunesABaselineByTheSameRule) {
 
 /// Plans that take ten times the bound, and know it.
 struct slow_planner {
-  result<plan> operator()(const layout& on, const toy& cost, std::span<const tokens> lengths, search_budget effort) const {
+  result<plan> operator()(const layout& on, const toy& cost, std::span<const tokens> lengths,
+                          search_budget effort) const {
     result<plan> made = plan_on(on, cost, lengths, effort);
     if (made) made.value().step_time = least(on, cost, lengths) + made.value().reduce_time;
     return made;
@@ -254,7 +268,8 @@ TEST(ShapeSearch, LooksFirstAtWhatPromisesMostByBoundAndRoom) {
       if (effort == look) seen.push_back(on);
       return plan_on(on, cost, lengths, effort);
     };
-    const ranking found = shape_search{.probe = look, .first = small, .effort = small}(layouts(500), lists, toy_on, noted).value();
+    const ranking found =
+        shape_search{.probe = look, .first = small, .effort = small}(layouts(500), lists, toy_on, noted).value();
     ASSERT_GT(seen.size(), 8u);
     std::vector<double> promised;
     for (const layout& on : seen) {
@@ -288,7 +303,8 @@ TEST(ShapeSearch, FindsTheBestLayoutOfAnEvaluation) {
   };
   const std::vector<std::vector<tokens>> lists = batches(4);
   const tokens longest = *std::max_element(lists[0].begin(), lists[0].end());
-  const double limit = 16 + static_cast<double>(longest.value) / 2;  // weights of a rank and the longest sequence, which on few layouts fit in a step
+  const double limit = 16 + static_cast<double>(longest.value) / 2;  // weights of a rank and the longest sequence,
+                                                                     // which on few layouts fit in a step
   std::vector<layout> all = layouts(limit, 16);
   all.push_back(all.front());
   all.back().shape.vocabulary = vocabulary::spread;
@@ -305,7 +321,8 @@ TEST(ShapeSearch, FindsTheBestLayoutOfAnEvaluation) {
     }
     if (fits && (!best || sum < *best)) best = sum;
   }
-  const ranking found = shape_search{.first = small, .effort = small, .forward_only = true}(all, lists, cost_of, plan_of).value();
+  const ranking found =
+      shape_search{.first = small, .effort = small, .forward_only = true}(all, lists, cost_of, plan_of).value();
   ASSERT_NE(found.best(), nullptr);
   EXPECT_EQ(found.best()->step_time, best);
   EXPECT_GT(found.count(outcome::bounded), 0u);
@@ -360,7 +377,8 @@ TEST(ShapeSearch, HasPlannedWhatPromisesMostOfHalfTheLayoutsOnceTheseAreBounded)
   const auto at_half = [&](const shapes::search_progress& p) {
     if (p.now == shapes::search_progress::round::bounds && 2 * p.done > many.size()) stop.request_stop();
   };
-  const ranking half = shape_search{.first = small, .effort = small}(many, lists, toy_on, plan_on, stop.get_token(), at_half).value();
+  const ranking half =
+      shape_search{.first = small, .effort = small}(many, lists, toy_on, plan_on, stop.get_token(), at_half).value();
   const ranking all = shape_search{.first = small, .effort = small}(many, lists, toy_on, plan_on).value();
   EXPECT_GT(half.count(outcome::planned), 8u);
   EXPECT_LE(half.best()->step_time, all.best()->step_time * 1.1);
@@ -376,7 +394,9 @@ TEST(ShapeSearch, PlansNothingMoreOnceItIsStoppedWithAPlan) {
       if (p && ++made == 2 * last) stop.request_stop();
       return p;
     };
-    const ranking found = shape_search{.first = small, .effort = {4000, 6}}(layouts(500), lists, toy_on, counted, stop.get_token()).value();
+    const ranking found =
+        shape_search{.first = small, .effort = {4000, 6}}(layouts(500), lists, toy_on, counted, stop.get_token())
+            .value();
     ASSERT_NE(found.best(), nullptr);
     EXPECT_EQ(made, 2 * last);
     EXPECT_EQ(found.plans.size(), lists.size());
@@ -388,7 +408,8 @@ TEST(ShapeSearch, HasAFinalistInFrontAtEveryEffort) {
   int k = 0;
   for (const search_budget effort : {search_budget{4000, 6}, small, search_budget{20'000, 20}}) {
     if (!tests::is_tried(k++)) continue;
-    const ranking found = shape_search{.first = small, .effort = effort, .finalists = 2}(layouts(500), lists, toy_on, plan_on).value();
+    const ranking found =
+        shape_search{.first = small, .effort = effort, .finalists = 2}(layouts(500), lists, toy_on, plan_on).value();
     ASSERT_NE(found.best(), nullptr);
     EXPECT_TRUE(found.best()->finalist);
     EXPECT_EQ(found.best()->step_time, planned_on(found.best()->layout, lists, effort));
@@ -409,7 +430,9 @@ TEST(ShapeSearch, HandsOverThePlansOfTheBest) {
 TEST(ShapeSearch, LeavesWhatMemoryForcesIntoVeryManyPacks) {
   const std::vector<std::vector<tokens>> lists{{{4096}, {512}, {512}, {256}}};
   const auto with_largest = [&](std::uint64_t largest) {
-    return shape_search{.probe = {0, 1, largest}, .long_probes = 0, .first = small, .effort = small}(layouts(1500, 16), lists, toy_on, plan_on).value();
+    return shape_search{.probe = {0, 1, largest}, .long_probes = 0, .first = small, .effort = small}(
+               layouts(1500, 16), lists, toy_on, plan_on)
+        .value();
   };
   const ranking any = with_largest(search_budget::no_limit), few = with_largest(2000);
   EXPECT_EQ(any.count(outcome::too_long), 0u);
@@ -424,9 +447,12 @@ TEST(ShapeSearch, LeavesWhatMemoryForcesIntoVeryManyPacks) {
 
 TEST(ShapeSearch, PlansManyPacksWhereNothingElseFits) {
   const std::vector<std::vector<tokens>> lists = batches(1);
-  const ranking found = shape_search{.probe = {0, 1, 1}, .first = small, .effort = small}(layouts(500), lists, toy_on, plan_on).value();
+  const ranking found =
+      shape_search{.probe = {0, 1, 1}, .first = small, .effort = small}(layouts(500), lists, toy_on, plan_on).value();
   ASSERT_NE(found.best(), nullptr);
-  EXPECT_EQ(found.best()->step_time, (shape_search{.first = small, .effort = small}(layouts(500), lists, toy_on, plan_on).value().best()->step_time));
+  EXPECT_EQ(
+      found.best()->step_time,
+      (shape_search{.first = small, .effort = small}(layouts(500), lists, toy_on, plan_on).value().best()->step_time));
 }
 
 TEST(ShapeSearch, TellsHowFarItIsFromTheFirstMoment) {
@@ -434,7 +460,9 @@ TEST(ShapeSearch, TellsHowFarItIsFromTheFirstMoment) {
   std::vector<search_progress> heard;
   const auto listen = [&](const search_progress& far) { heard.push_back(far); };
   const std::vector<layout> all = layouts(500);
-  const ranking found = shape_search{.first = small, .effort = {4000, 6}, .threads = 2}(all, batches(3), toy_on, plan_on, {}, listen).value();
+  const ranking found =
+      shape_search{.first = small, .effort = {4000, 6}, .threads = 2}(all, batches(3), toy_on, plan_on, {}, listen)
+          .value();
   ASSERT_GT(heard.size(), all.size());
   EXPECT_EQ(heard.front().now, search_progress::round::bounds);
   EXPECT_EQ(heard.front().done, 0u);

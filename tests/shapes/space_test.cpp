@@ -40,7 +40,8 @@ TEST(ShapeSpace, GivesEachLayoutAQuantumThatItsContextRanksDivide) {
   space s{.gpus = 24, .layers = 2, .heads = 8, .chunks = {1}, .recompute = {costs::recompute::none}};
   std::set<std::pair<int, std::int64_t>> found;
   for (const layout& l : s.layouts()) found.insert({l.shape.context, l.shape.quantum.value});
-  EXPECT_EQ(found, (std::set<std::pair<int, std::int64_t>>{{1, 128}, {2, 128}, {3, 132}, {4, 128}, {6, 132}, {8, 128}, {12, 144}, {24, 144}}));
+  EXPECT_EQ(found, (std::set<std::pair<int, std::int64_t>>{
+                       {1, 128}, {2, 128}, {3, 132}, {4, 128}, {6, 132}, {8, 128}, {12, 144}, {24, 144}}));
   s.quantum = tokens{100};
   for (const layout& l : s.layouts()) EXPECT_EQ(l.shape.quantum, tokens{100}) << "one that is given stays";
 }
@@ -99,7 +100,13 @@ TEST(ShapeSpace, KeepsTensorRanksInsideANode) {
 }
 
 TEST(ShapeSpace, TakesGivenDegreesAsTheyAre) {
-  const space s{.gpus = 64, .gpus_per_node = 8, .layers = 32, .heads = 32, .stages = 4, .tensor = 16, .chunks = {2},
+  const space s{.gpus = 64,
+                .gpus_per_node = 8,
+                .layers = 32,
+                .heads = 32,
+                .stages = 4,
+                .tensor = 16,
+                .chunks = {2},
                 .recompute = {costs::recompute::full}};
   const std::vector<layout> layouts = s.layouts();
   ASSERT_EQ(layouts.size(), 1u);

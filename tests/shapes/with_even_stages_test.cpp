@@ -15,7 +15,8 @@ namespace {
 TEST(WithEvenStages, AddsALayoutWhereTheLastStageHasFewerLayers) {
   const std::vector<std::vector<tokens>> batches{std::vector<tokens>(8, tokens{4096})};
   const auto cost_of = [](const costs::model_shape& model, const shapes::layout& on) {
-    return costs::transformer::sheet(model, costs::gpus::h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
+    return costs::transformer::sheet(model, costs::gpus::h100(), on.shape,
+                                     {.recompute = on.recompute, .layers = on.layers});
   };
   const std::vector<shapes::layout> given{{.shape = {.stages = 1}}, {.shape = {.stages = 4}}};
   const std::vector<shapes::layout> all = shapes::with_even_stages(tests::llama_3_1_8b(), given, batches, cost_of);

@@ -84,7 +84,11 @@ class PlansBy : public ::testing::Test {
   static std::vector<shape> shapes() {
     std::vector<shape> all;
     for (int stages = 2; stages * Scheduled::chunks <= 8; stages *= 2)
-      all.push_back({.stages = stages, .replicas = 8 / stages, .tensor = 4, .chunks = Scheduled::chunks, .vocabulary = Scheduled::where});
+      all.push_back({.stages = stages,
+                     .replicas = 8 / stages,
+                     .tensor = 4,
+                     .chunks = Scheduled::chunks,
+                     .vocabulary = Scheduled::where});
     return all;
   }
 
@@ -127,17 +131,25 @@ class PlansBy : public ::testing::Test {
   }
 
  private:
-  static constexpr costs::vocabulary_rates ends{.embed = {1e-5, 1e-8}, .output = {1e-5, 1e-6}, .output_weights = {1e-5, 5e-7},
-                                                .embed_gradients = {1e-5, 1e-8}, .embedded = {2e-5, 1e-9}, .hidden = {2e-5, 1e-9},
-                                                .partial = {3e-5, 1e-9}, .statistics = {1e-5, 1e-9}, .gradients = {2e-5, 1e-9}};
+  static constexpr costs::vocabulary_rates ends{.embed = {1e-5, 1e-8},
+                                                .output = {1e-5, 1e-6},
+                                                .output_weights = {1e-5, 5e-7},
+                                                .embed_gradients = {1e-5, 1e-8},
+                                                .embedded = {2e-5, 1e-9},
+                                                .hidden = {2e-5, 1e-9},
+                                                .partial = {3e-5, 1e-9},
+                                                .statistics = {1e-5, 1e-9},
+                                                .gradients = {2e-5, 1e-9}};
 
   std::size_t plans_{};
   std::ptrdiff_t weights_{};  // W instructions
   tests::agreement found_;
 };
 
-// Schedules that SimGrid replays; each orders 28 or 42 plans, half of those with the vocabulary in one place again with messages on links.
-using shipped_and_spread = ::testing::Types<list, classic, eager, interleaved, zb_h1, zero_bubble, spread<list>, spread<interleaved>, spread<zero_bubble>>;
+// Schedules that SimGrid replays; each orders 28 or 42 plans, half of those with the vocabulary in one place again with
+// messages on links.
+using shipped_and_spread = ::testing::Types<list, classic, eager, interleaved, zb_h1, zero_bubble, spread<list>,
+                                            spread<interleaved>, spread<zero_bubble>>;
 TYPED_TEST_SUITE(PlansBy, shipped_and_spread);
 template <class Scheduled>
 class PlansOverLinksBy : public PlansBy<Scheduled> {};

@@ -12,8 +12,9 @@
 
 namespace slimpack::tests {
 
-/// Programs that no schedule would write: again and again, any instruction of any stage whose input is there, with the calls of a
-/// vocabulary that is spread over the stages. That one order of all instructions exists means that no stage waits for ever.
+/// Programs that no schedule would write: again and again, any instruction of any stage whose input is there, with the
+/// calls of a vocabulary that is spread over the stages. That one order of all instructions exists means that no stage
+/// waits for ever.
 [[nodiscard]] inline std::vector<program> random_programs(const workload& work, testing::generator& random) {
   const auto stages = static_cast<std::size_t>(work.shape.stages);
   const auto parts = static_cast<std::size_t>(work.shape.parts());
@@ -43,11 +44,16 @@ namespace slimpack::tests {
       const auto add = [&](pass p, std::size_t pack, model_end end, bool weights_only = false) {
         ready.push_back({stage, {p, {static_cast<std::uint32_t>(pack)}, 0, weights_only, end}});
       };
-      const bool shares_known = std::all_of(ends.begin(), ends.end() - 1, [&](const calls& c) { return c.output > own.output; });
-      if (own.embed < work.forward.size() && (stage == 0 || ends[stage - 1].embed > own.embed)) add(pass::forward, own.embed, model_end::embedding);
-      if (done[parts - 1].forward > own.output && (!last || shares_known)) add(pass::forward, own.output, model_end::output);
-      if (own.output > own.weights && ends[stages - 1].output > own.weights) add(pass::forward, own.weights, model_end::output, true);
-      if ((last ? done[0].backward : ends[stage + 1].gradients) > own.gradients) add(pass::backward, own.gradients, model_end::embedding);
+      const bool shares_known =
+          std::all_of(ends.begin(), ends.end() - 1, [&](const calls& c) { return c.output > own.output; });
+      if (own.embed < work.forward.size() && (stage == 0 || ends[stage - 1].embed > own.embed))
+        add(pass::forward, own.embed, model_end::embedding);
+      if (done[parts - 1].forward > own.output && (!last || shares_known))
+        add(pass::forward, own.output, model_end::output);
+      if (own.output > own.weights && ends[stages - 1].output > own.weights)
+        add(pass::forward, own.weights, model_end::output, true);
+      if ((last ? done[0].backward : ends[stage + 1].gradients) > own.gradients)
+        add(pass::backward, own.gradients, model_end::embedding);
     }
     for (std::size_t part = 0; part < parts; ++part) {
       const progress& own = done[part];
@@ -60,7 +66,8 @@ namespace slimpack::tests {
       if (own.forward < work.forward.size() && (part == 0 ? embedded : done[part - 1].forward) > own.forward)
         add(pass::forward, own.forward, false);
       if (own.backward < work.backward.size() &&
-          (last ? (spread ? ends[stages - 1].output : own.forward) > work.turn[own.backward] : done[part + 1].backward > own.backward))
+          (last ? (spread ? ends[stages - 1].output : own.forward) > work.turn[own.backward]
+                : done[part + 1].backward > own.backward))
         add(pass::backward, own.backward, false);
       if (own.weights < own.backward && work.weight.splits(own.weights)) add(pass::backward, own.weights, true);
     }

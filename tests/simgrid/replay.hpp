@@ -54,13 +54,15 @@ class as_planned {
  protected:
   [[nodiscard]] const slimpack::plan& plan() const { return *plan_; }
   [[nodiscard]] std::size_t cell(const place& at) const {
-    return at.pack * static_cast<std::size_t>(at.end == model_end::none ? plan_->shape.parts() : plan_->shape.stages) + at.part;
+    return at.pack * static_cast<std::size_t>(at.end == model_end::none ? plan_->shape.parts() : plan_->shape.stages) +
+           at.part;
   }
 
  private:
   [[nodiscard]] const std::vector<seconds>& times_of(const place& at) const {
     const replica_plan& r = plan_->replicas[at.replica];
-    if (at.end == model_end::embedding) return at.pass == pass::forward ? r.vocabulary.embed : r.vocabulary.embed_gradients;
+    if (at.end == model_end::embedding)
+      return at.pass == pass::forward ? r.vocabulary.embed : r.vocabulary.embed_gradients;
     if (at.end == model_end::output) return at.weights_only ? r.vocabulary.output_weights : r.vocabulary.output;
     return at.weights_only ? r.weight.time : r.of(at.pass).time;
   }
@@ -68,9 +70,9 @@ class as_planned {
   const slimpack::plan* plan_;
 };
 
-/// What replicas of a plan that run together do, told by what its plan file has: programs, times, messages, rows, and the
-/// slices of packs, from which the rules that plans obey follow anew. Shares nothing with the simulator but the vocabulary
-/// of core/.
+/// What replicas of a plan that run together do, told by what its plan file has: programs, times, messages, rows, and
+/// the slices of packs, from which the rules that plans obey follow anew. Shares nothing with the simulator but the
+/// vocabulary of core/.
 class replay {
  public:
   /// replicas: all that share sequences with one of them; one alone where it shares none
@@ -78,8 +80,10 @@ class replay {
   /// Requires  programs that run every pack once on every part (std::out_of_range where one is missing)
   template <class How>
   replay(const plan& p, std::vector<std::uint32_t> replicas, const How& how)
-      : replicas_(std::move(replicas)), stages_(static_cast<std::size_t>(p.shape.stages)),
-        parts_(static_cast<std::size_t>(p.shape.parts())), is_spread_(p.shape.vocabulary == vocabulary::spread),
+      : replicas_(std::move(replicas)),
+        stages_(static_cast<std::size_t>(p.shape.stages)),
+        parts_(static_cast<std::size_t>(p.shape.parts())),
+        is_spread_(p.shape.vocabulary == vocabulary::spread),
         todo_(p.shape.stages * static_cast<int>(replicas_.size())) {
     for (std::size_t r = 0; r < replicas_.size(); ++r) run_programs(r, p, how);
     join_rows(p.merges);
@@ -101,7 +105,8 @@ class replay {
     const std::vector<seconds> ends = todo_.ends();
     std::vector<seconds> found(replicas_.size());
     for (const auto& [at, ran] : ran_) {
-      const auto r = static_cast<std::size_t>(std::find(replicas_.begin(), replicas_.end(), at.replica) - replicas_.begin());
+      const auto r =
+          static_cast<std::size_t>(std::find(replicas_.begin(), replicas_.end(), at.replica) - replicas_.begin());
       found[r] = std::max(found[r], ends[last_of(at)]);
     }
     return found;
@@ -129,7 +134,8 @@ class replay {
     for (std::size_t stage = 0; stage < programs.size(); ++stage) {
       for (std::size_t at = 0; at < programs[stage].size(); ++at) {
         const auto place_of = [&](const instruction& i) {
-          return place{replicas_[r], i.pass, i.weights_only, i.pack.value, std::size_t{i.chunk} * stages_ + stage, i.end};
+          return place{replicas_[r], i.pass, i.weights_only, i.pack.value, std::size_t{i.chunk} * stages_ + stage,
+                       i.end};
         };
         const place here = place_of(programs[stage][at]);
         ran_[here] = how.run(todo_, r * stages_ + stage, here);
@@ -200,10 +206,10 @@ class replay {
     }
   }
 
-  /// The ends of a model whose vocabulary is spread over the stages. Rows are looked up from stage 0 to the last, from which they go
-  /// to part 0. Hidden rows of a pack go from the last part to all stages; what each has of the softmax goes to the last stage, whose
-  /// own share waits for all of it, and which tells the whole to all. Gradients of rows go from part 0 to the last stage and on, down
-  /// to stage 0. What goes from a stage to itself takes no message.
+  /// The ends of a model whose vocabulary is spread over the stages. Rows are looked up from stage 0 to the last, from
+  /// which they go to part 0. Hidden rows of a pack go from the last part to all stages; what each has of the softmax
+  /// goes to the last stage, whose own share waits for all of it, and which tells the whole to all. Gradients of rows
+  /// go from part 0 to the last stage and on, down to stage 0. What goes from a stage to itself takes no message.
   template <class How>
   void call_ends(std::uint32_t replica, const replica_plan& of, const How& how) {
     using v = vocabulary_timing;
@@ -214,7 +220,9 @@ class replay {
       todo_.order(message, first_of(to));
     };
     for (std::size_t pack = 0; pack < of.partition.forward.size(); ++pack) {
-      const auto at = [&](model_end end, bool weights, std::size_t stage) { return place{replica, pass::forward, weights, pack, stage, end}; };
+      const auto at = [&](model_end end, bool weights, std::size_t stage) {
+        return place{replica, pass::forward, weights, pack, stage, end};
+      };
       const auto embed = [&](std::size_t stage) { return at(model_end::embedding, false, stage); };
       const auto output = [&](std::size_t stage) { return at(model_end::output, false, stage); };
       const auto weights = [&](std::size_t stage) { return at(model_end::output, true, stage); };
@@ -230,12 +238,15 @@ class replay {
       order(turn, output(last));
     }
     for (std::size_t pack = 0; pack < of.partition.backward.size(); ++pack) {
-      const auto gradient = [&](std::size_t stage) { return place{replica, pass::backward, false, pack, stage, model_end::embedding}; };
+      const auto gradient = [&](std::size_t stage) {
+        return place{replica, pass::backward, false, pack, stage, model_end::embedding};
+      };
       const place from{replica, pass::backward, false, pack, 0};
       const experiment::task message = how.carry(todo_, from);
       todo_.order(last_of(from), message);
       todo_.order(message, first_of(gradient(last)));
-      for (std::size_t stage = last; stage > 0; --stage) send(gradient(stage), &v::gradients, gradient(stage), gradient(stage - 1));
+      for (std::size_t stage = last; stage > 0; --stage)
+        send(gradient(stage), &v::gradients, gradient(stage), gradient(stage - 1));
     }
   }
 

@@ -1,5 +1,5 @@
-#include "agreement.hpp"
 #include "replay.hpp"
+#include "agreement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -41,7 +41,8 @@ std::vector<tokens> batch_of(std::uint64_t which, exchange how) {
   std::mt19937_64 random(seed + which);
   std::vector<tokens> batch{{60000}};
   if (how != exchange::ring) batch.push_back({34000});
-  while (batch.size() < (how == exchange::ring ? 5 : 12)) batch.push_back({std::uniform_int_distribution<std::int64_t>(300, 2000)(random)});
+  while (batch.size() < (how == exchange::ring ? 5 : 12))
+    batch.push_back({std::uniform_int_distribution<std::int64_t>(300, 2000)(random)});
   return batch;
 }
 
@@ -66,15 +67,16 @@ class comparison {
     std::iota(all.begin(), all.end(), 0u);
     const tests::replay replayed(p, all, how);
     const std::vector<seconds> ends = replayed.makespans();
-    for (std::size_t r = 0; r < ends.size(); ++r) found_.compare(ends[r], p.replicas[r].makespan, p.replicas[r].makespan);
+    for (std::size_t r = 0; r < ends.size(); ++r)
+      found_.compare(ends[r], p.replicas[r].makespan, p.replicas[r].makespan);
     found_.count(replayed.size());
   }
   /// At least so many plans of each exchange, none of them apart.
   void expect(std::size_t plans) const {
     for (const exchange e : each_exchange) EXPECT_GE(shared_[static_cast<std::size_t>(e)], plans) << name_of(e);
     EXPECT_LE(found_.largest(), tests::agreement::close);
-    std::cout << "seed " << seed << ", keep " << shared_[0] << ", queries " << shared_[1] << ", ring " << shared_[2] << " plans: " << found_
-              << '\n';
+    std::cout << "seed " << seed << ", keep " << shared_[0] << ", queries " << shared_[1] << ", ring " << shared_[2]
+              << " plans: " << found_ << '\n';
   }
 
  private:
@@ -109,14 +111,18 @@ TEST(SharedPlans, OfRandomPacksTakeAsLongInSimGrid) {
   std::size_t absent = 0;
   for (std::uint64_t one = seed; one < seed + 200; ++one) {
     testing::generator random(one);
-    const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 4)), .quantum = {4}};
+    const shape on{.stages = static_cast<int>(random.between(1, 3)),
+                   .replicas = static_cast<int>(random.between(2, 4)),
+                   .quantum = {4}};
     std::vector<tokens> lengths{{random.between(40, 90)}};
     for (int n = 0; n < 4; ++n) lengths.push_back({random.between(1, 30)});
     const solution given = testing::random_sharers(lengths, on, random);
     const plan p = planner{on, slicers::equal_cost{}, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}},
-                           testing::detail::solution_as_given{&given}}(lengths).value();
+                           testing::detail::solution_as_given{&given}}(lengths)
+                       .value();
     for (const merge& m : p.merges)
-      for (const std::vector<pack_id>& row : m.forward) absent += std::find(row.begin(), row.end(), merge::none) != row.end();
+      for (const std::vector<pack_id>& row : m.forward)
+        absent += std::find(row.begin(), row.end(), merge::none) != row.end();
     std::vector<std::uint32_t> all(p.replicas.size());
     std::iota(all.begin(), all.end(), 0u);
     const tests::replay replayed(p, all, tests::as_planned(p));
@@ -138,10 +144,21 @@ class exchanging : public costs::quadratic {
 
   explicit exchanging(const shape& on)
       : quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}},
-        rows_({.name = "8B", .layers = layers * on.parts(), .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128,
-               .value_dim = 128, .intermediate = 14336, .vocabulary = 128256},
+        rows_({.name = "8B",
+               .layers = layers * on.parts(),
+               .hidden = 4096,
+               .heads = 32,
+               .kv_heads = 8,
+               .head_dim = 128,
+               .value_dim = 128,
+               .intermediate = 14336,
+               .vocabulary = 128256},
               on, std::vector<int>(static_cast<std::size_t>(on.parts()), layers), costs::recompute::none,
-              costs::network({.name = "any", .gpus_per_node = 1, .backward_attention_ratio = 2.5, .inside = wire, .between = wire})) {}
+              costs::network({.name = "any",
+                              .gpus_per_node = 1,
+                              .backward_attention_ratio = 2.5,
+                              .inside = wire,
+                              .between = wire})) {}
 
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     double pairs = 0;
@@ -169,7 +186,8 @@ class transferred_rows : public tests::as_planned {
     const std::span<const slice> slices = plan().replicas[at.replica].partition.of(at.pass)[at.pack];
     const double linear = cost_.linear * (at.pass == pass::forward ? 1 : cost_.backward_linear);
     double alone = cost_.per_pack.value;  // that nothing travels behind
-    for (const slice& s : slices) alone += linear * static_cast<double>(s.length.value) + attention_of(at.pass, s.pairs());
+    for (const slice& s : slices)
+      alone += linear * static_cast<double>(s.length.value) + attention_of(at.pass, s.pairs());
     const std::vector<hop> hops = hops_of(at, slices);
     for (const hop& h : hops) alone -= h.computes;
     const tests::experiment::task first = to.compute(host, {alone});
@@ -183,7 +201,7 @@ class transferred_rows : public tests::as_planned {
   struct hop {
     double rounds{};
     double bytes{};
-    double computes{};        // seconds
+    double computes{};  // seconds
     bool hides_latency{};
   };
 
@@ -191,7 +209,8 @@ class transferred_rows : public tests::as_planned {
     return cost_.attention * pairs * (p == pass::forward ? 1 : cost_.backward_attention);
   }
 
-  tests::experiment::task meanwhile(tests::experiment& to, std::size_t host, tests::experiment::task before, const hop& h) const {
+  tests::experiment::task meanwhile(tests::experiment& to, std::size_t host, tests::experiment::task before,
+                                    const hop& h) const {
     const std::size_t hosts = static_cast<std::size_t>(plan().shape.stages) * plan().replicas.size();
     const std::size_t other = (host + static_cast<std::size_t>(plan().shape.stages)) % hosts;
     const tests::experiment::task latency = to.carry({h.rounds * exchanging::wire.latency.value});
@@ -210,7 +229,8 @@ class transferred_rows : public tests::as_planned {
   [[nodiscard]] std::vector<hop> hops_of(const tests::place& at, std::span<const slice> pack) const {
     std::vector<hop> hops;
     for (const merge& m : plan().merges) {
-      const auto me = static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), at.replica) - m.replicas.begin());
+      const auto me =
+          static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), at.replica) - m.replicas.begin());
       for (const std::vector<pack_id>& row : m.of(at.pass))
         if (me < row.size() && row[me].value == at.pack) add_hops(m, row, me, at.pass, pack, hops);
     }
@@ -244,7 +264,8 @@ class transferred_rows : public tests::as_planned {
     const double sums = is_ring ? gradient * exchanging::keys_and_values : 4 * exchanging::queries;
     for (double round = 1; round < sharers; ++round)
       hops.push_back({layers, layers * rows * held, attention_of(p, pairs) / sharers, false});
-    for (double round = 0; round < sharers && sums > 0; ++round) hops.push_back({layers, layers * sums * held, 0, false});
+    for (double round = 0; round < sharers && sums > 0; ++round)
+      hops.push_back({layers, layers * sums * held, 0, false});
   }
 
   template <class Visit>
@@ -254,7 +275,8 @@ class transferred_rows : public tests::as_planned {
         if (s.sequence == m.sequence) visit(k, s);
   }
 
-  /// Tokens of a row that a sharer sends, once for each other one that has a later token, or that it gets: whichever are more.
+  /// Tokens of a row that a sharer sends, once for each other one that has a later token, or that it gets: whichever
+  /// are more.
   [[nodiscard]] std::int64_t most_kept(const merge& m, const std::vector<pack_id>& row, std::size_t me, pass p) const {
     std::vector<std::int64_t> end(m.replicas.size());  // of each one's last token
     for (std::size_t k = 0; k < end.size(); ++k)
@@ -262,7 +284,9 @@ class transferred_rows : public tests::as_planned {
         if (s.sequence == m.sequence) end[k] = std::max(end[k], s.end().value);
     std::int64_t sent = 0, got = 0;
     each_of(m, row, p, [&](std::size_t k, const slice& s) {
-      const auto before = [&](std::size_t to) { return std::max<std::int64_t>(0, std::min(s.end().value, end[to]) - s.begin.value); };
+      const auto before = [&](std::size_t to) {
+        return std::max<std::int64_t>(0, std::min(s.end().value, end[to]) - s.begin.value);
+      };
       if (k != me) got += before(me);
       for (std::size_t to = 0; k == me && to < end.size(); ++to) sent += to == me ? 0 : before(to);
     });

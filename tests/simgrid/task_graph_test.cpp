@@ -33,8 +33,8 @@ class RandomGraphs : public ::testing::TestWithParam<std::uint64_t> {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphs, ::testing::Range<std::uint64_t>(1, 1001, block));
 
-/// A replica of up to 6 stages and 3 chunks, half of them with weight gradients apart, a third of those with several stages with a
-/// spread vocabulary, its programs in a random order.
+/// A replica of up to 6 stages and 3 chunks, half of them with weight gradients apart, a third of those with several
+/// stages with a spread vocabulary, its programs in a random order.
 struct random_step {
   testing::random_replica replica;
   std::vector<program> programs;

@@ -30,7 +30,8 @@ TEST(BatchQuanta, CountThoseAtEachPosition) {
   EXPECT_EQ(all.rests()[1], (slice{{2}, {0}, {7}}));
 }
 
-/// Law: whole groups, more quanta and the rest of a sequence are its tokens; all groups and rests are those of the batch.
+/// Law: whole groups, more quanta and the rest of a sequence are its tokens; all groups and rests are those of the
+/// batch.
 TEST(BatchQuanta, AreAllTokensOfTheBatch) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     testing::generator random(seed);
@@ -38,7 +39,8 @@ TEST(BatchQuanta, AreAllTokensOfTheBatch) {
     std::vector<sequence> batch;
     double sum = 0;
     for (std::uint32_t i = 0; i < 20; ++i) {
-      batch.push_back({{i}, random.length(quantum * (seed % 2 == 0 ? 2000 : 50))});  // more positions than groups in every second
+      batch.push_back({{i}, random.length(quantum * (seed % 2 == 0 ? 2000 : 50))});  // more positions than groups in
+                                                                                     // every second
       sum += static_cast<double>(batch.back().length.value);
     }
     const batch_quanta all(batch, quantum);
@@ -51,7 +53,9 @@ TEST(BatchQuanta, AreAllTokensOfTheBatch) {
     for (const slice& rest : all.rests()) counted += static_cast<double>(rest.length.value);
     EXPECT_EQ(counted, sum) << "seed " << seed;
     for (const sequence& s : batch)
-      EXPECT_EQ(quantum * (static_cast<std::int64_t>(all.whole_groups(s)) * all.group_size() + all.more_quanta(s)) + all.rest_of(s).length, s.length)
+      EXPECT_EQ(quantum * (static_cast<std::int64_t>(all.whole_groups(s)) * all.group_size() + all.more_quanta(s)) +
+                    all.rest_of(s).length,
+                s.length)
           << "seed " << seed;
   }
 }

@@ -72,11 +72,12 @@ struct kind {
   weight_gradients weights{weight_gradients::with_inputs};
 };
 
-/// As list or zero_bubble orders it, under a limit that leaves it little. Of every other one, gradients of keys and values take
-/// twice what tokens do, so that a backward may leave more behind than it releases. What weight gradients keep is not a whole
-/// multiple of what a token is.
+/// As list or zero_bubble orders it, under a limit that leaves it little. Of every other one, gradients of keys and
+/// values take twice what tokens do, so that a backward may leave more behind than it releases. What weight gradients
+/// keep is not a whole multiple of what a token is.
 replica any(testing::generator& random, bool shared = false, kind of = {}) {
-  const testing::random_replica drawn = testing::any_replica({.longest = {2000}, .quantum = {64}, .chunks = of.chunks}, random);
+  const testing::random_replica drawn =
+      testing::any_replica({.longest = {2000}, .quantum = {64}, .chunks = of.chunks}, random);
   replica made{drawn.packs, drawn.work.shape, drawn.work.rates, {}, shared, of.weights};
   if (random.once_in(2))
     for (memory_rates& r : made.rates) r.gradient_token = 2 * r.live_token;
@@ -89,11 +90,13 @@ replica any(testing::generator& random, bool shared = false, kind of = {}) {
     made.programs = schedules::list{}.programs(made.work()).value();
   }
   const std::vector<double> peak = simulators::peak_memory(made.work(), made.programs);
-  made.on.memory = {memory_unit::token, *std::max_element(peak.begin(), peak.end()) + static_cast<double>(random.between(0, 300))};
+  made.on.memory = {memory_unit::token,
+                    *std::max_element(peak.begin(), peak.end()) + static_cast<double>(random.between(0, 300))};
   return made;
 }
 
-/// Whether two neighbours of a stage may change places at all: packs pass each part in one order, weight gradients a stage.
+/// Whether two neighbours of a stage may change places at all: packs pass each part in one order, weight gradients a
+/// stage.
 bool may_pass(const instruction& x, const instruction& y) {
   if (x.weights_only && y.weights_only) return false;
   return x.pass != y.pass || x.chunk != y.chunk || x.weights_only != y.weights_only;

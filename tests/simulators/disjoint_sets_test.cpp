@@ -1,8 +1,8 @@
 #include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
 #include <slimpack/testing/generator.hpp>
 
-#include <boost/pending/disjoint_sets.hpp>
 #include <gtest/gtest.h>
+#include <boost/pending/disjoint_sets.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,8 @@ TEST(DisjointSets, AreThoseOfBoostAndTheSmallestStandsForEach) {
     for (std::uint32_t a = 0; a < size; ++a) {
       EXPECT_LE(ours.representative(a), a);
       for (std::uint32_t b = 0; b < size; ++b)
-        EXPECT_EQ(ours.representative(a) == ours.representative(b), theirs.find_set(std::size_t{a}) == theirs.find_set(std::size_t{b}));
+        EXPECT_EQ(ours.representative(a) == ours.representative(b),
+                  theirs.find_set(std::size_t{a}) == theirs.find_set(std::size_t{b}));
     }
   }
 }

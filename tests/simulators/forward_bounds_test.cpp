@@ -58,7 +58,9 @@ TEST(ForwardBounds, AddUpTheChunksOfAStage) {
 
 /// Parts of unlike speed.
 struct uneven : costs::quadratic {
-  [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return quadratic::time(s, p, part) * (part % 2 == 0 ? 1 : 3); }
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return quadratic::time(s, p, part) * (part % 2 == 0 ? 1 : 3);
+  }
 };
 
 // The way of 10 tokens on three parts of 1, 3 and 1 s a token: 10 s, on part 1 30 s, and 10 s more.
@@ -77,7 +79,10 @@ TEST(ForwardBounds, HoldForRandomPacks) {
   double closest = 0;
   for (int seed = 1; seed <= tests::cases(200); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
-    const uneven cost{{.linear = 1, .attention = 0.01 * random.ratio(), .per_pack = {5 * random.ratio()}, .hop = {5 * random.ratio()}}};
+    const uneven cost{{.linear = 1,
+                       .attention = 0.01 * random.ratio(),
+                       .per_pack = {5 * random.ratio()},
+                       .hop = {5 * random.ratio()}}};
     const shape on{.stages = static_cast<int>(random.between(1, 4)), .quantum = {16}};
     std::vector<tokens> lengths;
     for (std::int64_t n = random.between(1, 4); n > 0; --n) lengths.push_back({random.between(1, 100)});

@@ -207,9 +207,9 @@ program with_counts(const std::vector<std::uint32_t>& a, std::uint32_t packs) {
   return p;
 }
 
-// The theorem that schedules rest on, that nobody waits for ever exactly where each stage runs no fewer forwards before a
-// backward than the next, and the last all that it needs. By exhaustion: every number of forwards before every backward on
-// every stage, for every turn phi, of up to 3 packs a pass on up to 3 stages.
+// The theorem that schedules rest on, that nobody waits for ever exactly where each stage runs no fewer forwards before
+// a backward than the next, and the last all that it needs. By exhaustion: every number of forwards before every
+// backward on every stage, for every turn phi, of up to 3 packs a pass on up to 3 stages.
 TEST(TaskGraph, IsAcyclicExactlyWhereForwardsComeBeforeWhatNeedsThem) {
   simulators::task_graph graph;
   std::int64_t free = 0;

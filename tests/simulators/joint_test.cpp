@@ -77,7 +77,8 @@ TEST(JointGraph, StartsThePacksOfARowTogether) {
   EXPECT_TRUE(found) << found;
   simulators::plan_graphs graphs(made);
   graphs.select(0).value();
-  EXPECT_EQ(simulators::boost_graph{}.starts(graphs.graph()).value(), simulators::sweep{}.starts(graphs.graph()).value());
+  EXPECT_EQ(simulators::boost_graph{}.starts(graphs.graph()).value(),
+            simulators::sweep{}.starts(graphs.graph()).value());
 }
 
 // 6 tokens on replica 0, 2 on replica 1: both end after 6 and a hop, 5 + 16 = 21; B0 until 31, the row until 31 + 22.
@@ -119,7 +120,8 @@ TEST(JointGraph, GrowsWithTheSharersOfARowAndNotWithTheirSquare) {
   const shape on{.stages = 2, .replicas = sharers, .quantum = {1}};
   const std::vector<std::uint32_t> group = s.merges[0].replicas;
   std::vector<workload> works;
-  for (const replica_solution& r : s.replicas) works.push_back(price(r.partition, per_token, on, std::vector<memory_rates>(2)));
+  for (const replica_solution& r : s.replicas)
+    works.push_back(price(r.partition, per_token, on, std::vector<memory_rates>(2)));
   const simulators::task_graph graph =
       simulators::joint_graph(
           group, [&](std::uint32_t r) -> const workload& { return works[r]; },
@@ -145,7 +147,9 @@ TEST(JointGraph, TellsItsMakespanBeforeItIsMade) {
       for (std::size_t i = 0; i < alone.back().size(); ++i) nodes.push_back(static_cast<node>(nodes.size()));
     }
     std::vector<std::pair<node, node>> between;
-    const auto any = [&] { return nodes[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(nodes.size()) - 1))]; };
+    const auto any = [&] {
+      return nodes[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(nodes.size()) - 1))];
+    };
     for (std::int64_t n = random.between(0, 3); n > 0; --n) {
       const node one = any(), other = any();
       if (one != other) between.push_back(std::minmax(one, other));
@@ -211,8 +215,12 @@ TEST(JointGraph, IsRefusedWhereRowsCross) {
   add(s.replicas[1], {{1}, {4}, {4}});
   add(s.replicas[1], {{2}, {0}, {3}});
   s.replicas[1].sequences = {{0}, {1}, {2}};
-  s.replicas[1].programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::forward, {2}},
-                             {pass::backward, {0}}, {pass::backward, {1}}, {pass::backward, {2}}}};
+  s.replicas[1].programs = {{{pass::forward, {0}},
+                             {pass::forward, {1}},
+                             {pass::forward, {2}},
+                             {pass::backward, {0}},
+                             {pass::backward, {1}},
+                             {pass::backward, {2}}}};
   s.merges = {{{1}, {0, 1}, {{{0}, {1}}}, {{{0}, {1}}}}, {{0}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
   const result<plan> made = planned(s);
   ASSERT_FALSE(made);
@@ -223,7 +231,9 @@ TEST(JointGraph, IsRefusedWhereRowsCross) {
 TEST(JointGraph, IsRefusedWhereReplicasShareRowsAndStagesLend) {
   const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
   const auto recipe = baselines::slimpipe(on, {}, 4, attention_lending::level);
-  const plan p = planner{on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule}(std::vector<tokens>{{4096}, {4096}}).value();
+  const plan p = planner{on, recipe.slicer, costs::quadratic{}, recipe.solver,
+                         recipe.schedule}(std::vector<tokens>{{4096}, {4096}})
+                     .value();
   const std::vector<std::uint32_t> group{0, 1};
   const std::vector<workload> works{simulators::workload_of(p, 0), simulators::workload_of(p, 1)};
   const auto tied = [&](const std::vector<merge>& merges) {
@@ -236,11 +246,12 @@ TEST(JointGraph, IsRefusedWhereReplicasShareRowsAndStagesLend) {
   const result<simulators::tied_graphs> both = tied({{{0}, group, {{{1}, {1}}}, {}}});
   ASSERT_FALSE(both);
   EXPECT_EQ(both.error().code, errc::invalid_input);
-  EXPECT_EQ(both.error().detail, "replicas share rows, and stages lend attention: choose lending none, or share no sequence");
+  EXPECT_EQ(both.error().detail,
+            "replicas share rows, and stages lend attention: choose lending none, or share no sequence");
 }
 
-// A group asks of each merge whether it is its own before it walks the rows: otherwise many groups would take the square of their time.
-// A hundred walks of foreign rows, or none, against one of own rows.
+// A group asks of each merge whether it is its own before it walks the rows: otherwise many groups would take the
+// square of their time. A hundred walks of foreign rows, or none, against one of own rows.
 TEST(JointGraph, DoesNotWalkTheRowsOfOtherGroups) {
   constexpr std::uint32_t rows = 1 << 16;
   merge own{{0}, {0, 1}, {}, {}};
@@ -289,8 +300,10 @@ TEST(SolutionCheck, NamesWhatIsOnNoReplicaOrOnTooMany) {
             "sequence 2 is on 0 replicas, it must be on 1");
   EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({2}); }),
             "sequence 2 is on 2 replicas, it must be on 1");
-  EXPECT_EQ(refused([](solution& s) { s.merges.clear(); }), "sequence 1 of 8 tokens runs 4 from 0 on backward, after 0 others");
-  EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({7}); }), "sequence 7 is planned, the batch has 3");
+  EXPECT_EQ(refused([](solution& s) { s.merges.clear(); }),
+            "sequence 1 of 8 tokens runs 4 from 0 on backward, after 0 others");
+  EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({7}); }),
+            "sequence 7 is planned, the batch has 3");
 }
 
 TEST(SolutionCheck, NamesTokensThatDoNotRunOnceAndInOrder) {
@@ -302,8 +315,10 @@ TEST(SolutionCheck, NamesTokensThatDoNotRunOnceAndInOrder) {
   };
   EXPECT_EQ(forward({{{{0}, {0}, {5}}}}), "planned");
   EXPECT_EQ(forward({{{{0}, {0}, {4}}}}), "sequence 0 runs 4 of its 5 tokens forward");
-  EXPECT_EQ(forward({{{{0}, {0}, {5}}, {{0}, {0}, {5}}}}), "sequence 0 of 5 tokens runs 5 from 0 on forward, after 5 others");
-  EXPECT_EQ(forward({{{{0}, {2}, {3}}, {{0}, {0}, {2}}}}), "sequence 0 of 5 tokens runs 3 from 2 on forward, after 0 others");
+  EXPECT_EQ(forward({{{{0}, {0}, {5}}, {{0}, {0}, {5}}}}),
+            "sequence 0 of 5 tokens runs 5 from 0 on forward, after 5 others");
+  EXPECT_EQ(forward({{{{0}, {2}, {3}}, {{0}, {0}, {2}}}}),
+            "sequence 0 of 5 tokens runs 3 from 2 on forward, after 0 others");
   EXPECT_EQ(forward({{{{0}, {0}, {6}}}}), "sequence 0 of 5 tokens runs 6 from 0 on forward, after 0 others");
   EXPECT_EQ(forward({{{{0}, {-1}, {5}}}}), "sequence 0 of 5 tokens runs 5 from -1 on forward, after 0 others");
   EXPECT_EQ(forward({{{{9}, {0}, {5}}}}), "sequence 9 has a slice on replica 0, which does not list it");
@@ -332,8 +347,7 @@ TEST(SolutionCheck, NamesMergesThatDoNotFit) {
 
 TEST(JointGroups, HoldReplicasThatMergesTieTogether) {
   const std::vector<merge> merges{{{0}, {1, 3}, {}, {}}, {{1}, {3, 4}, {}, {}}};
-  EXPECT_EQ(simulators::joint_groups(merges, 6),
-            (std::vector<std::vector<std::uint32_t>>{{0}, {1, 3, 4}, {2}, {5}}));
+  EXPECT_EQ(simulators::joint_groups(merges, 6), (std::vector<std::vector<std::uint32_t>>{{0}, {1, 3, 4}, {2}, {5}}));
 }
 
 /// Whether the laws find something once the plan was changed so.
@@ -347,16 +361,18 @@ bool is_found(const Change& change, int law) {
 
 TEST(PlanLawsOfMerges, FindEachFault) {
   EXPECT_FALSE(is_found([](plan&) {}, 1));
-  EXPECT_TRUE(is_found([](plan& p) { p.merges.clear(); }, 1));                              // not merged, on two replicas
-  EXPECT_TRUE(is_found([](plan& p) { p.merges.push_back(p.merges[0]); }, 1));               // merged twice
-  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].replicas = {1, 0}; }, 1));                 // not ascending
-  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].replicas = {0, 2}; }, 1));                 // no such replica
-  EXPECT_TRUE(is_found([](plan& p) { p.replicas[1].sequences = {{2}}; }, 1));               // not listed
-  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0].pop_back(); }, 3));             // a row without a pack
-  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0][1] = {7}; }, 3));               // no such pack
-  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0][1] = {1}; }, 3));               // a pack that holds none of it
-  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].backward.clear(); }, 3));                  // no rows
-  EXPECT_TRUE(is_found([](plan& p) { p.replicas[0].makespan = seconds{46}; }, 5));          // a row's wait forgotten
+  EXPECT_TRUE(is_found([](plan& p) { p.merges.clear(); }, 1));                      // not merged, on two
+                                                                                    // replicas
+  EXPECT_TRUE(is_found([](plan& p) { p.merges.push_back(p.merges[0]); }, 1));       // merged twice
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].replicas = {1, 0}; }, 1));         // not ascending
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].replicas = {0, 2}; }, 1));         // no such replica
+  EXPECT_TRUE(is_found([](plan& p) { p.replicas[1].sequences = {{2}}; }, 1));       // not listed
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0].pop_back(); }, 3));     // a row without a pack
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0][1] = {7}; }, 3));       // no such pack
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0][1] = {1}; }, 3));       // a pack that holds none of
+                                                                                    // it
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].backward.clear(); }, 3));          // no rows
+  EXPECT_TRUE(is_found([](plan& p) { p.replicas[0].makespan = seconds{46}; }, 5));  // a row's wait forgotten
 }
 
 // Tokens that run backward on another replica than forward.

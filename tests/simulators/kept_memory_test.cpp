@@ -87,9 +87,8 @@ TEST(KeptMemory, IsWhatASlowCountFinds) {
     const std::vector<program> programs = schedules::one_f_one_b{}.programs(made.work).value();
     const std::vector<double> peak = simulators::peak_memory(made.work, programs);
     for (std::size_t r = 0; r < programs.size(); ++r)
-      EXPECT_DOUBLE_EQ(peak[r],
-                       testing::naive::peak_memory(made.packs, programs[r], made.work.rates[r], made.work.shape,
-                                                   static_cast<int>(r), made.scores));
+      EXPECT_DOUBLE_EQ(peak[r], testing::naive::peak_memory(made.packs, programs[r], made.work.rates[r],
+                                                            made.work.shape, static_cast<int>(r), made.scores));
   }
 }
 
@@ -119,8 +118,8 @@ TEST(KeptMemory, ComesBackWithAReplicasWorkload) {
   EXPECT_EQ(simulators::peak_memory(simulators::workload_of(p, 0), p.replicas[0].programs), p.replicas[0].peak_memory);
 }
 
-// Forward alone, what a sequence keeps goes with its last forward; also in a plan's own account of it. Two packs of a row of two
-// sequences: the first lets go of none, the second of 2 x (128 x 128 + 128 x 256) and 2 x 128 x 128 bytes.
+// Forward alone, what a sequence keeps goes with its last forward; also in a plan's own account of it. Two packs of a
+// row of two sequences: the first lets go of none, the second of 2 x (128 x 128 + 128 x 256) and 2 x 128 x 128 bytes.
 TEST(KeptMemory, GoesWithTheLastForwardWhereForwardsRunAlone) {
   partition packs;
   packs.forward.append({{0}, {0}, {128}}), packs.forward.close();
@@ -128,10 +127,12 @@ TEST(KeptMemory, GoesWithTheLastForwardWhereForwardsRunAlone) {
   const workload work = priced(packs, dense_cost{{}, {2}}, {});
   EXPECT_EQ(work.ended_kept(0, 0), 0);
   EXPECT_EQ(work.ended_kept(1, 0), 2 * (128 * 128 + 128 * 256 + 128 * 128));
-  const plan p = planner<slicers::equal_cost, dense_cost>{{.stages = 3, .replicas = 2}, {}, {{}, {2}}}.plan_forward(mixed).value();
+  const plan p =
+      planner<slicers::equal_cost, dense_cost>{{.stages = 3, .replicas = 2}, {}, {{}, {2}}}.plan_forward(mixed).value();
   for (std::size_t r = 0; r < 2; ++r) {
     ASSERT_FALSE(p.replicas[r].forward.kept.empty());
-    EXPECT_EQ(simulators::peak_memory(simulators::workload_of(p, r), p.replicas[r].programs), p.replicas[r].peak_memory);
+    EXPECT_EQ(simulators::peak_memory(simulators::workload_of(p, r), p.replicas[r].programs),
+              p.replicas[r].peak_memory);
   }
 }
 

@@ -54,9 +54,7 @@ struct crooked : costs::quadratic {
   }
 };
 
-std::vector<sequence> batch_of(const std::vector<tokens>& lengths) {
-  return solvers::sequences_of(lengths);
-}
+std::vector<sequence> batch_of(const std::vector<tokens>& lengths) { return solvers::sequences_of(lengths); }
 
 template <class Cost>
 std::vector<bound> bounds_of(const Cost& cost, const shape& on, std::span<const sequence> batch) {
@@ -119,9 +117,7 @@ TEST(LowerBounds, AddUpTheChunksOfAStage) {
   EXPECT_EQ(bounds_of(plain, on, batch_of({{10}, {20}}))[0].time, seconds{188});
 }
 
-TEST(LowerBounds, AreNoneForAnEmptyBatch) {
-  EXPECT_TRUE(bounds_of(plain, {}, {}).empty());
-}
+TEST(LowerBounds, AreNoneForAnEmptyBatch) { EXPECT_TRUE(bounds_of(plain, {}, {}).empty()); }
 
 // A plan's bounds are read by their names: each has one, also of a model without times.
 TEST(LowerBounds, HaveNamesWhereNothingTakesTime) {
@@ -230,15 +226,11 @@ void no_plan_beats_the_bounds(const Cost& cost, std::uint64_t seed) {
   }
 }
 
-TEST(LowerBounds, HoldForEveryPlanOfPlainCosts) {
-  no_plan_beats_the_bounds(plain, 101);
-}
+TEST(LowerBounds, HoldForEveryPlanOfPlainCosts) { no_plan_beats_the_bounds(plain, 101); }
 TEST(LowerBounds, HoldForEveryPlanOfAttention) {
   no_plan_beats_the_bounds(costs::quadratic{.linear = 0.2, .attention = 0.05, .per_pack = {1}, .hop = {2}}, 102);
 }
-TEST(LowerBounds, HoldForEveryPlanOfUnevenParts) {
-  no_plan_beats_the_bounds(crooked{}, 103);
-}
+TEST(LowerBounds, HoldForEveryPlanOfUnevenParts) { no_plan_beats_the_bounds(crooked{}, 103); }
 
 /// A cost model drawn at random: parts alike or not, with or without attention, overhead, floor and messages.
 struct drawn {
@@ -395,7 +387,8 @@ TEST(LowerBounds, HoldForEveryPlanOfDividedExperts) {
                              .overlap = random.once_in(2) ? 0 : random.ratio(),
                              .nodes = static_cast<int>(random.between(0, 2))};
     const auto cost =
-        costs::transformer::sheet(tests::tiny_experts(), device, on, {.launch = {random.ratio()}, .routing = how}).value();
+        costs::transformer::sheet(tests::tiny_experts(), device, on, {.launch = {random.ratio()}, .routing = how})
+            .value();
     std::vector<tokens> lengths;
     for (std::int64_t quanta = on.stages == 1 ? 4 : 3; quanta > 0;) {
       const std::int64_t own = random.between(1, std::min<std::int64_t>(2, quanta));
@@ -423,9 +416,9 @@ TEST(LowerBounds, HoldForThePlansOfDividedExperts) {
                    .expert = 1 << random.between(1, 3),
                    .memory = memory_limit{memory_unit::byte, 7e10}};
     const costs::routing how{.imbalance = 1 + random.ratio(), .overlap = random.ratio()};
-    const auto cost =
-        costs::transformer::sheet(tests::mixtral_8x7b(), costs::gpus::h100(), on, {.recompute = costs::recompute::full, .routing = how})
-            .value();
+    const auto cost = costs::transformer::sheet(tests::mixtral_8x7b(), costs::gpus::h100(), on,
+                                                {.recompute = costs::recompute::full, .routing = how})
+                          .value();
     const result<plan> made = planner{on, slicers::equal_cost{}, cost}(lengths);
     if (!made && made.error().code == errc::out_of_memory) continue;
     ASSERT_TRUE(made) << made.error().detail;

@@ -30,7 +30,8 @@ TEST(Makespan, OfUniformPacksIsTheClosedFormOf1F1B) {
   for (const int p : {1, 3, 4})
     for (const std::uint32_t m : {1u, 5u}) {
       const workload work = tests::uniform_work(p, m, {{1}, {2}});
-      EXPECT_EQ(simulators::makespan(work, schedules::one_f_one_b{.lead = 1}.programs(work).value()).value(), seconds{(p - 1.0 + m) * 3});
+      EXPECT_EQ(simulators::makespan(work, schedules::one_f_one_b{.lead = 1}.programs(work).value()).value(),
+                seconds{(p - 1.0 + m) * 3});
     }
   const workload chain = tests::uniform_work(3, 1, {{1}, {2}, {0.5}});  // 3 x 1 + 3 x 2 + 4 messages
   EXPECT_EQ(simulators::makespan(chain, schedules::one_f_one_b{}.programs(chain).value()).value(), seconds{11});
@@ -46,8 +47,9 @@ TEST(Makespan, IsTheGraphsToTheBit) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     testing::random_replica made = testing::any_replica({.longest = {16384}, .chunks = 3}, random);
     if (random.once_in(2)) testing::offer_weights(made, random);
-    const std::vector<program> programs = made.work.split.weights.empty() ? schedules::one_f_one_b{}.programs(made.work).value()
-                                                                          : schedules::zero_bubble{}.programs(made.work).value();
+    const std::vector<program> programs = made.work.split.weights.empty()
+                                              ? schedules::one_f_one_b{}.programs(made.work).value()
+                                              : schedules::zero_bubble{}.programs(made.work).value();
     const workload work = settled(made.work, programs);
     split += !work.weight.apart.empty();
     EXPECT_EQ(simulators::makespan(work, programs).value(), by_graph(work, programs).value()) << "seed " << seed;
@@ -60,8 +62,8 @@ TEST(Makespan, RefusesWhatTheGraphRefuses) {
   const workload work = tests::uniform_work(2, 2, {{1}, {2}});
   const std::vector<program> right = schedules::one_f_one_b{.lead = 1}.programs(work).value();
   std::vector<std::vector<program>> wrong(3, right);
-  wrong[0].pop_back();                     // a program is missing
-  wrong[1][0].pop_back();                  // a pack is missing
+  wrong[0].pop_back();                        // a program is missing
+  wrong[1][0].pop_back();                     // a pack is missing
   std::swap(wrong[2][1][1], wrong[2][1][2]);  // F0 F1 B0 B1, but
   wrong[2][0] = {right[0][0], {pass::backward, {0}, 0}, {pass::forward, {1}, 0}, {pass::backward, {1}, 0}};
   for (const std::vector<program>& programs : wrong) {

@@ -38,10 +38,10 @@ double peak_of_tokens(const partition& packs, const program& code, const memory_
         if (s.end().value == length[s.sequence.value] && s.begin.value > 0)
           for (std::int64_t t = 0; t < s.end().value; ++t) gradients.insert({i.chunk, s.sequence.value, t});
     const auto share = [&](std::size_t n) { return static_cast<double>(n) / chunks; };
-    peak = std::max(peak, rates.fixed + rates.live_token * share(live.size()) +
-                              rates.gradient_token * share(gradients.size()) +
-                              (i.pass == pass::forward ? rates.forward_token : rates.backward_token) *
-                                  static_cast<double>(running));
+    peak = std::max(
+        peak,
+        rates.fixed + rates.live_token * share(live.size()) + rates.gradient_token * share(gradients.size()) +
+            (i.pass == pass::forward ? rates.forward_token : rates.backward_token) * static_cast<double>(running));
     if (i.pass == pass::forward) continue;
     for (const slice& s : pack)
       for (std::int64_t t = s.begin.value; t < s.end().value; ++t) {
@@ -136,7 +136,7 @@ TEST(PeakMemory, CountsARunningTokenWholeOnEveryChunk) {
   work.rates = {{.live_token = 1, .forward_token = 3, .backward_token = 5}};
   std::vector<double> held;
   simulators::follow_memory(work, schedules::one_f_one_b{}.programs(work).value()[0], 0,
-                           [&](const instruction&, double h) { held.push_back(h); });
+                            [&](const instruction&, double h) { held.push_back(h); });
   EXPECT_EQ(held, (std::vector<double>{64 + 384, 128 + 384, 128 + 640, 64 + 640}));
 }
 

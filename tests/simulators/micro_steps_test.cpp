@@ -18,7 +18,9 @@ namespace {
 
 plan planned(const shape& on, const std::vector<tokens>& lengths) {
   const auto recipe = baselines::zeppelin(on, {}, {500, 2000, 2});
-  return basic_planner{on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths).value();
+  return basic_planner{
+      on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths)
+      .value();
 }
 
 /// Replicas of so many packs a pass each, of one token of a sequence of its own.
@@ -28,7 +30,8 @@ plan with_packs(const std::vector<std::uint32_t>& counts) {
   for (const std::uint32_t count : counts) {
     replica_plan& r = p.replicas.emplace_back();
     for (std::uint32_t i = 0; i < count; ++i, ++next)
-      for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) packs->push({{next}, {0}, {1}}), packs->close();
+      for (micropacks* packs : {&r.partition.forward, &r.partition.backward})
+        packs->push({{next}, {0}, {1}}), packs->close();
   }
   return p;
 }
@@ -39,15 +42,17 @@ using packs_of_steps = std::vector<std::vector<pack_id>>;
 // Nothing ties them, so that each pack is as early as those before it on its replica let it be.
 TEST(MicroSteps, OfReplicasThatShareNothingAreTheirRunOrders) {
   const plan p = with_packs({3, 1, 0});
-  EXPECT_EQ(simulators::micro_steps(p, pass::forward).value(), (packs_of_steps{{{0}, {0}, none}, {{1}, none, none}, {{2}, none, none}}));
+  EXPECT_EQ(simulators::micro_steps(p, pass::forward).value(),
+            (packs_of_steps{{{0}, {0}, none}, {{1}, none, none}, {{2}, none, none}}));
 }
 
-// The third pack of replica 0 and the first of replica 1 are a row forward; the second of replica 1 comes after it. Backward
-// nothing is shared.
+// The third pack of replica 0 and the first of replica 1 are a row forward; the second of replica 1 comes after it.
+// Backward nothing is shared.
 TEST(MicroSteps, WaitForTheRowsOfOthers) {
   plan p = with_packs({3, 2});
   p.merges = {{.sequence = {0}, .replicas = {0, 1}, .forward = {{{2}, {0}}}, .backward = {}}};
-  EXPECT_EQ(simulators::micro_steps(p, pass::forward).value(), (packs_of_steps{{{0}, none}, {{1}, none}, {{2}, {0}}, {none, {1}}}));
+  EXPECT_EQ(simulators::micro_steps(p, pass::forward).value(),
+            (packs_of_steps{{{0}, none}, {{1}, none}, {{2}, {0}}, {none, {1}}}));
   EXPECT_EQ(simulators::micro_steps(p, pass::backward).value(), (packs_of_steps{{{0}, {0}}, {{1}, {1}}, {{2}, none}}));
 }
 
@@ -55,7 +60,8 @@ TEST(MicroSteps, WaitForTheRowsOfOthers) {
 TEST(MicroSteps, LeaveOutSharersWithoutTokens) {
   plan p = with_packs({2, 2, 1});
   p.merges = {{.sequence = {0}, .replicas = {0, 1, 2}, .forward = {{{1}, {0}, none}}, .backward = {}}};
-  EXPECT_EQ(simulators::micro_steps(p, pass::forward).value(), (packs_of_steps{{{0}, none, {0}}, {{1}, {0}, none}, {none, {1}, none}}));
+  EXPECT_EQ(simulators::micro_steps(p, pass::forward).value(),
+            (packs_of_steps{{{0}, none, {0}}, {{1}, {0}, none}, {none, {1}, none}}));
 }
 
 // Replica 0 runs the row of sequence 0 before that of sequence 1, replica 1 the other way round.
@@ -75,7 +81,9 @@ TEST(MicroSteps, HoldEachPackOnceInOrderAndRowsWhole) {
   for (std::uint64_t seed = 1; seed <= 100 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::generator random(seed);
-    const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 6)), .quantum = {64}};
+    const shape on{.stages = static_cast<int>(random.between(1, 3)),
+                   .replicas = static_cast<int>(random.between(2, 6)),
+                   .quantum = {64}};
     std::vector<tokens> lengths;
     for (std::int64_t n = random.between(1, 12); n > 0; --n) lengths.push_back(random.length({4096}));
     const plan p = planned(on, lengths);

@@ -15,23 +15,30 @@
 namespace slimpack::plan_graphs_test {
 namespace {
 
-/// Three replicas of one stage: the first and the last share sequence 0 of 8 tokens in one row, the one between has 5 tokens.
+/// Three replicas of one stage: the first and the last share sequence 0 of 8 tokens in one row, the one between has 5
+/// tokens.
 plan of_two_groups() {
   solution s{std::vector<replica_solution>(3)};
   const slice own[]{{{0}, {0}, {4}}, {{1}, {0}, {5}}, {{0}, {4}, {4}}};
   for (std::size_t r = 0; r < 3; ++r) {
-    for (micropacks* packs : {&s.replicas[r].partition.forward, &s.replicas[r].partition.backward}) packs->push(own[r]), packs->close();
+    for (micropacks* packs : {&s.replicas[r].partition.forward, &s.replicas[r].partition.backward})
+      packs->push(own[r]), packs->close();
     s.replicas[r].sequences = {own[r].sequence};
     s.replicas[r].programs = {{{pass::forward, {0}}, {pass::backward, {0}}}};
   }
   s.merges = {{{0}, {0, 2}, {{{0}, {0}}}, {{{0}, {0}}}}};
   struct as_given {
     solution answer;
-    result<solution> solve(const problem&, const slicers::equal_cost&, const costs::quadratic&, const schedules::list&) const { return answer; }
+    result<solution> solve(const problem&, const slicers::equal_cost&, const costs::quadratic&,
+                           const schedules::list&) const {
+      return answer;
+    }
   };
   constexpr costs::quadratic cost{.linear = 1, .attention = 0, .hop = {10}};
   const shape on{.replicas = 3, .quantum = {1}};
-  return basic_planner{on, slicers::equal_cost{}, cost, as_given{s}, schedules::list{}, simulators::sweep{}}(std::vector<tokens>{{8}, {5}}).value();
+  return basic_planner{on, slicers::equal_cost{}, cost, as_given{s}, schedules::list{}, simulators::sweep{}}(
+             std::vector<tokens>{{8}, {5}})
+      .value();
 }
 
 seconds end_of(const simulators::task_graph& graph, std::span<const seconds> start) {

@@ -21,8 +21,8 @@ struct halving {
   [[nodiscard]] seconds weight_time(const slice& s, int part) const { return time(s, pass::forward, part) * 0.5; }
 };
 
-// The quantum [10, 15): 5 (1 + 10) = 55 s on part 0, 27.5 s on part 1; backward 110 and 55, without the weights' half of
-// forward 110 - 27.5 = 82.5 and 41.25.
+// The quantum [10, 15): 5 (1 + 10) = 55 s on part 0, 27.5 s on part 1; backward 110 and 55, without the weights' half
+// of forward 110 - 27.5 = 82.5 and 41.25.
 TEST(QuantumTimes, HoldTheTimesOfEachPart) {
   simulators::quantum_times t;
   t.assign(halving{}, {{0}, {10}, {5}}, 2);
@@ -38,11 +38,12 @@ TEST(QuantumTimes, EachQuantumIsVisitedOnceBetweenItsCheapestAndDearest) {
   double tokens_seen = 0;
   double least = 0;
   double most = 0;
-  simulators::each_quantum(all, halving{}, 1, [&](const auto& cheapest, const auto& dearest, double count, double length) {
-    tokens_seen += count * length;
-    least += count * cheapest.forward[0];
-    most += count * dearest.forward[0];
-  });
+  simulators::each_quantum(all, halving{}, 1,
+                           [&](const auto& cheapest, const auto& dearest, double count, double length) {
+                             tokens_seen += count * length;
+                             least += count * cheapest.forward[0];
+                             most += count * dearest.forward[0];
+                           });
   EXPECT_EQ(tokens_seen, 37);
   const double exact = 10 + 10 * 11 + 5 * 21 + 10 + 2 * 11;
   EXPECT_LE(least, exact);

@@ -2,8 +2,8 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
+#include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/testing/plan_laws.hpp>
@@ -24,20 +24,23 @@ namespace slimpack::reduction_test {
 namespace {
 
 template <class Schedule = schedules::list>
-plan planned(const shape& on, const tests::bucketed_cost& cost, const std::vector<tokens>& lengths, Schedule schedule = {}) {
-  return basic_planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
+plan planned(const shape& on, const tests::bucketed_cost& cost, const std::vector<tokens>& lengths,
+             Schedule schedule = {}) {
+  return basic_planner{on,       slicers::equal_cost{},
+                       cost,     solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
                        schedule, simulators::sweep{}}(lengths)
       .value();
 }
 
-// One stage, two replicas of a sequence each, of 4 and of 6 tokens: they end at 12 and 18 s, the last backward runs 8 and
-// 12 s, from 4 and 6 s on. The second of two buckets is final when half of it is left: at 8 and at 12 s, so that its sum of
-// 3 s ends at 15 s; the first is final at 18 s, and summed at 20. The optimizer takes 1 s more.
+// One stage, two replicas of a sequence each, of 4 and of 6 tokens: they end at 12 and 18 s, the last backward runs 8
+// and 12 s, from 4 and 6 s on. The second of two buckets is final when half of it is left: at 8 and at 12 s, so that
+// its sum of 3 s ends at 15 s; the first is final at 18 s, and summed at 20. The optimizer takes 1 s more.
 TEST(Reduction, BeginsWhereTheSlowestReplicaIsReady) {
   const tests::bucketed_cost cost{costs::quadratic{.linear = 1, .attention = 0}, {{{0, {2}, {}}, {0.5, {3}, {}}}}, {1}};
   const plan p = planned({.stages = 1, .replicas = 2}, cost, {{4}, {6}});
   ASSERT_TRUE(p.reduction);
-  EXPECT_EQ(simulators::reduced_buckets(p, 0), (std::vector<simulators::stream_use>{{0, 1, {12}, {15}}, {0, 0, {18}, {20}}}));
+  EXPECT_EQ(simulators::reduced_buckets(p, 0),
+            (std::vector<simulators::stream_use>{{0, 1, {12}, {15}}, {0, 0, {18}, {20}}}));
   EXPECT_EQ(p.reduce_time, seconds{3});
   EXPECT_EQ(p.step_time, seconds{21});
   EXPECT_EQ(simulators::least_reduction(cost, p.shape), seconds{3});
@@ -45,13 +48,15 @@ TEST(Reduction, BeginsWhereTheSlowestReplicaIsReady) {
 
 // A stream that is still busy makes buckets wait: 18 s of sums after 12 s.
 TEST(Reduction, StreamsCarryOneBucketAfterTheOther) {
-  const tests::bucketed_cost cost{costs::quadratic{.linear = 1, .attention = 0}, {{{0, {2}, {3}}, {0.5, {16}, {4}}}}, {}};
+  const tests::bucketed_cost cost{
+      costs::quadratic{.linear = 1, .attention = 0}, {{{0, {2}, {3}}, {0.5, {16}, {4}}}}, {}};
   const plan p = planned({.stages = 1, .replicas = 2}, cost, {{4}, {4}});
   // The first packs wait for 5 s: their second half begins when 7 s of gathers are over.
   EXPECT_EQ(simulators::gathered_buckets(*p.reduction, p.shape, 0),
             (std::vector<simulators::stream_use>{{0, 0, {0}, {3}}, {0, 1, {3}, {7}}}));
   EXPECT_EQ(p.replicas[0].makespan, seconds{17});
-  EXPECT_EQ(simulators::reduced_buckets(p, 0), (std::vector<simulators::stream_use>{{0, 1, {13}, {29}}, {0, 0, {29}, {31}}}));
+  EXPECT_EQ(simulators::reduced_buckets(p, 0),
+            (std::vector<simulators::stream_use>{{0, 1, {13}, {29}}, {0, 0, {29}, {31}}}));
   EXPECT_EQ(p.step_time, seconds{31});
   EXPECT_EQ(p.bounds.back(), (bound{"stage 0: weights and gradients", {25}}));
 }

@@ -23,16 +23,23 @@
 namespace slimpack::relays_test {
 namespace {
 
-/// Nodes of 8 GPUs and adapters of 200 Gb/s each, of which a transfer alone gets 96 %: Zeppelin's cluster A has four of them, B eight.
+/// Nodes of 8 GPUs and adapters of 200 Gb/s each, of which a transfer alone gets 96 %: Zeppelin's cluster A has four of
+/// them, B eight.
 costs::gpu node_of(int adapters) {
-  return {.name = "any", .gpus_per_node = 8, .backward_attention_ratio = 2.5, .inside = {{5e-6}, 200e9}, .between = {{1e-5}, 24e9},
+  return {.name = "any",
+          .gpus_per_node = 8,
+          .backward_attention_ratio = 2.5,
+          .inside = {{5e-6}, 200e9},
+          .between = {{1e-5}, 24e9},
           .adapters_per_node = adapters};
 }
 
-/// A transfer whose three legs are the stages of a pipeline: each segment is a pack, whose messages have the legs' latencies.
+/// A transfer whose three legs are the stages of a pipeline: each segment is a pack, whose messages have the legs'
+/// latencies.
 seconds simulated(const costs::gpu& device, double size, int strands, int segments) {
   const auto n = static_cast<std::size_t>(segments);
-  const double a = size * (strands - 1) / strands / segments / device.inside.bandwidth, b = size / strands / segments / device.between.bandwidth;
+  const double a = size * (strands - 1) / strands / segments / device.inside.bandwidth,
+               b = size / strands / segments / device.between.bandwidth;
   workload work = tests::uniform_work(3, static_cast<std::uint32_t>(segments), {{0}, {0}, {0}});
   std::vector<program> programs(3);
   for (std::uint32_t pack = 0; pack < n; ++pack)
@@ -51,17 +58,20 @@ seconds simulated(const costs::gpu& device, double size, int strands, int segmen
   EXPECT_EQ(simulators::boost_graph{}.starts(graph).value(), start);
   seconds last{};
   for (std::size_t node = 0; node < graph.size(); ++node)
-    if (const simulators::task& t = graph.tasks()[node]; t.is_instruction() && t.stage == 2 && t.what.pass == pass::forward)
+    if (const simulators::task& t = graph.tasks()[node];
+        t.is_instruction() && t.stage == 2 && t.what.pass == pass::forward)
       last = std::max(last, start[node] + t.duration);
   return last + device.inside.latency;
 }
 
-// A 64K sequence of a 3B model, 32 heads of 100, over 16 GPUs: keys and values of 4,096 tokens, 2 x 3,200 elements of 2 bytes each.
-// These conditions are a guess: over one adapter they take the 2.18 ms that Zeppelin reports, which routing brings to 0.411 ms.
+// A 64K sequence of a 3B model, 32 heads of 100, over 16 GPUs: keys and values of 4,096 tokens, 2 x 3,200 elements of 2
+// bytes each. These conditions are a guess: over one adapter they take the 2.18 ms that Zeppelin reports, which routing
+// brings to 0.411 ms.
 TEST(RelayedTransfer, TakesInTheSimulatorWhatItsClosedFormSays) {
   constexpr double size = 4096.0 * 2 * 3200 * 2;
   const costs::network net(node_of(8));
-  std::printf("one adapter: %.3f ms (reported: 2.18 ms, routed 0.411 ms)\n", 1e3 * net.send_receive({2, 2, 2}, {size}).value);
+  std::printf("one adapter: %.3f ms (reported: 2.18 ms, routed 0.411 ms)\n",
+              1e3 * net.send_receive({2, 2, 2}, {size}).value);
   for (const int strands : {2, 4, 8})
     for (const int segments : {1, 2, 4, 8, 16}) {
       const costs::gpu device = node_of(strands);
@@ -69,7 +79,8 @@ TEST(RelayedTransfer, TakesInTheSimulatorWhatItsClosedFormSays) {
       const double a = size * (strands - 1) / (200e9 * strands * segments), b = size / (24e9 * strands * segments);
       const double closed = 2 * 5e-6 + 1e-5 + 2 * a + b + (segments - 1) * std::max(a, b);
       EXPECT_NEAR(priced.value, closed, 1e-12 * closed) << strands << " x " << segments;
-      EXPECT_NEAR(simulated(device, size, strands, segments).value, closed, 1e-12 * closed) << strands << " x " << segments;
+      EXPECT_NEAR(simulated(device, size, strands, segments).value, closed, 1e-12 * closed)
+          << strands << " x " << segments;
       std::printf("%d adapters, %2d segments: %.3f ms\n", strands, segments, 1e3 * closed);
     }
 }
@@ -79,16 +90,25 @@ struct only_exchanges : costs::quadratic {
   static constexpr std::int64_t width = 2048;  // of keys, and of values
   explicit only_exchanges(const shape& on, const costs::gpu& device)
       : quadratic{.linear = 0, .attention = 0, .per_pack = {0}, .hop = {0}},
-        rows({.name = "one layer", .layers = 1, .hidden = 8192, .heads = 4, .kv_heads = 1, .head_dim = width, .value_dim = width, .intermediate = 512,
+        rows({.name = "one layer",
+              .layers = 1,
+              .hidden = 8192,
+              .heads = 4,
+              .kv_heads = 1,
+              .head_dim = width,
+              .value_dim = width,
+              .intermediate = 512,
               .vocabulary = 1000},
              on, std::vector<int>{1}, costs::recompute::none, costs::network(device)) {}
-  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const { return rows(row, mine, {0}, p, part); }
+  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
+    return rows(row, mine, {0}, p, part);
+  }
   costs::row_exchange rows;
 };
 
-// One sequence on two nodes of x replicas each, in a ring of 2 x: forward 2 x - 1 rounds of 2 x 2,048 elements of 2 bytes for a 2 x-th of the
-// tokens, backward as many and 2 x rounds of their gradients in fp32. With all adapters a round is a relayed transfer; all of it is spread before
-// any of it is gathered.
+// One sequence on two nodes of x replicas each, in a ring of 2 x: forward 2 x - 1 rounds of 2 x 2,048 elements of 2
+// bytes for a 2 x-th of the tokens, backward as many and 2 x rounds of their gradients in fp32. With all adapters a
+// round is a relayed transfer; all of it is spread before any of it is gathered.
 TEST(RelayedTransfer, MakesTheStepOfARing) {
   for (const int strands : {2, 4, 8})
     for (const int segments : {0, 1, 8}) {
@@ -99,7 +119,8 @@ TEST(RelayedTransfer, MakesTheStepOfARing) {
       const only_exchanges cost(on, device);
       const solvers::relaying relays = solvers::relaying::of(device, on, static_cast<std::uint32_t>(segments)).value();
       const std::int64_t length = 1024LL * replicas;
-      const planner ring{on, slicers::equal_cost{}, cost, solvers::context_parallel{.relays = relays}, schedules::one_f_one_b{.lead = 1}};
+      const planner ring{on, slicers::equal_cost{}, cost, solvers::context_parallel{.relays = relays},
+                         schedules::one_f_one_b{.lead = 1}};
       const plan p = ring(std::vector<tokens>{{length}}).value();
       ASSERT_EQ(p.merges.size(), 1u);
       EXPECT_EQ(p.merges[0].relays.size(), segments == 0 ? 0u : 2u);
@@ -121,7 +142,8 @@ TEST(RelayedTransfer, IsNotForShortSequences) {
   costs::gpu device = node_of(2);
   device.gpus_per_node = 2;
   const shape on{.replicas = 4, .quantum = {4}};
-  const planner ring{on, slicers::equal_cost{}, only_exchanges(on, device), solvers::context_parallel{.relays = solvers::relaying::of(device, on, 1).value()},
+  const planner ring{on, slicers::equal_cost{}, only_exchanges(on, device),
+                     solvers::context_parallel{.relays = solvers::relaying::of(device, on, 1).value()},
                      schedules::one_f_one_b{.lead = 1}};
   const plan p = ring(std::vector<tokens>{{16}, {4096}}).value();
   for (const merge& m : p.merges) EXPECT_EQ(m.relays.empty(), m.sequence.value == 0) << m.sequence.value;
@@ -134,13 +156,16 @@ TEST(RelayedTransfer, LegsStandInTheOrderOfTransfers) {
   small.gpus_per_node = 2;
   const shape on{.replicas = 4, .quantum = {128}};
   const only_exchanges cost(on, small);
-  const planner ring{on, slicers::equal_cost{}, cost, solvers::context_parallel{.relays = solvers::relaying::of(small, on, 2).value()},
+  const planner ring{on, slicers::equal_cost{}, cost,
+                     solvers::context_parallel{.relays = solvers::relaying::of(small, on, 2).value()},
                      schedules::one_f_one_b{.lead = 1}};
   const plan p = ring(std::vector<tokens>{{4096}}).value();
   std::string forward;
   const auto order = simulators::transfer_order(p, 0);
   for (const simulators::transfer& t : order.value())
-    if (t.what.pass == pass::forward) forward += t.is_leg ? ' ' + std::to_string(t.replica) + '>' + std::to_string(t.receiver) : " rows" + std::to_string(t.replica);
+    if (t.what.pass == pass::forward)
+      forward += t.is_leg ? ' ' + std::to_string(t.replica) + '>' + std::to_string(t.receiver)
+                          : " rows" + std::to_string(t.replica);
   // 1 > 2 over 1 and 0, 3 > 0 over 3 and 2: spread, spread and cross, cross, gather twice.
   EXPECT_EQ(forward, " rows0 rows1 rows2 rows3 1>0 3>2 1>0 3>2 1>2 0>3 3>0 2>1 1>2 0>3 3>0 2>1 3>2 1>0 3>2 1>0");
 }

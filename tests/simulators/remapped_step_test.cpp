@@ -34,8 +34,8 @@ plan planned(const shape& on, const std::vector<tokens>& lengths, const costs::q
   return planner{on, recipe.slicer, cost, recipe.solver, recipe.schedule}(lengths).value();
 }
 
-// Two replicas of one stage, 30 and 10 tokens, a second a token forward and two backward: 90 s on the first. With 20 on each 60 s, and
-// 10 tokens on their way in each pass: 2 x 5 s inside a node, 2 x 20 s between two.
+// Two replicas of one stage, 30 and 10 tokens, a second a token forward and two backward: 90 s on the first. With 20 on
+// each 60 s, and 10 tokens on their way in each pass: 2 x 5 s inside a node, 2 x 20 s between two.
 TEST(RemappedStep, TakesTheMeanAndWhatItMoves) {
   const costs::quadratic cost{.linear = 1, .attention = 0};
   const shape on{.replicas = 2};
@@ -96,8 +96,9 @@ TEST(RemappedStep, OfOneStageIsTheSumOverMicroStepsOfTheirSlowestReplica) {
           }
           const double rate = way == pass::forward ? 1e-6 : 2e-6;
           longest = std::max(longest, time);
-          after = std::max(after, time + rate * static_cast<double>((moves.target[r] - held).value) +
-                                      small_rows::time(std::max(sent_in, got_in), std::max(sent_out, got_out), 0).value);
+          after =
+              std::max(after, time + rate * static_cast<double>((moves.target[r] - held).value) +
+                                  small_rows::time(std::max(sent_in, got_in), std::max(sent_out, got_out), 0).value);
         }
         together += longest, remapped += after, moved += 8.0 * static_cast<double>(moves.moved().value);
       }
@@ -116,7 +117,8 @@ TEST(RemappedStep, RefusesPlansWhoseStagesLend) {
   const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
   const auto made = [&](attention_lending lending) {
     const auto recipe = baselines::slimpipe(on, {}, 4, lending);
-    const plan p = planner{on, recipe.slicer, cost, recipe.solver, recipe.schedule}(std::vector<tokens>{{4096}, {4096}}).value();
+    const plan p =
+        planner{on, recipe.slicer, cost, recipe.solver, recipe.schedule}(std::vector<tokens>{{4096}, {4096}}).value();
     return remapped_step::of(p, cost, slow_rows{}, 2);
   };
   ASSERT_TRUE(made(attention_lending::none));
@@ -126,8 +128,8 @@ TEST(RemappedStep, RefusesPlansWhoseStagesLend) {
   EXPECT_EQ(lent.error().detail, "rows are remapped where stages lend no attention: plan with lending none");
 }
 
-// Slimpack's sharers have a piece of a row's head and one of its tail: as many tokens each, where the row's quanta divide, and two quanta apart
-// at most. So a row's linear layers need no rows of others.
+// Slimpack's sharers have a piece of a row's head and one of its tail: as many tokens each, where the row's quanta
+// divide, and two quanta apart at most. So a row's linear layers need no rows of others.
 TEST(RemappedStep, HasNothingToMoveForRowsOfHeadsAndTails) {
   tokens most{};
   int rows = 0;
@@ -136,7 +138,9 @@ TEST(RemappedStep, HasNothingToMoveForRowsOfHeadsAndTails) {
     const shape on{.stages = static_cast<int>(random.between(1, 2)), .replicas = 4, .quantum = {64}};
     std::vector<tokens> lengths{{64 * random.between(400, 800)}};
     for (int i = 0; i < 6; ++i) lengths.push_back({random.between(1, 4096)});
-    const plan p = planner{on, slicers::equal_cost{}, costs::quadratic{.hop = {1e-5}}, solvers::two_phase{.effort = solvers::search_budget::fast()}}(lengths).value();
+    const plan p = planner{on, slicers::equal_cost{}, costs::quadratic{.hop = {1e-5}},
+                           solvers::two_phase{.effort = solvers::search_budget::fast()}}(lengths)
+                       .value();
     for (const merge& m : p.merges)
       for (const std::vector<pack_id>& row : m.forward) {
         std::vector<tokens> held;
@@ -145,7 +149,8 @@ TEST(RemappedStep, HasNothingToMoveForRowsOfHeadsAndTails) {
           for (const slice& s : p.replicas[m.replicas[k]].partition.forward[row[k].value])
             if (s.sequence == m.sequence) held.back() += s.length;
         }
-        most = std::max(most, *std::max_element(held.begin(), held.end()) - *std::min_element(held.begin(), held.end()));
+        most =
+            std::max(most, *std::max_element(held.begin(), held.end()) - *std::min_element(held.begin(), held.end()));
         ++rows;
       }
   }

@@ -4,9 +4,9 @@
 
 #include "workloads.hpp"
 
+#include <gtest/gtest.h>
 #include <boost/concept/assert.hpp>
 #include <boost/graph/graph_concepts.hpp>
-#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -52,7 +52,8 @@ TEST(Slack, IsZeroOnTheCriticalPathAndNowhereNegative) {
     const std::vector<seconds> slack = simulators::slack(graph, start, simulators::sweep{}).value();
     EXPECT_EQ(slack, simulators::slack(graph, start, simulators::boost_graph{}).value());
     EXPECT_GE(*std::min_element(slack.begin(), slack.end()), seconds{0});
-    for (const simulators::task_graph::node n : simulators::critical_nodes(graph, start)) EXPECT_EQ(slack[n], seconds{0});
+    for (const simulators::task_graph::node n : simulators::critical_nodes(graph, start))
+      EXPECT_EQ(slack[n], seconds{0});
   }
 }
 
@@ -83,9 +84,11 @@ TEST(Slack, IsTheMostThatATaskMayStartLater) {
     const seconds makespan = graph.sweep(start);
     const std::vector<seconds> slack = simulators::slack(graph, start, simulators::sweep{}).value();
     for (int k = 0; k < 20; ++k) {
-      const auto n = static_cast<simulators::task_graph::node>(random.between(0, static_cast<std::int64_t>(graph.size()) - 1));
+      const auto n =
+          static_cast<simulators::task_graph::node>(random.between(0, static_cast<std::int64_t>(graph.size()) - 1));
       EXPECT_EQ(end_with_late(graph, n, start[n] + slack[n]), makespan) << "seed 15, case " << i << ", task " << n;
-      EXPECT_GT(end_with_late(graph, n, start[n] + slack[n] + seconds{1}), makespan) << "seed 15, case " << i << ", task " << n;
+      EXPECT_GT(end_with_late(graph, n, start[n] + slack[n] + seconds{1}), makespan)
+          << "seed 15, case " << i << ", task " << n;
     }
   }
 }

@@ -19,7 +19,8 @@ namespace slimpack::stage_loss_test {
 namespace {
 
 /// The bound of a stage, by what the memory of another forces.
-seconds bound_of(const costs::quadratic& cost, const shape& on, const std::vector<tokens>& lengths, int stage, int memory_stage, seconds from) {
+seconds bound_of(const costs::quadratic& cost, const shape& on, const std::vector<tokens>& lengths, int stage,
+                 int memory_stage, seconds from) {
   const std::vector<sequence> batch = solvers::sequences_of(lengths);
   const simulators::batch_quanta all(batch, on.quantum);
   const std::vector<memory_rates> rates = rates_of(cost, on).value();
@@ -29,8 +30,8 @@ seconds bound_of(const costs::quadratic& cost, const shape& on, const std::vecto
 
 const std::vector<tokens> four{{10}, {10}, {10}, {10}};
 
-// Where packs cost nothing besides, memory forces none: stage 1 waits 10 s for its first quantum, and has 40 x 3 s of work.
-// Stage 0 waits for nothing. Of two replicas, each has half of the work.
+// Where packs cost nothing besides, memory forces none: stage 1 waits 10 s for its first quantum, and has 40 x 3 s of
+// work. Stage 0 waits for nothing. Of two replicas, each has half of the work.
 TEST(StageLoss, IsTheFillWherePacksCostNothing) {
   constexpr costs::quadratic cost{.linear = 1, .attention = 0};
   shape on{.stages = 2, .quantum = {10}};
@@ -46,8 +47,8 @@ TEST(StageLoss, IsNoLessThanTheStepThatItIsTold) {
   EXPECT_GE(bound_of(cost, {.stages = 2, .quantum = {10}}, four, 1, 0, {200}), seconds{200});
 }
 
-// At the least a pack of each pass, 2 s each, the fill of 12 s, and of what must follow the last backward on stage 0 the
-// less: its way, or weight gradients in an instruction of their own, 2 s: 120 + 12 + 4 + 2.
+// At the least a pack of each pass, 2 s each, the fill of 12 s, and of what must follow the last backward on stage 0
+// the less: its way, or weight gradients in an instruction of their own, 2 s: 120 + 12 + 4 + 2.
 TEST(StageLoss, CountsThePacksOfTheEnds) {
   constexpr costs::quadratic cost{.linear = 1, .attention = 0, .per_pack = {2}};
   EXPECT_GE(bound_of(cost, {.stages = 2, .quantum = {10}}, four, 1, 0, {130}).value, 138 * (1 - 2e-6));
@@ -66,7 +67,8 @@ TEST(StageLoss, GrowsAsMemoryShrinks) {
   EXPECT_GT(last, bound_of(cost, {.stages = 2, .quantum = {10}}, four, 1, 0, {130}));
 }
 
-// On every stage, by the memory of every stage but the last, and told of much shorter steps: no plan there is takes less.
+// On every stage, by the memory of every stage but the last, and told of much shorter steps: no plan there is takes
+// less.
 TEST(StageLoss, HoldsForEveryPlan) {
   testing::generator random(301);
   double closest = 0;
@@ -84,12 +86,14 @@ TEST(StageLoss, HoldsForEveryPlan) {
       quanta -= own;
     }
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
-    if (random.once_in(2)) on.memory = memory_limit{memory_unit::token, static_cast<double>(longest.value + random.between(0, 8))};
+    if (random.once_in(2))
+      on.memory = memory_limit{memory_unit::token, static_cast<double>(longest.value + random.between(0, 8))};
     const seconds best = tests::shortest_step(cost, on, solvers::sequences_of(lengths), true);
     for (int stage = 0; stage < on.stages; ++stage)
       for (int memory_stage = 0; memory_stage + 1 < on.stages; ++memory_stage) {
         const seconds found = bound_of(cost, on, lengths, stage, memory_stage, best * 0.7);
-        EXPECT_LE(found.value, best.value * (1 + 1e-12)) << "stage " << stage << ", memory of " << memory_stage << ", seed 301, case " << i;
+        EXPECT_LE(found.value, best.value * (1 + 1e-12))
+            << "stage " << stage << ", memory of " << memory_stage << ", seed 301, case " << i;
         closest = std::max(closest, found / best);
       }
   }

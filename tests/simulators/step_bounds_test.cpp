@@ -26,8 +26,8 @@ std::vector<bound> of_work(const bucketed_cost& cost, const shape& on) {
   return simulators::lower_bounds(cost, on, batch, std::vector<memory_rates>(static_cast<std::size_t>(on.stages)));
 }
 
-// Part 0 gathers its first bucket in 3 s before anything runs; the shortest sum of a first bucket, 2 s of part 1, follows
-// all work, and the optimizer takes 1 s.
+// Part 0 gathers its first bucket in 3 s before anything runs; the shortest sum of a first bucket, 2 s of part 1,
+// follows all work, and the optimizer takes 1 s.
 TEST(LeastReduction, IsTheFirstGatherTheShortestSumAndTheOptimizer) {
   const bucketed_cost cost{plain, {{{0, {5}, {3}}, {0.5, {1}, {9}}}, {{0, {2}, {7}}}}, {1}};
   EXPECT_EQ(simulators::least_reduction(cost, copies), seconds{3 + 2 + 1});
@@ -52,9 +52,9 @@ TEST(LeastReduction, IsNothingWhereWeightsHaveOneCopy) {
   EXPECT_EQ(simulators::least_reduction(cost, {.stages = 2, .quantum = {10}}), seconds{0});
 }
 
-// The first pack of stage 0 takes 10.5 s at least. Its third bucket has come after 3 + 9 + 4 = 16 s, when half of the pack is
-// left, and the second after 12 s, when three quarters are: it ends no earlier than 16 + 5.25 and 12 + 7.875 s, 10.75 s
-// after the pack alone. The first bucket is 3 s of it.
+// The first pack of stage 0 takes 10.5 s at least. Its third bucket has come after 3 + 9 + 4 = 16 s, when half of the
+// pack is left, and the second after 12 s, when three quarters are: it ends no earlier than 16 + 5.25 and 12 + 7.875 s,
+// 10.75 s after the pack alone. The first bucket is 3 s of it.
 TEST(LateWeights, AreWhatTheFirstPackWaitsForBeyondItsFirstBucket) {
   const bucketed_cost cost{plain, {{{0, {}, {3}}, {0.25, {}, {9}}, {0.5, {}, {4}}}, {}}, {}};
   EXPECT_EQ(simulators::late_weights(cost, copies, batch), seconds{16 - 0.5 * 10.5 - 3});
@@ -63,8 +63,8 @@ TEST(LateWeights, AreWhatTheFirstPackWaitsForBeyondItsFirstBucket) {
   EXPECT_EQ(simulators::late_weights(bucketed_cost{plain, {{}, {}}, {}}, copies, batch), seconds{0});
 }
 
-// Beside the work, every bound of it has the reduction's part on top, later stages late weights too; then come the streams:
-// 3 + 9 + 4 + 5 and 7 + 2 s with 1 s after each.
+// Beside the work, every bound of it has the reduction's part on top, later stages late weights too; then come the
+// streams: 3 + 9 + 4 + 5 and 7 + 2 s with 1 s after each.
 TEST(StepBounds, AddTheReductionToThoseOfTheWork) {
   const bucketed_cost cost{plain, {{{0, {5}, {3}}, {0.25, {}, {9}}, {0.5, {}, {4}}}, {{0, {2}, {7}}}}, {1}};
   const std::vector<bound> work = of_work(cost, copies), step = bounds_of(cost, copies);

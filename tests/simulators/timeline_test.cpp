@@ -52,8 +52,8 @@ TEST(Timeline, RunsEachProgramInOrderWithoutOverlap) {
   }
 }
 
-// What runs alone needs no graph to be timed; where a graph is made, for rows of merges or a critical path, its tasks run
-// at the same times.
+// What runs alone needs no graph to be timed; where a graph is made, for rows of merges or a critical path, its tasks
+// run at the same times.
 TEST(Timeline, HasTheTimesOfTheTaskGraph) {
   testing::generator random(42);
   for (int i = tests::cases(40); i > 0; --i) {

@@ -30,8 +30,10 @@ plan one_row() {
   p.replicas.resize(2);
   for (std::uint32_t r = 0; r < 2; ++r) {
     p.replicas[r].sequences = {{0}};
-    for (const pass way : both_passes) p.replicas[r].partition.of(way).append({{0}, {8 * r}, {8}}), p.replicas[r].partition.of(way).close();
-    p.replicas[r].programs = {{{pass::forward, {0}}, {pass::backward, {0}}}, {{pass::forward, {0}}, {pass::backward, {0}}}};
+    for (const pass way : both_passes)
+      p.replicas[r].partition.of(way).append({{0}, {8 * r}, {8}}), p.replicas[r].partition.of(way).close();
+    p.replicas[r].programs = {{{pass::forward, {0}}, {pass::backward, {0}}},
+                              {{pass::forward, {0}}, {pass::backward, {0}}}};
   }
   p.merges = {{{0}, {0, 1}, {{{0}, {0}}}, {{{0}, {0}}}}};
   return p;
@@ -41,15 +43,26 @@ plan one_row() {
 TEST(TransferOrder, OfOneRowIsThatOfItsStages) {
   std::vector<transfer> order = simulators::transfer_order(one_row(), 1).value();
   const instruction f{pass::forward, {0}}, b{pass::backward, {0}};
-  const std::vector<transfer> expected{{f, 0, 0, true}, {f, 0, 1, true}, {f, 0, 0, false, false, 0, 0, 1}, {f, 0, 1, false, false, 0, 0, 1}, {f, 1, 0, true}, {f, 1, 1, true},
-                                       {b, 1, 0, true}, {b, 1, 1, true}, {b, 1, 0}, {b, 1, 1}, {b, 0, 0, true}, {b, 0, 1, true}};
+  const std::vector<transfer> expected{{f, 0, 0, true},
+                                       {f, 0, 1, true},
+                                       {f, 0, 0, false, false, 0, 0, 1},
+                                       {f, 0, 1, false, false, 0, 0, 1},
+                                       {f, 1, 0, true},
+                                       {f, 1, 1, true},
+                                       {b, 1, 0, true},
+                                       {b, 1, 1, true},
+                                       {b, 1, 0},
+                                       {b, 1, 1},
+                                       {b, 0, 0, true},
+                                       {b, 0, 1, true}};
   EXPECT_EQ(order, simulators::transfer_order(one_row(), 0).value()) << "of a group there is one";
   std::vector<std::uint32_t> gates;
   for (transfer& one : order)
     if (one.is_rows) gates.push_back(std::exchange(one.gate, 0));
   EXPECT_EQ(order, expected);
   for (std::size_t i = 0; i < gates.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(gates[i] == gates[j], i / 2 == j / 2) << "rows that run together have one number";
+    for (std::size_t j = 0; j < i; ++j)
+      EXPECT_EQ(gates[i] == gates[j], i / 2 == j / 2) << "rows that run together have one number";
 }
 
 TEST(TransferOrder, RunsOneByOneOnRandomPlans) {
@@ -58,8 +71,10 @@ TEST(TransferOrder, RunsOneByOneOnRandomPlans) {
     testing::generator random(seed);
     std::vector<tokens> lengths{{random.between(3000, 6000)}};
     for (int i = 0; i < 10; ++i) lengths.push_back({random.between(1, 600)});
-    const shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 4)),
-                   .chunks = seed % 3 == 0 ? 2 : 1, .quantum = {16}};
+    const shape on{.stages = static_cast<int>(random.between(1, 4)),
+                   .replicas = static_cast<int>(random.between(1, 4)),
+                   .chunks = seed % 3 == 0 ? 2 : 1,
+                   .quantum = {16}};
     const solvers::two_phase solver{.effort = solvers::search_budget::fast()};
     const costs::quadratic cost{.per_pack = {random.ratio() * 1e-4}, .hop = {random.ratio() * 1e-4}};
     const plan p = (on.chunks == 2 ? planner{on, slicers::equal_cost{}, cost, solver, schedules::one_f_one_b{}}(lengths)
@@ -80,19 +95,23 @@ TEST(TransferOrder, RunsOneByOneOnRandomPlans) {
   EXPECT_GT(merged, 0u);
 }
 
-// With the calls of a vocabulary that is spread over the stages, and without times, as in a plan that is written by hand.
+// With the calls of a vocabulary that is spread over the stages, and without times, as in a plan that is written by
+// hand.
 TEST(TransferOrder, RunsOneByOneWithASpreadVocabulary) {
   std::size_t orders = 0, merged = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     testing::generator random(seed);
     std::vector<tokens> lengths{{random.between(3000, 6000)}};
     for (int i = 0; i < 10; ++i) lengths.push_back({random.between(1, 600)});
-    const shape on{.stages = static_cast<int>(random.between(2, 4)), .replicas = static_cast<int>(random.between(1, 4)),
-                   .chunks = seed % 3 == 0 ? 2 : 1, .quantum = {16}};
+    const shape on{.stages = static_cast<int>(random.between(2, 4)),
+                   .replicas = static_cast<int>(random.between(1, 4)),
+                   .chunks = seed % 3 == 0 ? 2 : 1,
+                   .quantum = {16}};
     const solvers::two_phase solver{.effort = solvers::search_budget::fast()};
     const costs::quadratic cost{.per_pack = {random.ratio() * 1e-4}, .hop = {random.ratio() * 1e-4}};
-    plan p = tests::spread((on.chunks == 2 ? planner{on, slicers::equal_cost{}, cost, solver, schedules::one_f_one_b{}}(lengths)
-                                           : planner{on, slicers::equal_cost{}, cost, solver, schedules::list{}}(lengths))
+    plan p = tests::spread((on.chunks == 2
+                                ? planner{on, slicers::equal_cost{}, cost, solver, schedules::one_f_one_b{}}(lengths)
+                                : planner{on, slicers::equal_cost{}, cost, solver, schedules::list{}}(lengths))
                                .value())
                  .value();
     merged += p.merges.size();
@@ -108,7 +127,9 @@ TEST(TransferOrder, RunsOneByOneWithASpreadVocabulary) {
       }
     }
     p.replicas[0].vocabulary.output = {{1}};
-    EXPECT_NE(simulators::transfer_order(p, 0).error().detail.find("replica 0, vocabulary (output) has 1 times, its packs need "), std::string::npos);
+    EXPECT_NE(simulators::transfer_order(p, 0).error().detail.find(
+                  "replica 0, vocabulary (output) has 1 times, its packs need "),
+              std::string::npos);
   }
   EXPECT_GT(merged, 0u);
   std::cout << orders << " orders, " << merged << " sequences shared\n";
@@ -121,10 +142,15 @@ TEST(TransferOrder, IsRefusedWhereProgramsOrTimesDoNotFit) {
     const auto order = simulators::transfer_order(p, 0);
     return order ? "an order" : order.error().detail;
   };
-  EXPECT_EQ(why([](plan& p) { p.replicas[1].forward.time = {{1}}; }), "replica 1, forward has 1 times, its packs need 2");
-  EXPECT_EQ(why([](plan& p) { p.replicas[1].backward.message = {{1}, {-1}}; }),
+  EXPECT_EQ(why([](plan& p) { p.replicas[1].forward.time = {{1}}; }),
+            "replica 1, forward has 1 times, its packs need 2");
+  EXPECT_EQ(why([](plan& p) {
+              p.replicas[1].backward.message = {{1}, {-1}};
+            }),
             "replica 1, backward has a time that is not from 0 to 1e12 s");
-  EXPECT_EQ(why([](plan& p) { p.replicas[1].weight.apart = {0, 0}; }),
+  EXPECT_EQ(why([](plan& p) {
+              p.replicas[1].weight.apart = {0, 0};
+            }),
             "replica 1 says of 2 backward packs where their weight gradients run, it has 1");
   EXPECT_EQ(why([](plan& p) { p.replicas[1].programs[0].pop_back(); }),
             "replica 1: stage 0 runs 1 instructions, its packs need 2");

@@ -99,10 +99,12 @@ TEST(EqualCostSlicer, FindsTheLargestSliceOfTimesOnNoLine) {
   for (int i = testing::options{}.cases * tests::cases(1); i > 0; --i) {
     const sequence s{{0}, {random.between(1, 120)}};
     asked_from_below cost;
-    for (std::int64_t n = s.length.value; n > 0; --n) cost.rises.push_back(random.once_in(3) ? random.ratio() : random.once_in(9) ? 50 : 0);
+    for (std::int64_t n = s.length.value; n > 0; --n)
+      cost.rises.push_back(random.once_in(3) ? random.ratio() : random.once_in(9) ? 50 : 0);
     const tokens quantum{random.between(1, 5)};
     const pass p = random.once_in(2) ? pass::forward : pass::backward;
-    tokens at{random.between(0, s.length.value) / quantum.value * quantum.value};  // where a slice before may have ended
+    tokens at{random.between(0, s.length.value) / quantum.value * quantum.value};  // where a slice before may have
+                                                                                   // ended
     if (p == pass::backward && (at == tokens{} || random.once_in(2))) at = s.length;
     const seconds budget = cost.time({s.id, {0}, s.length}, p, 0) * random.ratio();
     const cut_budget left{.time = budget, .size = {random.between(0, 130)}, .quantum = quantum};
@@ -112,7 +114,8 @@ TEST(EqualCostSlicer, FindsTheLargestSliceOfTimesOnNoLine) {
       const slice tried = p == pass::forward ? slice{s.id, at, border - at} : slice{s.id, border, at - border};
       if (tried.length > best.length && tried.length <= left.size && cost.time(tried, p, 0) <= budget) best = tried;
     }
-    EXPECT_EQ(slicers::equal_cost{}.next(s, at, p, left, static_cast<const staircase&>(cost)), best) << "seed 82, " << i;
+    EXPECT_EQ(slicers::equal_cost{}.next(s, at, p, left, static_cast<const staircase&>(cost)), best)
+        << "seed 82, " << i;
     EXPECT_EQ(slicers::equal_cost{}.next(s, at, p, left, cost), best) << "seed 82, " << i;
   }
 }
@@ -122,14 +125,16 @@ TEST(EqualCostSlicer, EndsWhateverTimesAre) {
     testing::generator* random;
     [[nodiscard]] seconds time(const slice&, pass, int) const {
       constexpr double infinity = std::numeric_limits<double>::infinity();
-      constexpr double answers[] = {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, -1, 0, 1e-300, 1, 1e300};
+      constexpr double answers[] = {
+          std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, -1, 0, 1e-300, 1, 1e300};
       return {answers[random->between(0, 7)]};
     }
   };
   testing::generator random(83);
   for (int i = testing::options{}.cases * tests::cases(1); i > 0; --i) {
     const sequence s{{0}, {random.between(1, 100000)}};
-    const slice given = slicers::equal_cost{}.next(s, {0}, pass::forward, {.time = {random.ratio()}, .size = s.length, .quantum = {1}}, wrong{&random});
+    const slice given = slicers::equal_cost{}.next(
+        s, {0}, pass::forward, {.time = {random.ratio()}, .size = s.length, .quantum = {1}}, wrong{&random});
     EXPECT_GE(given.length, tokens{0}) << "seed 83";
     EXPECT_LE(given.length, s.length) << "seed 83";
   }

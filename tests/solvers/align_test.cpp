@@ -28,8 +28,8 @@ micropacks packs_of(std::initializer_list<std::vector<slice>> list) {
 }
 slice of(std::uint32_t sequence, std::int64_t begin, std::int64_t end) { return {{sequence}, {begin}, {end - begin}}; }
 
-// Forward packs of 1000 tokens and two of 500, backward packs cut at 900. A quarter of the smaller pack beside 1000 is 125 tokens
-// (backward packs of 900, 1100), beside 1500 likewise: 900 is 100 from 1000, nothing is as near to 1500.
+// Forward packs of 1000 tokens and two of 500, backward packs cut at 900. A quarter of the smaller pack beside 1000 is
+// 125 tokens (backward packs of 900, 1100), beside 1500 likewise: 900 is 100 from 1000, nothing is as near to 1500.
 TEST(Aligned, MovesForwardCutsToBackwardCutsThatAreNear) {
   const partition packs{packs_of({{of(0, 0, 1000)}, {of(0, 1000, 1500)}, {of(0, 1500, 2000)}}),
                         packs_of({{of(0, 900, 2000)}, {of(0, 0, 900)}})};
@@ -82,7 +82,8 @@ TEST(Aligned, KeepsTokensOrderAndPlacesWhereTheSlicerCut) {
       for (const auto& [s, end] : at) EXPECT_EQ(end, p == pass::forward ? lengths[s.value] : tokens{});
       EXPECT_EQ(at.size(), lengths.size());
     }
-    before += common_refinement(packs).forward.slices().size(), after += common_refinement(made).forward.slices().size();
+    before += common_refinement(packs).forward.slices().size(),
+        after += common_refinement(made).forward.slices().size();
   }
   EXPECT_LT(after, before);
 }

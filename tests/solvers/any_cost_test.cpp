@@ -37,13 +37,15 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
   for (std::int64_t n = random.between(1, 6); n > 0; --n) lengths.push_back(random.length({4096}));
   const partition packs = testing::random_partition(lengths, on.quantum, costs::quadratic{}, random);
   for (const pass p : both_passes) {
-    const pass_timing one = detail::timing_of(packs.of(p), p, model, on.parts()), other = timing_of(packs.of(p), p, cost, on.parts());
+    const pass_timing one = detail::timing_of(packs.of(p), p, model, on.parts()),
+                      other = timing_of(packs.of(p), p, cost, on.parts());
     EXPECT_EQ(one.time, other.time);
     EXPECT_EQ(one.message, other.message);
     for (int part = 0; part < on.parts(); ++part) {
       EXPECT_EQ(pack_overhead(model, p, part), pack_overhead(cost, p, part));
       EXPECT_EQ(call_overhead_of(model, p, part), call_overhead_of(cost, p, part));
-      for (std::size_t i = 0; i < packs.of(p).size(); ++i) EXPECT_EQ(pack_time(model, packs.of(p)[i], p, part), pack_time(cost, packs.of(p)[i], p, part));
+      for (std::size_t i = 0; i < packs.of(p).size(); ++i)
+        EXPECT_EQ(pack_time(model, packs.of(p)[i], p, part), pack_time(cost, packs.of(p)[i], p, part));
       for (const slice& s : packs.of(p).slices()) {
         EXPECT_EQ(model.time(s, p, part), cost.time(s, p, part));
         EXPECT_EQ(least_time(model, s, p, part), least_time(cost, s, p, part));
@@ -59,7 +61,8 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
   const slice mine{{}, {0}, on.quantum};
   shared_row row{{}, pass::forward, {0}, on.quantum * 2, sharers};
   row.others = on.quantum, row.sent = on.quantum;
-  EXPECT_EQ(exchange_time(model, row, std::span(&mine, 1), pass::forward, 0), exchange_time(cost, row, std::span(&mine, 1), pass::forward, 0));
+  EXPECT_EQ(exchange_time(model, row, std::span(&mine, 1), pass::forward, 0),
+            exchange_time(cost, row, std::span(&mine, 1), pass::forward, 0));
   const std::vector<memory_rates> rates(static_cast<std::size_t>(on.stages));
   workload work = price(packs, model, on, rates);
   const workload same = price(packs, cost, on, rates);

@@ -32,7 +32,9 @@ shape limited(memory_unit unit, double amount) {
 
 /// A byte a live token, and one of dK and dV.
 struct accumulating : costs::quadratic {
-  [[nodiscard]] std::optional<memory_rates> memory(int) const { return memory_rates{.live_token = 1, .gradient_token = 1}; }
+  [[nodiscard]] std::optional<memory_rates> memory(int) const {
+    return memory_rates{.live_token = 1, .gradient_token = 1};
+  }
 };
 
 TEST(BusiestPart, IsTheOneThatWaitsForNone) {
@@ -73,7 +75,8 @@ struct in_bytes : costs::quadratic {
   static constexpr double gib = 1024.0 * 1024 * 1024;
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
     if (stage == 0) return memory_rates{.live_token = gib / 1024};
-    return memory_rates{.fixed = 2 * gib, .live_token = gib / 1024, .gradient_token = gib / 2048, .backward_token = gib / 256};
+    return memory_rates{
+        .fixed = 2 * gib, .live_token = gib / 1024, .gradient_token = gib / 2048, .backward_token = gib / 256};
   }
 };
 
@@ -101,7 +104,8 @@ TEST(Assign, ChargesTheLastSliceAndOneChunksAccumulators) {
 
 TEST(Assign, RefusesNoBatchThatFits) {
   const std::vector<tokens> lengths = tests::lengths_of({256});
-  const planner whole{shape{.quantum = {128}}, slicers::whole{}, accumulating{}, solvers::megatron{}, schedules::one_f_one_b{1}};
+  const planner whole{shape{.quantum = {128}}, slicers::whole{}, accumulating{}, solvers::megatron{},
+                      schedules::one_f_one_b{1}};
   const double peak = whole(lengths).value().replicas[0].peak_memory[0];
   shape limited = {.quantum = {128}, .memory = memory_limit{memory_unit::byte, peak}};
   const planner again{limited, slicers::whole{}, accumulating{}, solvers::megatron{}, schedules::one_f_one_b{1}};

@@ -53,8 +53,8 @@ TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
     const tokens cap{random.once_in(2) ? 0 : longest.value + 64 * random.between(0, 40)};
     for (const auto& how : {baselines::te_cp(on, cap), baselines::llama_cp(on, cap), baselines::hybrid_dp(on, cap),
-                            baselines::zeppelin(on, cap), baselines::zeppelin(on, cap, {500, 2000, 2}), relayed(baselines::te_cp(on, cap)),
-                            relayed(baselines::zeppelin(on, cap))}) {
+                            baselines::zeppelin(on, cap), baselines::zeppelin(on, cap, {500, 2000, 2}),
+                            relayed(baselines::te_cp(on, cap)), relayed(baselines::zeppelin(on, cap))}) {
       const result<plan> made = planned(on, how, lengths);
       ASSERT_TRUE(made) << made.error().detail;
       const testing::report laws = testing::plan_laws(made.value(), cost);
@@ -68,8 +68,7 @@ TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
         EXPECT_TRUE(how.solver.relays.segments > 0 || m.relays.empty());
         relays += m.relays.size();
         const auto sharers = static_cast<std::int64_t>(m.replicas.size());
-        EXPECT_TRUE(how.solver.groups != solvers::sharing_groups::power_of_two ||
-                    (sharers & (sharers - 1)) == 0 ||
+        EXPECT_TRUE(how.solver.groups != solvers::sharing_groups::power_of_two || (sharers & (sharers - 1)) == 0 ||
                     lengths[m.sequence.value] <= on.quantum * sharers)
             << sharers;
       }
@@ -82,7 +81,9 @@ TEST(ContextParallel, RelaysNothingThatIsKept) {
   const shape on{.stages = 1, .replicas = 4, .quantum = {64}};
   const result<plan> made = planned(on, relayed(baselines::llama_cp(on)), {{1024}});
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().detail.find("relays spread nothing: leave them out, or choose exchange::ring"), std::string::npos) << made.error().detail;
+  EXPECT_NE(made.error().detail.find("relays spread nothing: leave them out, or choose exchange::ring"),
+            std::string::npos)
+      << made.error().detail;
 }
 
 /// Two replicas of two stages: the long sequence in halves, each a piece of its front and one of its back.
@@ -100,7 +101,8 @@ TEST(ContextParallel, SharersHaveAPieceOfEachEnd) {
 
 TEST(ContextParallel, HybridSharesNoMoreThanTheCapAsks) {
   const shape on{.stages = 1, .replicas = 4, .quantum = {64}};
-  const plan p = planned(on, baselines::hybrid_dp(on, {1024}), {{4096}, {2048}, {1024}, {512}, {512}, {512}, {512}}).value();
+  const plan p =
+      planned(on, baselines::hybrid_dp(on, {1024}), {{4096}, {2048}, {1024}, {512}, {512}, {512}, {512}}).value();
   ASSERT_EQ(p.merges.size(), 2u);
   EXPECT_EQ(p.merges[0].replicas, (std::vector<std::uint32_t>{0, 1, 2, 3}));
   EXPECT_EQ(p.merges[1].replicas.size(), 2u);
@@ -108,7 +110,8 @@ TEST(ContextParallel, HybridSharesNoMoreThanTheCapAsks) {
     for (const std::int64_t size : sizes(p, r)) EXPECT_LE(size, 1024);
 }
 
-/// A cap that is not given is never worse than one that is, of those that are tried, with memory for few tokens and for all.
+/// A cap that is not given is never worse than one that is, of those that are tried, with memory for few tokens and for
+/// all.
 TEST(ContextParallel, ChoosesTheCap) {
   std::size_t above_least = 0;
   for (std::uint64_t seed = 1; seed <= 20 && !::testing::Test::HasFailure(); ++seed) {
@@ -155,7 +158,7 @@ TEST(ContextParallel, ZonesShareWhatAttentionCovers) {
     const plan p = planned(on, baselines::zeppelin(on, {8192}, zone), {{length}}).value();
     return p.merges.empty() ? std::size_t{1} : p.merges[0].replicas.size();
   };
-  EXPECT_EQ(sharers(96), 1u);    // it has all the work, and may not be shared
+  EXPECT_EQ(sharers(96), 1u);  // it has all the work, and may not be shared
   EXPECT_EQ(sharers(100), 2u);
   EXPECT_EQ(sharers(2996), 2u);  // not across nodes
   EXPECT_EQ(sharers(3000), 4u);
@@ -170,7 +173,8 @@ TEST(ContextParallel, ZonesAreWhereAttentionCoversARing) {
   costs::gpu device;
   device.peak_bf16_flops = 800e12, device.attention_efficiency = 0.5, device.gpus_per_node = 8;
   device.inside.bandwidth = 200e9, device.between.bandwidth = 25e9;
-  const solvers::sharing_zones zone = solvers::sharing_zones::of(model, device, {.stages = 2, .replicas = 8, .tensor = 2});
+  const solvers::sharing_zones zone =
+      solvers::sharing_zones::of(model, device, {.stages = 2, .replicas = 8, .tensor = 2});
   EXPECT_DOUBLE_EQ(zone.inside, 1000);
   EXPECT_DOUBLE_EQ(zone.between, 8000);
   EXPECT_EQ(zone.replicas_per_node, 2u);
@@ -182,7 +186,9 @@ TEST(ContextParallel, RefusesWhatCannotBe) {
   const result<plan> capped = planned(on, baselines::te_cp(on, {256}), {{1024}});
   ASSERT_FALSE(capped);
   EXPECT_EQ(capped.error().code, errc::out_of_memory);
-  EXPECT_NE(capped.error().detail.find("1024 tokens takes 512 on each of 2 replicas, the cap is 256"), std::string::npos) << capped.error().detail;
+  EXPECT_NE(capped.error().detail.find("1024 tokens takes 512 on each of 2 replicas, the cap is 256"),
+            std::string::npos)
+      << capped.error().detail;
   auto ring = baselines::te_cp(on);
   ring.solver.share_by(exchange_set::only(exchange::keep));
   const result<plan> unable = planned(on, ring, {{1024}});

@@ -19,9 +19,11 @@ namespace {
 using divide::division_problem;
 
 /// What a division of this batch is asked, where up to `most` replicas may share a sequence.
-result<division_problem> asked_of(const std::vector<tokens>& lengths, const shape& on, const auto& cost, std::uint32_t most,
-                                  const solvers::sharing_zones& zone = {}, exchange_set exchanges = {}) {
-  return division_problem::of({lengths, on}, cost, rates_of(cost, on).value(), most, zone, exchanges, solvers::default_search_options);
+result<division_problem> asked_of(const std::vector<tokens>& lengths, const shape& on, const auto& cost,
+                                  std::uint32_t most, const solvers::sharing_zones& zone = {},
+                                  exchange_set exchanges = {}) {
+  return division_problem::of({lengths, on}, cost, rates_of(cost, on).value(), most, zone, exchanges,
+                              solvers::default_search_options);
 }
 
 std::vector<std::uint32_t> most_of(const division_problem& asked) {
@@ -61,13 +63,15 @@ TEST(DivisionProblem, HasNoMoreSharersThanQuantaReplicasOrZonesAllow) {
   using most = std::vector<std::uint32_t>;
   EXPECT_EQ(most_of(asked_of(lengths, on, tests::per_token, 100).value()), (most{1, 1, 2, 4, 6}));
   EXPECT_EQ(most_of(asked_of(lengths, on, tests::per_token, 3).value()), (most{1, 1, 2, 3, 3}));
-  EXPECT_EQ(most_of(asked_of(lengths, on, tests::per_token, 100, {.inside = 30, .between = 30}).value()), (most{1, 1, 1, 2, 6}));
+  EXPECT_EQ(most_of(asked_of(lengths, on, tests::per_token, 100, {.inside = 30, .between = 30}).value()),
+            (most{1, 1, 1, 2, 6}));
 }
 
 // Memory of 400 tokens asks for three sharers of 1000, whatever the zone says.
 TEST(DivisionProblem, LetsMemoryAskForMoreThanZonesAllow) {
   const shape on{.replicas = 6, .quantum = {10}, .memory = memory_limit{memory_unit::token, 400}};
-  const division_problem asked = asked_of(tests::lengths_of({1000, 300}), on, tests::per_token, 100, {.inside = 1e9, .between = 1e9}).value();
+  const division_problem asked =
+      asked_of(tests::lengths_of({1000, 300}), on, tests::per_token, 100, {.inside = 1e9, .between = 1e9}).value();
   EXPECT_EQ(asked.sharers[0].least, 3u);
   EXPECT_EQ(asked.sharers[0].most, 3u);
   EXPECT_EQ(asked.sharers[1].least, 1u);
@@ -79,8 +83,9 @@ TEST(DivisionProblem, IsNoneWhereNoSharersHoldASequence) {
   const shape on{.replicas = 2, .quantum = {10}, .memory = memory_limit{memory_unit::token, 499}};
   const error why = asked_of(tests::lengths_of({300, 1000}), on, tests::per_token, 100).error();
   EXPECT_EQ(why.code, errc::out_of_memory);
-  EXPECT_EQ(why.detail, "a sequence of 1000 tokens, shared by 2 replicas, needs 500 tokens on stage 0, the limit is 499 tokens: "
-                        "1 tokens are missing");
+  EXPECT_EQ(why.detail,
+            "a sequence of 1000 tokens, shared by 2 replicas, needs 500 tokens on stage 0, the limit is 499 tokens: "
+            "1 tokens are missing");
 }
 
 TEST(DivisionProblem, SaysWhetherExchangesTakeTime) {
@@ -88,14 +93,17 @@ TEST(DivisionProblem, SaysWhetherExchangesTakeTime) {
   const std::vector<tokens> lengths = tests::lengths_of({100});
   EXPECT_TRUE(asked_of(lengths, on, tests::per_token, 2).value().exchange_is_free);
   EXPECT_FALSE(asked_of(lengths, on, costs::quadratic{.hop = {1e-6}}, 2).value().exchange_is_free);
-  EXPECT_FALSE(asked_of(lengths, {.quantum = {10}}, tests::per_token, 2).value().exchange_is_free) << "one replica exchanges nothing";
+  EXPECT_FALSE(asked_of(lengths, {.quantum = {10}}, tests::per_token, 2).value().exchange_is_free)
+      << "one replica exchanges nothing";
 }
 
 /// What is kept of others takes as much room as it says, and travels in no time.
 struct crowded : costs::quadratic {
   double other_token{};
   explicit crowded(double kept) : quadratic{.per_pack = {6e-5}, .hop = {2e-5}}, other_token(kept) {}
-  [[nodiscard]] std::optional<memory_rates> memory(int) const { return memory_rates{.live_token = 4, .other_token = other_token}; }
+  [[nodiscard]] std::optional<memory_rates> memory(int) const {
+    return memory_rates{.live_token = 4, .other_token = other_token};
+  }
 };
 
 TEST(DivisionProblem, KeepsInRoomThatIsLimited) {
@@ -104,7 +112,8 @@ TEST(DivisionProblem, KeepsInRoomThatIsLimited) {
   EXPECT_TRUE(asked_of(lengths, limited, crowded(1), 2).value().keeping_takes_room());
   EXPECT_FALSE(asked_of(lengths, free, crowded(1), 2).value().keeping_takes_room());
   EXPECT_FALSE(asked_of(lengths, limited, crowded(0), 2).value().keeping_takes_room());
-  EXPECT_FALSE(asked_of(lengths, limited, crowded(1), 2, {}, exchange_set::only(exchange::ring)).value().keeping_takes_room());
+  EXPECT_FALSE(
+      asked_of(lengths, limited, crowded(1), 2, {}, exchange_set::only(exchange::ring)).value().keeping_takes_room());
 }
 
 /// The fewest replicas that may share a sequence of 100000 tokens under a limit, of 6, or why none may.
@@ -117,8 +126,8 @@ result<std::uint32_t> least_sharers(const crowded& cost, double limit, exchange_
   return asked.value().sharers[0].least;
 }
 
-// k sharers hold 4 bytes for each of 100000/k tokens, and 1 for each of the others': 400000/k + 100000 (k - 1)/k, which is
-// 250000, 200000, 175000, 160000 and 150000.
+// k sharers hold 4 bytes for each of 100000/k tokens, and 1 for each of the others': 400000/k + 100000 (k - 1)/k, which
+// is 250000, 200000, 175000, 160000 and 150000.
 TEST(DivisionProblem, HasAsManySharersAsHoldWhatIsKeptBeside) {
   const exchange_set keep = exchange_set::only(exchange::keep);
   EXPECT_EQ(least_sharers(crowded(1), 251e3, keep).value(), 2u);
@@ -132,9 +141,11 @@ TEST(DivisionProblem, HasAsManySharersAsHoldWhatIsKeptBeside) {
 TEST(DivisionProblem, IsNoneWhereWhatIsKeptFitsNobody) {
   const error why = least_sharers(crowded(2), 199e3, exchange_set::only(exchange::keep)).error();
   EXPECT_EQ(why.code, errc::out_of_memory);
-  EXPECT_EQ(why.detail, "a sequence of 100000 tokens, shared by 6 replicas, needs 200000 bytes on stage 0, the limit is 199000 bytes: "
-                        "1000 bytes are missing (weights and optimizer take 0 bytes); each keeps the keys and values of all others, "
-                        "as exchange::queries and exchange::ring do not");
+  EXPECT_EQ(
+      why.detail,
+      "a sequence of 100000 tokens, shared by 6 replicas, needs 200000 bytes on stage 0, the limit is 199000 bytes: "
+      "1000 bytes are missing (weights and optimizer take 0 bytes); each keeps the keys and values of all others, "
+      "as exchange::queries and exchange::ring do not");
   EXPECT_TRUE(least_sharers(crowded(2), 199e3, exchange_set::all()));
 }
 

@@ -51,10 +51,12 @@ TEST(Division, HasEachReplicaInOneUnitAndEachSequenceOnceInBatchOrder) {
     for (const detail::planning_unit& u : units) {
       seen.insert(seen.end(), u.replicas.begin(), u.replicas.end());
       EXPECT_EQ(u.shared.empty(), u.replicas.size() == 1) << "seed 11, round " << round;
-      EXPECT_TRUE(std::is_sorted(u.own.begin(), u.own.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; }));
+      EXPECT_TRUE(
+          std::is_sorted(u.own.begin(), u.own.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; }));
       for (const std::vector<sequence>* list : {&u.shared, &u.own})
         for (const std::uint32_t s : ids(*list)) ++times[s];
-      for (const std::uint32_t s : ids(u.shared)) EXPECT_LE(u.replicas.size(), sharers[s].most) << "seed 11, round " << round;
+      for (const std::uint32_t s : ids(u.shared))
+        EXPECT_LE(u.replicas.size(), sharers[s].most) << "seed 11, round " << round;
     }
     std::vector<std::uint32_t> all(replicas);
     std::iota(all.begin(), all.end(), 0u);
@@ -198,7 +200,8 @@ TEST(Level, LetsTheLastEndSoonerAndKeepsEachSequence) {
     for (std::size_t u = 0; u < after.units.size(); ++u) {
       const std::vector<sequence>& own = after.units[u].own;
       for (const std::uint32_t s : ids(own)) seen.push_back(s);
-      EXPECT_TRUE(std::is_sorted(own.begin(), own.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; }));
+      EXPECT_TRUE(
+          std::is_sorted(own.begin(), own.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; }));
       double more = 0;
       for (const sequence& s : own) more += before.work[s.id.value];
       for (const sequence& s : before.units[u].own) more -= before.work[s.id.value];

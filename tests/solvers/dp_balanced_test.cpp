@@ -32,8 +32,9 @@ std::vector<std::vector<slice>> dealt_packs(const solution& all) {
 }
 
 TEST(DpBalanced, PacksNextFitInArrivalOrder) {
-  EXPECT_EQ(tests::members(solved(tests::lengths_of({4, 5, 6, 3, 1, 9}), {}, {10}).value().replicas[0].partition.forward),
-            (lengths_by_pack{{4, 5}, {6, 3, 1}, {9}}));
+  EXPECT_EQ(
+      tests::members(solved(tests::lengths_of({4, 5, 6, 3, 1, 9}), {}, {10}).value().replicas[0].partition.forward),
+      (lengths_by_pack{{4, 5}, {6, 3, 1}, {9}}));
 }
 
 // Three packs, as above, are odd: the fullest of several sequences, 6 3 1, is halved into 6 and 3 1.

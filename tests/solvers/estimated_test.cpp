@@ -32,7 +32,8 @@ divide::division_problem asked_of(const std::vector<tokens>& lengths, const shap
   return divide::division_problem::of({lengths, on}, cost, rates_of(cost, on).value(), 65536, {}, {}, {}).value();
 }
 
-divide::division divided(const std::vector<tokens>& lengths, const shape& on, const costs::quadratic& cost = pipeline_cost) {
+divide::division divided(const std::vector<tokens>& lengths, const shape& on,
+                         const costs::quadratic& cost = pipeline_cost) {
   return divide::estimated{}.divide(asked_of(lengths, on, cost), cost).value();
 }
 
@@ -77,7 +78,7 @@ TEST(Estimated, SharesAmongAsManyAsMemoryNeeds) {
 TEST(Estimated, ForbiddenSharingSharesNothing) {
   solvers::two_phase_estimated solver{{.effort = solvers::search_budget::fast()}};
   const basic_planner plan_batch{shape{.stages = 4, .replicas = 5}, slicers::equal_cost{}, pipeline_cost,
-                                 without_sharing(solver), schedules::list{}, simulators::sweep{}};
+                                 without_sharing(solver),           schedules::list{},     simulators::sweep{}};
   EXPECT_TRUE(plan_batch(giants()).value().merges.empty());
 }
 
@@ -100,8 +101,9 @@ TEST(Estimated, GivesLessToThoseThatShare) {
   EXPECT_LT(sharers / groups, alone / singles);
 }
 
-// 3 parts, a second a token forward, 2 backward, a pack's overhead of 5 s: ramps of 5 + 5 s on each of the 2 parts before the last.
-// The heaviest of 10 + 6 tokens is 30 of 48 s: (30 / 48)^8 of the ramps, and with (30 / 48)^2 more of 2 last quanta of 12 s.
+// 3 parts, a second a token forward, 2 backward, a pack's overhead of 5 s: ramps of 5 + 5 s on each of the 2 parts
+// before the last. The heaviest of 10 + 6 tokens is 30 of 48 s: (30 / 48)^8 of the ramps, and with (30 / 48)^2 more of
+// 2 last quanta of 12 s.
 TEST(UnitEstimate, CountsTheWayAndTheHeaviestOfAReplica) {
   const costs::quadratic cost{.linear = 1, .attention = 0, .per_pack = {5}};
   const shape on{.stages = 3, .replicas = 1, .quantum = {4}};
@@ -117,9 +119,9 @@ TEST(UnitEstimate, CountsTheWayAndTheHeaviestOfAReplica) {
   EXPECT_EQ(t.exchange, 0);
 }
 
-// Two sharers: 16 tokens of 48 s are shared, 24 each; own ones of 12, 6 | 3 s: 12 exceeds the mean of 9 by 3, and 3 that of
-// 1.5 by 1.5. A quantum of 4 tokens takes 12 s on the stage. Of 34.5 s each, 24 are shared: of 10 * 2 * 24 / 34.5 = 13.9
-// rows a pass there cannot be as many, but each would cost a message of 0.5 s forward and backward.
+// Two sharers: 16 tokens of 48 s are shared, 24 each; own ones of 12, 6 | 3 s: 12 exceeds the mean of 9 by 3, and 3
+// that of 1.5 by 1.5. A quantum of 4 tokens takes 12 s on the stage. Of 34.5 s each, 24 are shared: of 10 * 2 * 24 /
+// 34.5 = 13.9 rows a pass there cannot be as many, but each would cost a message of 0.5 s forward and backward.
 TEST(UnitEstimate, CountsWhatSharersWaitFor) {
   const costs::quadratic cost{.linear = 1, .attention = 0, .per_pack = {5}, .hop = {0.5}};
   const shape on{.stages = 2, .replicas = 2, .quantum = {4}};
@@ -141,7 +143,10 @@ TEST(Estimated, LosesLittleBesideDivisionsThatAreSearched) {
   lengths.push_back({150000});
   const shape on{.stages = 4, .replicas = 6};
   const auto step = [&](const auto& solver) {
-    return basic_planner{on, slicers::equal_cost{}, pipeline_cost, solver, schedules::list{}, simulators::sweep{}}(lengths).value().step_time;
+    return basic_planner{
+        on, slicers::equal_cost{}, pipeline_cost, solver, schedules::list{}, simulators::sweep{}}(lengths)
+        .value()
+        .step_time;
   };
   const seconds searched = step(solvers::two_phase{.effort = solvers::search_budget::fast()});
   const seconds estimated = step(solvers::two_phase_estimated{{.effort = solvers::search_budget::fast()}});
@@ -178,7 +183,11 @@ struct in_turn {
 
 template <class Solver>
 auto planner_with(const Solver& solver) {
-  return basic_planner{shape{.stages = 2, .replicas = 3}, slicers::equal_cost{}, pipeline_cost, solver, schedules::list{},
+  return basic_planner{shape{.stages = 2, .replicas = 3},
+                       slicers::equal_cost{},
+                       pipeline_cost,
+                       solver,
+                       schedules::list{},
                        simulators::sweep{}};
 }
 
@@ -193,7 +202,8 @@ TEST(Divider, OfOnesOwnPlansWholeBatchesAndGroups) {
 
 TEST(Divider, IsCheckedBeforeItsDivisionIsPlanned) {
   const auto refused = [](int wrong) {
-    const solvers::two_phase_with<solvers::improve::shipped, in_turn> solver{{.effort = solvers::search_budget::fast()}, {wrong}};
+    const solvers::two_phase_with<solvers::improve::shipped, in_turn> solver{{.effort = solvers::search_budget::fast()},
+                                                                             {wrong}};
     const result<plan> made = planner_with(solver)(giants());
     EXPECT_EQ(made.error().code, errc::invalid_input);
     EXPECT_EQ(planner_with(solver).of_replica(giants(), 0).error().detail, made.error().detail);

@@ -37,7 +37,8 @@ TEST(ExchangeSet, PrefersWhatItHas) {
       for (const bool ring : {false, true}) {
         const exchange_set set{keep, queries, ring};
         if (set.empty()) continue;
-        for (const std::size_t rows : {1u, 2u, 9u}) EXPECT_TRUE(set.contains(set.best(rows))) << set << ", " << rows << " rows";
+        for (const std::size_t rows : {1u, 2u, 9u})
+          EXPECT_TRUE(set.contains(set.best(rows))) << set << ", " << rows << " rows";
         EXPECT_EQ(set.without_keeping(), (exchange_set{false, queries, ring}));
       }
 }

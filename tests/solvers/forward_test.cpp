@@ -29,12 +29,14 @@ result<solution> solved(const std::vector<tokens>& lengths, const shape& on, std
   return forward_search::solve({lengths, on}, slicers::equal_cost{}, cost, threads, options);
 }
 
-// Each sequence is on one replica, whose packs have all of it in order; no replica runs backward, and all have their programs.
+// Each sequence is on one replica, whose packs have all of it in order; no replica runs backward, and all have their
+// programs.
 TEST(ForwardSearch, HasEachSequenceOnceAndNothingBackward) {
   for (int seed = 1; seed <= tests::cases(30); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const std::vector<tokens> lengths = tests::random_lengths(random, 20, {4000});
-    const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(1, 4))};
+    const shape on{.stages = static_cast<int>(random.between(1, 3)),
+                   .replicas = static_cast<int>(random.between(1, 4))};
     const solution found = solved(lengths, on).value();
     ASSERT_EQ(found.replicas.size(), static_cast<std::size_t>(on.replicas));
     EXPECT_TRUE(found.merges.empty());
@@ -46,7 +48,8 @@ TEST(ForwardSearch, HasEachSequenceOnceAndNothingBackward) {
       EXPECT_EQ(slices.size(), r.sequences.size());
       for (const sequence_id id : r.sequences) {
         ++times[id.value];
-        EXPECT_EQ(testing::naive::gap(slices.at(id), lengths[id.value], pass::forward), std::nullopt) << "seed " << seed;
+        EXPECT_EQ(testing::naive::gap(slices.at(id), lengths[id.value], pass::forward), std::nullopt)
+            << "seed " << seed;
       }
     }
     EXPECT_EQ(times, std::vector<int>(lengths.size(), 1)) << "seed " << seed;
@@ -72,13 +75,15 @@ TEST(ForwardSearch, BalancesByWorkOnTheBusiestPart) {
 
 TEST(ForwardSearch, LeavesReplicasWithoutSequencesProgramsWithoutPacks) {
   const solution found = solved(tests::lengths_of({700}), {.stages = 3, .replicas = 2}).value();
-  const auto idle = std::find_if(found.replicas.begin(), found.replicas.end(), [](const replica_solution& r) { return r.sequences.empty(); });
+  const auto idle = std::find_if(found.replicas.begin(), found.replicas.end(),
+                                 [](const replica_solution& r) { return r.sequences.empty(); });
   ASSERT_NE(idle, found.replicas.end());
   EXPECT_TRUE(idle->partition.forward.empty());
   EXPECT_EQ(idle->programs, std::vector<program>(3));
 }
 
-// What packs cost besides is least in one, and on one stage nothing waits. The sum of the sequences' times may round below that of the pack.
+// What packs cost besides is least in one, and on one stage nothing waits. The sum of the sequences' times may round
+// below that of the pack.
 TEST(ForwardSearch, HasOnePackOnOneStage) {
   for (int seed = 1; seed <= tests::cases(40); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));

@@ -31,7 +31,8 @@ struct window {
   bool wanted{};
 
   template <class Move>
-  static window after(std::vector<double> given, pass p, detail::splitmix& random, const solvers::search_options& options = {}) {
+  static window after(std::vector<double> given, pass p, detail::splitmix& random,
+                      const solvers::search_options& options = {}) {
     window w{std::move(given)};
     const auto look = [](void* walk, std::size_t packs, std::vector<double>& seen) {
       const std::vector<double>& all = static_cast<window*>(walk)->ahead;

@@ -16,7 +16,8 @@ TEST(Baselines, AreWholeEachUnderItsName) {
   const shape on{.stages = 2};
   for (const std::string_view name : baselines::names) {
     const auto made = baselines::with_named(name, on, {}, [&](const auto& recipe) {
-      return basic_planner{on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths);
+      return basic_planner{
+          on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths);
     });
     ASSERT_TRUE(made) << name;
     EXPECT_TRUE(*made) << name;

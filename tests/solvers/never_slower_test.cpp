@@ -50,7 +50,8 @@ struct situation {
                                   .attention = 1e-10 * random.ratio(),
                                   .per_pack = {1e-3 * random.ratio() * random.ratio()},
                                   .hop = {1e-4 * random.ratio()}};
-    s.cost = {{layers, std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(s.on.reduced_parts())), {}}, {}};
+    s.cost = {{layers, std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(s.on.reduced_parts())), {}},
+              {}};
     return s;
   }
 
@@ -72,9 +73,15 @@ struct situation {
     situation s = situation::random(random);
     s.on.stages = std::max(s.on.stages, 2);
     s.on.vocabulary = vocabulary::spread;
-    const auto some = [&](double call, double token) { return costs::vocabulary_rate{call * random.ratio(), token * random.ratio()}; };
-    s.add_sums(random, {.embed = some(1e-5, 1e-8), .output = some(1e-4, 3e-7), .output_weights = some(1e-4, 1.5e-7),
-                        .embed_gradients = some(1e-5, 1e-8), .hidden = some(1e-4, 1e-8), .partial = some(1e-4, 1e-8)});
+    const auto some = [&](double call, double token) {
+      return costs::vocabulary_rate{call * random.ratio(), token * random.ratio()};
+    };
+    s.add_sums(random, {.embed = some(1e-5, 1e-8),
+                        .output = some(1e-4, 3e-7),
+                        .output_weights = some(1e-4, 1.5e-7),
+                        .embed_gradients = some(1e-5, 1e-8),
+                        .hidden = some(1e-4, 1e-8),
+                        .partial = some(1e-4, 1e-8)});
     return s;
   }
 
@@ -104,20 +111,23 @@ template <class Recipe, class Schedule>
                                        << mine.value().step_time.value;
 }
 
-/// Plans random batches by a schedule, and with every baseline by the same one. Where the order may change, the baselines
-/// also have their own.
+/// Plans random batches by a schedule, and with every baseline by the same one. Where the order may change, the
+/// baselines also have their own.
 template <class Schedule>
-void compare(std::uint64_t seed, int cases, const Schedule& schedule, situation make(testing::generator&) = situation::random) {
+void compare(std::uint64_t seed, int cases, const Schedule& schedule,
+             situation make(testing::generator&) = situation::random) {
   for (const std::uint64_t end = seed + static_cast<std::uint64_t>(cases); seed < end; ++seed) {
     testing::generator random(seed);
     const situation s = make(random);
     const result<plan> mine = ours(s, schedule);
     const std::vector<tokens> packs = baselines::pack_lengths(s.lengths, s.on, rates_of(s.cost, s.on).value());
     for (const std::string_view name : baselines::sharing_none)
-      for (const std::int64_t pack : {std::int64_t{0}, packs[static_cast<std::size_t>(random.between(0, std::ssize(packs) - 1))].value}) {
+      for (const std::int64_t pack :
+           {std::int64_t{0}, packs[static_cast<std::size_t>(random.between(0, std::ssize(packs) - 1))].value}) {
         SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed) + ": " + std::to_string(s.lengths.size()) +
                      " sequences, " + std::to_string(s.on.replicas) + " replicas, " + std::to_string(s.on.stages) +
-                     " stages, " + std::to_string(s.on.chunks) + " chunks, packs of " + std::to_string(pack) + " tokens");
+                     " stages, " + std::to_string(s.on.chunks) + " chunks, packs of " + std::to_string(pack) +
+                     " tokens");
         const auto known = baselines::with_named(name, s.on, {pack}, [&](const auto& usual) {
           EXPECT_TRUE(no_faster(s, usual, schedule, mine));
           if constexpr (orders_may_change_of<Schedule>) {
@@ -144,7 +154,9 @@ TEST(NeverSlower, ThanABaselineWhoseLastPacksHideSums) {
 TEST(NeverSlower, ThanABaselineWhoseSumsASearchDoesNotSee) {
   compare(34006, tests::cases(9), schedules::list{}, situation::reduced_parts);
 }
-TEST(NeverSlower, ThanABaselineThatSpreadsTheVocabulary) { compare(35001, tests::cases(9), schedules::list{}, situation::spread); }
+TEST(NeverSlower, ThanABaselineThatSpreadsTheVocabulary) {
+  compare(35001, tests::cases(9), schedules::list{}, situation::spread);
+}
 
 // Rows in slices of equal tokens, as many as there are stages.
 TEST(NeverSlower, ThanUniformSlicesOfRows) {
@@ -158,8 +170,11 @@ TEST(NeverSlower, ThanABaselineThatJustFits) {
   for (std::uint64_t seed = 36028, end = seed + static_cast<std::uint64_t>(tests::cases(6)); seed < end; ++seed) {
     testing::generator random(seed);
     const std::vector<tokens> lengths = tests::random_lengths(random, 24, {std::int64_t{1} << random.between(10, 17)});
-    shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(1, 4)), .tensor = 2};
-    const costs::transformer cost = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
+    shape on{.stages = static_cast<int>(random.between(1, 3)),
+             .replicas = static_cast<int>(random.between(1, 4)),
+             .tensor = 2};
+    const costs::transformer cost =
+        costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
     for (const std::string_view name : baselines::sharing_none) {
       const auto known = baselines::with_named(name, on, {}, [&](const auto& usual) {
         const auto theirs = [&](const shape& within) {
@@ -168,12 +183,14 @@ TEST(NeverSlower, ThanABaselineThatJustFits) {
         shape tight = on;
         tight.memory = memory_limit{memory_unit::byte, 0};
         for (const replica_plan& r : theirs(on).replicas)
-          tight.memory->amount = std::max(tight.memory->amount, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
+          tight.memory->amount =
+              std::max(tight.memory->amount, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
         const result<plan> mine = planner{tight, slicers::equal_cost{}, cost}(lengths);
         const bool found = mine.has_value();
         EXPECT_TRUE(found) << name << ", seed " << seed << ": " << (found ? "" : mine.error().detail);
         if (found) {
-          EXPECT_LE(mine.value().step_time.value, theirs(tight).step_time.value * (1 + 1e-9)) << name << ", seed " << seed;
+          EXPECT_LE(mine.value().step_time.value, theirs(tight).step_time.value * (1 + 1e-9))
+              << name << ", seed " << seed;
         }
         return true;
       });

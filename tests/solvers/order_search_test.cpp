@@ -33,8 +33,12 @@ namespace {
 /// Bytes that are no whole numbers, accumulators among them.
 struct with_bytes : costs::quadratic {
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
-    return memory_rates{.fixed = 1e9 / 3, .live_token = 100.0 / 3 + stage, .gradient_token = 10.0 / 3, .forward_token = 5.0 / 3,
-                        .backward_token = 7.0 / 3, .weight_token = 8.0 / 3};
+    return memory_rates{.fixed = 1e9 / 3,
+                        .live_token = 100.0 / 3 + stage,
+                        .gradient_token = 10.0 / 3,
+                        .forward_token = 5.0 / 3,
+                        .backward_token = 7.0 / 3,
+                        .weight_token = 8.0 / 3};
   }
 };
 
@@ -70,20 +74,22 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most, int chunks =
     partition packs;
     for (const pass p : {pass::forward, pass::backward}) {
       const seconds size{1e-3 * static_cast<double>(random.between(1, 4))};
-      ASSERT_TRUE(detail::fill(p == pass::forward ? packs.forward : packs.backward, own, p, slicer, cost, base,
-                               [&](seconds) { return size; }, [](const sequence&) { return false; }));
+      ASSERT_TRUE(detail::fill(
+          p == pass::forward ? packs.forward : packs.backward, own, p, slicer, cost, base,
+          [&](seconds) { return size; }, [](const sequence&) { return false; }));
     }
     const std::vector<memory_rates> rates = rates_of(cost, on).value();
     const detail::cost_behind searched(cost);
     const auto priced = [&](const partition& of, std::span<const program> programs) {
       return settled(searched.priced(of, on, rates, weight_gradients_of<Schedule>, {}), programs);
     };
-    const timed_programs start = schedule.timed(searched.priced(packs, on, rates, weight_gradients_of<Schedule>, {})).value();
+    const timed_programs start =
+        schedule.timed(searched.priced(packs, on, rates, weight_gradients_of<Schedule>, {})).value();
     const std::vector<double> held = simulators::peak_memory(priced(packs, start.programs), start.programs);
     on.memory = {memory_unit::byte, 1.02 * *std::max_element(held.begin(), held.end())};
 
-    detail::order_search search(packs, start.programs, priced(packs, start.programs), std::span<const sequence>(own), slicer, cost, base,
-                                choices);
+    detail::order_search search(packs, start.programs, priced(packs, start.programs), std::span<const sequence>(own),
+                                slicer, cost, base, choices);
     search.run(200'000, std::stop_token{});
     const partition made = search.packs();
     EXPECT_TRUE(complete(made.forward, pass::forward, own)) << "seed " << seed << ", batch " << i;

@@ -43,7 +43,8 @@ TEST(Partitioner, PutsTheShortSequencesAtBothEnds) {
   EXPECT_EQ(begun(rising.backward), (std::vector<std::uint32_t>{1, 3, 4, 2, 0}));
 }
 
-// Packs that follow the depth of a pipeline made instructions as its square: 4,096 stages ran 50,000 packs, and took all memory.
+// Packs that follow the depth of a pipeline made instructions as its square: 4,096 stages ran 50,000 packs, and took
+// all memory.
 TEST(Partitioner, MakesNoMorePacksThanThousandsOfStagesCanRun) {
   std::vector<tokens> of;
   for (std::int64_t i = 0; i < 512; ++i) of.push_back({50 + 37 * i * i % 9001});
@@ -51,9 +52,15 @@ TEST(Partitioner, MakesNoMorePacksThanThousandsOfStagesCanRun) {
   const slicers::equal_cost cut;
   const auto instructions = [&](int stages) {
     const shape on{.stages = stages};
-    const detail::partitioner pack(std::span<const sequence>(own), on, cut, cost, std::vector<memory_rates>(static_cast<std::size_t>(stages)));
-    const partition made = pack.packs({.sizes = {solvers::default_search_options.forward_ratios(), solvers::default_search_options.forward_ratios()},
-                                       .front = 0.5, .crowding = 1, .quantum = on.quantum}, 9).value();
+    const detail::partitioner pack(std::span<const sequence>(own), on, cut, cost,
+                                   std::vector<memory_rates>(static_cast<std::size_t>(stages)));
+    const partition made = pack.packs({.sizes = {solvers::default_search_options.forward_ratios(),
+                                                 solvers::default_search_options.forward_ratios()},
+                                       .front = 0.5,
+                                       .crowding = 1,
+                                       .quantum = on.quantum},
+                                      9)
+                               .value();
     return static_cast<double>(made.forward.size() + made.backward.size()) * stages;
   };
   EXPECT_GT(instructions(256), 256.0 * 256);  // ramps as long as the pipeline

@@ -32,7 +32,8 @@ TEST(PieceCost, PricesPacksAsTheirPieces) {
   for (int i = 0; i < 20; ++i) {
     const partition packs = some_packs(random);
     for (const weight_gradients weights : {weight_gradients::with_inputs, weight_gradients::apart}) {
-      const workload found = price(packs, cost, on, no_rates, weights), expected = price(common_refinement(packs), model, on, no_rates, weights);
+      const workload found = price(packs, cost, on, no_rates, weights),
+                     expected = price(common_refinement(packs), model, on, no_rates, weights);
       EXPECT_EQ(found.forward.time, expected.forward.time) << "seed 3, batch " << i;
       EXPECT_EQ(found.backward.time, expected.backward.time) << "seed 3, batch " << i;
       EXPECT_EQ(found.split.inputs, expected.split.inputs);
@@ -41,7 +42,8 @@ TEST(PieceCost, PricesPacksAsTheirPieces) {
   }
 }
 
-// Half of a quantum of 128 tokens: 64 us forward, 128 us backward for each piece, where linear layers take 1 and 2 us a token.
+// Half of a quantum of 128 tokens: 64 us forward, 128 us backward for each piece, where linear layers take 1 and 2 us a
+// token.
 TEST(PieceCost, CountsPiecesWhereTheModelKnowsNoOverhead) {
   testing::generator random(4);
   const costs::quadratic model{.attention = 0};
@@ -67,7 +69,9 @@ TEST(PieceCost, CountsPiecesWhereTheModelKnowsNoOverhead) {
 /// Sequence 0 of 1000 tokens in pieces of 300, 100, 200 and 400.
 partition four_pieces() {
   partition packs;
-  for (const tokens end : {tokens{400}, tokens{1000}}) packs.forward.push({{0}, end == tokens{400} ? tokens{} : tokens{400}, end == tokens{400} ? end : tokens{600}}), packs.forward.close();
+  for (const tokens end : {tokens{400}, tokens{1000}})
+    packs.forward.push({{0}, end == tokens{400} ? tokens{} : tokens{400}, end == tokens{400} ? end : tokens{600}}),
+        packs.forward.close();
   packs.backward.push({{0}, {600}, {400}}), packs.backward.close();
   packs.backward.push({{0}, {300}, {300}}), packs.backward.close();
   packs.backward.push({{0}, {0}, {300}}), packs.backward.close();
@@ -88,7 +92,8 @@ TEST(PieceSlicer, CutsBetweenPiecesNearestToTheTimeThatIsLeft) {
   EXPECT_EQ(next(0, pass::forward, 1), (slice{{0}, {0}, {300}})) << "an empty pack takes some piece";
   EXPECT_EQ(next(0, pass::forward, 149, false).length, tokens{0}) << "another is nearer to its time without";
   EXPECT_EQ(next(0, pass::forward, 5000, true, 650), (slice{{0}, {0}, {600}})) << "never more than the pack holds";
-  EXPECT_EQ(next(1000, pass::backward, 1001), (slice{{0}, {400}, {600}})) << "2 s a token: of 800 and 1200 s the nearer";
+  EXPECT_EQ(next(1000, pass::backward, 1001), (slice{{0}, {400}, {600}}))
+      << "2 s a token: of 800 and 1200 s the nearer";
   EXPECT_EQ(next(400, pass::backward, 200), (slice{{0}, {300}, {100}}));
 }
 

@@ -87,7 +87,8 @@ TEST(PlaceGroups, KeepAPlansMergesInsideNodes) {
   on.memory = memory_limit{memory_unit::token, 4096};
   const nodes_of cost{{}, 4};
   const std::vector<tokens> lengths = tests::lengths_of({10000, 10000, 3000, 3000, 3000, 3000, 2500, 100});
-  const plan made = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = tests::effort}}(lengths).value();
+  const plan made =
+      planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = tests::effort}}(lengths).value();
   int of_long = 0;
   for (const merge& m : made.merges) {
     if (lengths[m.sequence.value] < tokens{10000}) continue;

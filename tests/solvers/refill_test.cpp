@@ -37,9 +37,10 @@ void fill_again(const Slicer& slicer) {
     const cut_budget base{{}, {6000}, {128}, 0, true};
     for (const pass p : {pass::forward, pass::backward}) {
       micropacks packs;
-      ASSERT_TRUE(detail::fill(packs, own, p, slicer, cost, base,
-                               [&](seconds) { return seconds{1e-3 * static_cast<double>(random.between(1, 6))}; },
-                               [](const sequence&) { return false; }));
+      ASSERT_TRUE(detail::fill(
+          packs, own, p, slicer, cost, base,
+          [&](seconds) { return seconds{1e-3 * static_cast<double>(random.between(1, 6))}; },
+          [](const sequence&) { return false; }));
       micropacks stream;
       for (const slice& s : packs.slices()) stream.push(s);
       micropacks again;
@@ -75,9 +76,12 @@ TEST(Refill, RefusesWhatTheSlicerDoesNotCutSo) {
   const std::vector<slice> part{{own[0].id, {0}, {512}}};
   const std::vector<double> times{1};
   micropacks packs;
-  EXPECT_TRUE(detail::refill(packs, whole, pass::forward, times, own, slicers::whole{}, cost, {{}, {1024}, {128}, 0, true}));
-  EXPECT_FALSE(detail::refill(packs, whole, pass::forward, times, own, slicers::whole{}, cost, {{}, {1023}, {128}, 0, true}));
-  EXPECT_FALSE(detail::refill(packs, part, pass::forward, times, own, slicers::whole{}, cost, {{}, {1024}, {128}, 0, true}));
+  EXPECT_TRUE(
+      detail::refill(packs, whole, pass::forward, times, own, slicers::whole{}, cost, {{}, {1024}, {128}, 0, true}));
+  EXPECT_FALSE(
+      detail::refill(packs, whole, pass::forward, times, own, slicers::whole{}, cost, {{}, {1023}, {128}, 0, true}));
+  EXPECT_FALSE(
+      detail::refill(packs, part, pass::forward, times, own, slicers::whole{}, cost, {{}, {1024}, {128}, 0, true}));
 }
 
 }  // namespace

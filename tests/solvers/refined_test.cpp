@@ -49,7 +49,8 @@ TEST(RefinedSolver, KeepsPacksOfBothPassesApart) {
 /// What a solver that knows nothing of common cuts finds, cut at the cuts of either pass.
 struct unaware {
   solvers::search_budget effort = tests::effort;
-  [[nodiscard]] result<solution> solve(const problem& batch, const auto& slicer, const auto& cost, const auto& schedule) const {
+  [[nodiscard]] result<solution> solve(const problem& batch, const auto& slicer, const auto& cost,
+                                       const auto& schedule) const {
     return solvers::two_phase{.effort = effort}.solve(problem{batch.lengths, batch.shape}, slicer, cost, schedule);
   }
 };
@@ -134,8 +135,7 @@ TEST(RefinedSolver, LetsReplicasShareASequence) {
   expect_one_forward_slice_each(p);
   const testing::report found = testing::plan_laws(p, work);
   EXPECT_TRUE(found) << found;
-  const seconds apart =
-      planner{two, slicers::equal_cost{}, work, without_sharing(refined)}(giant).value().step_time;
+  const seconds apart = planner{two, slicers::equal_cost{}, work, without_sharing(refined)}(giant).value().step_time;
   EXPECT_LT(p.step_time, apart * 0.7) << "two replicas do the work of one";
 }
 
@@ -158,7 +158,9 @@ TEST(RefinedSolver, KeepsTheLimitWithThePiecesOfReplicasThatShare) {
     if (!tests::is_tried(k++)) continue;
     shape on = two;
     on.memory = memory_limit{memory_unit::byte, bytes_each * 150000};
-    const plan p = planner{on, slicers::equal_cost{}, cost, solvers::refined{solvers::two_phase{.effort = solvers::search_budget::fast()}}}(giant).value();
+    const plan p = planner{on, slicers::equal_cost{}, cost,
+                           solvers::refined{solvers::two_phase{.effort = solvers::search_budget::fast()}}}(giant)
+                       .value();
     EXPECT_FALSE(p.merges.empty());
     expect_one_forward_slice_each(p);
     const testing::report found = testing::plan_laws(p, cost);
@@ -166,7 +168,8 @@ TEST(RefinedSolver, KeepsTheLimitWithThePiecesOfReplicasThatShare) {
   }
 }
 
-// A sequence that runs backward in one pack, but in two pieces, has accumulators there: changes of the order count them.
+// A sequence that runs backward in one pack, but in two pieces, has accumulators there: changes of the order count
+// them.
 TEST(RefinedSolver, KeepsTheLimitWithAccumulatorsOfPiecesInOnePack) {
   const with_bytes cost{{.per_pack = {6e-5}, .per_call = {1e-5}}};
   int k = 0;
@@ -175,7 +178,9 @@ TEST(RefinedSolver, KeepsTheLimitWithAccumulatorsOfPiecesInOnePack) {
     testing::generator random(seed);
     std::vector<tokens> lengths;
     for (int i = 0; i < 40; ++i) lengths.push_back(random.length({20000}));
-    const shape on{.stages = 4, .memory = memory_limit{memory_unit::byte, 44.0 * static_cast<double>(tests::longest_of(lengths).value)}};
+    const shape on{
+        .stages = 4,
+        .memory = memory_limit{memory_unit::byte, 44.0 * static_cast<double>(tests::longest_of(lengths).value)}};
     const result<plan> p = planner{on, slicers::equal_cost{}, cost, refined}(lengths);
     ASSERT_TRUE(p) << "seed " << seed << ": " << p.error().detail;
     const testing::report found = testing::plan_laws(p.value(), cost);
@@ -185,7 +190,8 @@ TEST(RefinedSolver, KeepsTheLimitWithAccumulatorsOfPiecesInOnePack) {
 
 /// A trainer's own solver around the shipped one, which knows nothing of common cuts.
 struct own {
-  [[nodiscard]] result<solution> solve(const problem& batch, const auto& slicer, const auto& cost, const auto& schedule) const {
+  [[nodiscard]] result<solution> solve(const problem& batch, const auto& slicer, const auto& cost,
+                                       const auto& schedule) const {
     return inside.solve(problem{batch.lengths, batch.shape}, slicer, cost, schedule);
   }
   solvers::two_phase inside{.effort = tests::effort};
@@ -197,12 +203,13 @@ TEST(RefinedSolver, KeepsTheOrderOfReplicasThatShareWhateverTheSolver) {
   expect_one_forward_slice_each(p);
   const testing::report found = testing::plan_laws(p, work);
   EXPECT_TRUE(found) << found;
-  const plan plain = planner{two, slicers::equal_cost{}, work, solvers::two_phase{.effort = tests::effort}}(giant).value();
+  const plan plain =
+      planner{two, slicers::equal_cost{}, work, solvers::two_phase{.effort = tests::effort}}(giant).value();
   for (std::size_t r = 0; r < 2; ++r) EXPECT_EQ(p.replicas[r].programs, plain.replicas[r].programs);
 }
 
-// Pieces show in the time: an order made for their prices is worth more than one made for those of slices (a solver that
-// is not told). Measured: 0.986 over twelve such batches.
+// Pieces show in the time: an order made for their prices is worth more than one made for those of slices (a solver
+// that is not told). Measured: 0.986 over twelve such batches.
 TEST(RefinedSolver, OrdersReplicasThatShareByThePricesOfTheirPieces) {
   const shape on{.stages = 4, .replicas = 4};
   const solvers::two_phase quick{.effort = solvers::search_budget::fast()};

@@ -17,7 +17,11 @@ namespace {
 
 /// Nodes of 8 GPUs and so many adapters.
 costs::gpu node_of(int adapters) {
-  return {.name = "any", .gpus_per_node = 8, .inside = {{5e-6}, 200e9}, .between = {{1e-5}, 24e9}, .adapters_per_node = adapters};
+  return {.name = "any",
+          .gpus_per_node = 8,
+          .inside = {{5e-6}, 200e9},
+          .between = {{1e-5}, 24e9},
+          .adapters_per_node = adapters};
 }
 
 TEST(Relaying, TakesAnAdapterOfEachSharer) {
@@ -31,19 +35,25 @@ TEST(Relaying, TakesAnAdapterOfEachSharer) {
   EXPECT_EQ(relays[0], (relay{{7, 0, 2, 4}, {8, 10, 12, 14}, 1}));  // 6 has the adapter of 7, and 9 that of 8
   EXPECT_EQ(relays[1], (relay{{15, 8, 10, 12}, {0, 2, 4, 6}, 1}));
   EXPECT_EQ(solvers::relaying::of(device, {.replicas = 16, .tensor = 2}, 1).value(), (solvers::relaying{1, 4, 1}));
-  EXPECT_TRUE(pairs.between(std::vector<std::uint32_t>{6, 7, 8}).empty());   // one adapter on either side
-  EXPECT_TRUE(pairs.between(std::vector<std::uint32_t>{5, 7, 8}).empty());   // two of one node, one of the other
+  EXPECT_TRUE(pairs.between(std::vector<std::uint32_t>{6, 7, 8}).empty());  // one adapter on either side
+  EXPECT_TRUE(pairs.between(std::vector<std::uint32_t>{5, 7, 8}).empty());  // two of one node, one of the other
   EXPECT_EQ(pairs.between(std::vector<std::uint32_t>{5, 7, 8, 11}).size(), 2u);
 }
 
 TEST(Relaying, IsRefusedWhereNothingCanBeSpread) {
-  const auto refused = [](const costs::gpu& device, const shape& on) { return solvers::relaying::of(device, on, 1).error().detail; };
-  EXPECT_EQ(refused(node_of(8), {.replicas = 8}), "relays between nodes: 8 GPUs are on one node of 8, and nothing crosses: leave them out");
+  const auto refused = [](const costs::gpu& device, const shape& on) {
+    return solvers::relaying::of(device, on, 1).error().detail;
+  };
+  EXPECT_EQ(refused(node_of(8), {.replicas = 8}),
+            "relays between nodes: 8 GPUs are on one node of 8, and nothing crosses: leave them out");
   EXPECT_EQ(refused(node_of(8), {.stages = 8, .replicas = 2}),
-            "relays between nodes: a replica takes pp x tp x cp = 8 GPUs, and proxies are other replicas of a node of 8: choose a divisor below that");
-  EXPECT_EQ(refused(node_of(1), {.replicas = 16}), "relays between nodes: a node has one adapter, and nothing to spread over: leave them out");
-  EXPECT_EQ(refused(node_of(8), {.replicas = 16, .expert = 2}),
-            "relays between nodes: where ranks divide experts, replicas do not lie side by side: leave out one of them");
+            "relays between nodes: a replica takes pp x tp x cp = 8 GPUs, and proxies are other replicas of a node of "
+            "8: choose a divisor below that");
+  EXPECT_EQ(refused(node_of(1), {.replicas = 16}),
+            "relays between nodes: a node has one adapter, and nothing to spread over: leave them out");
+  EXPECT_EQ(
+      refused(node_of(8), {.replicas = 16, .expert = 2}),
+      "relays between nodes: where ranks divide experts, replicas do not lie side by side: leave out one of them");
 }
 
 TEST(Relaying, OfNoSegmentsRelaysNothing) {
@@ -52,20 +62,24 @@ TEST(Relaying, OfNoSegmentsRelaysNothing) {
 }
 
 /// Adapters of a replica's node that sharers have.
-std::set<std::uint32_t> adapters_beside(std::uint32_t replica, const std::vector<std::uint32_t>& sharers, const solvers::relaying& how) {
+std::set<std::uint32_t> adapters_beside(std::uint32_t replica, const std::vector<std::uint32_t>& sharers,
+                                        const solvers::relaying& how) {
   std::set<std::uint32_t> found;
   for (const std::uint32_t other : sharers)
-    if (other / how.replicas_per_node == replica / how.replicas_per_node) found.insert(other / how.replicas_per_adapter);
+    if (other / how.replicas_per_node == replica / how.replicas_per_node)
+      found.insert(other / how.replicas_per_adapter);
   return found;
 }
 
-// A hop that leaves a node is relayed in as many strands as the node with fewer has sharers' adapters, where that is two or more.
+// A hop that leaves a node is relayed in as many strands as the node with fewer has sharers' adapters, where that is
+// two or more.
 TEST(Relaying, SpreadsEachCrossingOverTheAdaptersOfItsSharers) {
   std::size_t crossings = 0, relayed = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     testing::generator random(seed);
     const auto per_adapter = static_cast<std::uint32_t>(random.between(1, 2));
-    const auto adapters = static_cast<std::uint32_t>(random.between(1, 4)), segments = static_cast<std::uint32_t>(random.between(1, 4));
+    const auto adapters = static_cast<std::uint32_t>(random.between(1, 4)),
+               segments = static_cast<std::uint32_t>(random.between(1, 4));
     const solvers::relaying how{segments, per_adapter * adapters, per_adapter};
     std::vector<std::uint32_t> sharers;
     for (std::uint32_t r = 0; r < 24; ++r)
@@ -77,7 +91,8 @@ TEST(Relaying, SpreadsEachCrossingOverTheAdaptersOfItsSharers) {
       const std::uint32_t from = sharers[k], to = sharers[(k + 1) % sharers.size()];
       if (from / how.replicas_per_node == to / how.replicas_per_node) continue;
       ++crossings;
-      const std::size_t strands = std::min(adapters_beside(from, sharers, how).size(), adapters_beside(to, sharers, how).size());
+      const std::size_t strands =
+          std::min(adapters_beside(from, sharers, how).size(), adapters_beside(to, sharers, how).size());
       if (strands < 2) continue;
       ++relayed;
       ASSERT_NE(next, relays.end()) << "seed " << seed;
@@ -89,7 +104,8 @@ TEST(Relaying, SpreadsEachCrossingOverTheAdaptersOfItsSharers) {
         for (const std::uint32_t proxy : *side) {
           EXPECT_TRUE(std::binary_search(sharers.begin(), sharers.end(), proxy)) << "seed " << seed;
           EXPECT_EQ(proxy / how.replicas_per_node, end / how.replicas_per_node) << "seed " << seed;
-          EXPECT_TRUE(used.insert(proxy / how.replicas_per_adapter).second) << "an adapter has two strands, seed " << seed;
+          EXPECT_TRUE(used.insert(proxy / how.replicas_per_adapter).second)
+              << "an adapter has two strands, seed " << seed;
         }
       }
       ++next;

@@ -23,7 +23,9 @@ TEST(SearchBudget, PrintsAsItIsWritten) {
 }
 
 TEST(SearchBudget, GrowsFromFastToHigh) {
-  const auto less = [](const search_budget& a, const search_budget& b) { return a.tasks < b.tasks && a.candidates < b.candidates; };
+  const auto less = [](const search_budget& a, const search_budget& b) {
+    return a.tasks < b.tasks && a.candidates < b.candidates;
+  };
   EXPECT_TRUE(less(search_budget::fast(), search_budget::normal()));
   EXPECT_TRUE(less(search_budget::normal(), search_budget::high()));
   for (const search_budget& b : {search_budget::fast(), search_budget::normal(), search_budget::high()})

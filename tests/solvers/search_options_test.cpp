@@ -49,18 +49,36 @@ TEST(SearchOptions, PrintWhatDiffersFromTheDefault) {
   EXPECT_EQ(text_of({.light = 0.5, .restarts = 2}), "{.light = 0.5, .restarts = 2}");
 }
 
-// The constants that were there before the others, by place and by name, and what none may change without a new measurement.
+// The constants that were there before the others, by place and by name, and what none may change without a new
+// measurement.
 TEST(SearchOptions, HaveTheirDefaults) {
   constexpr search_options o;
   EXPECT_EQ(o.forward_ratios(), (solvers::size_ratios{0.93, 0.6, 0.82, 1.0, 0.7, 0.41, 0.62}));
   EXPECT_EQ(o.backward_ratios(), (solvers::size_ratios{0.39, 2.3, 1.6, 0.262, 0.68, 0.104, 0.081}));
-  const std::map<std::string, double> defaults{
-      {"smaller_first", 0.5}, {"smaller_step", 0.25}, {"coarse_first", 8}, {"coarse_second", 64}, {"order_beside", 2},
-      {"shared_walk_least", 2}, {"estimate_times", 1.5}, {"loss_peak", 25},
-      {"loss_tail", 2.6}, {"loss_alike", 30}, {"loss_uneven", 0.38}, {"loss_exchange", 1.75}, {"loss_rows", 0.6},
-      {"loss_packs", 10}, {"heavy", 0.05}, {"evaluation_growth", 1.25}, {"evaluation_beyond", 2}, {"evaluation_around", 1.25},
-      {"evaluation_steps", 24}, {"evaluation_end", 0.125}, {"evaluation_ramp_first", 0.25}, {"evaluation_ramp_second", 0.5},
-      {"evaluation_ramp_third", 1}, {"evaluation_ramp_fourth", 2}};
+  const std::map<std::string, double> defaults{{"smaller_first", 0.5},
+                                               {"smaller_step", 0.25},
+                                               {"coarse_first", 8},
+                                               {"coarse_second", 64},
+                                               {"order_beside", 2},
+                                               {"shared_walk_least", 2},
+                                               {"estimate_times", 1.5},
+                                               {"loss_peak", 25},
+                                               {"loss_tail", 2.6},
+                                               {"loss_alike", 30},
+                                               {"loss_uneven", 0.38},
+                                               {"loss_exchange", 1.75},
+                                               {"loss_rows", 0.6},
+                                               {"loss_packs", 10},
+                                               {"heavy", 0.05},
+                                               {"evaluation_growth", 1.25},
+                                               {"evaluation_beyond", 2},
+                                               {"evaluation_around", 1.25},
+                                               {"evaluation_steps", 24},
+                                               {"evaluation_end", 0.125},
+                                               {"evaluation_ramp_first", 0.25},
+                                               {"evaluation_ramp_second", 0.5},
+                                               {"evaluation_ramp_third", 1},
+                                               {"evaluation_ramp_fourth", 2}};
   std::size_t found = 0;
   for (const search_constant& c : search_constants)
     if (const auto expected = defaults.find(std::string(c.name)); expected != defaults.end()) {
@@ -73,8 +91,8 @@ TEST(SearchOptions, HaveTheirDefaults) {
   EXPECT_EQ((search_options{2, 1}), (search_options{.part_first = 2, .part_second = 1}));
 }
 
-// Every constant at either end of its range, one at a time: whatever they are, plans end and are plans. Ranges that end in
-// thousands only make a search longer or shorter.
+// Every constant at either end of its range, one at a time: whatever they are, plans end and are plans. Ranges that end
+// in thousands only make a search longer or shorter.
 TEST(SearchOptions, PlanAtEveryEndOfTheirRanges) {
   const std::vector<tokens> lengths{{9000}, {4000}, {700}, {600}, {500}, {400}, {128}, {1}};
   int k = 0;

@@ -61,18 +61,20 @@ struct stand_in {
     s.replicas[0].sequences = {{static_cast<std::uint32_t>(call)}};
     return s;
   }
-  result<detail::planned_division> planned(divide::division units, const detail::partition_rule& start, solvers::search_budget effort,
+  result<detail::planned_division> planned(divide::division units, const detail::partition_rule& start,
+                                           solvers::search_budget effort,
                                            seconds latest = {std::numeric_limits<double>::infinity()}) {
     std::vector<seconds> ends;
     for (const divide::planning_unit& u : units) ends.push_back(end_of(u));
     const seconds end = *std::max_element(ends.begin(), ends.end());
     calls.push_back({units, start.front < 0, effort, end});
-    if (fails && (!fails_large || !calls.back().small)) return error{*fails, "call " + std::to_string(calls.size() - 1)};
+    if (fails && (!fails_large || !calls.back().small))
+      return error{*fails, "call " + std::to_string(calls.size() - 1)};
     if (end > latest) return error{errc::not_faster, "too late"};
     return detail::planned_division{std::move(units), std::move(ends), named(calls.size() - 1)};
   }
-  std::optional<detail::planned_division> beside_baselines(std::optional<detail::planned_division> found, const detail::partition_rule&,
-                                                           solvers::search_budget) {
+  std::optional<detail::planned_division> beside_baselines(std::optional<detail::planned_division> found,
+                                                           const detail::partition_rule&, solvers::search_budget) {
     ++asked_baselines;
     if (has_baseline) return detail::planned_division{{}, {{0}}, named(baseline)};
     return found;
@@ -80,7 +82,8 @@ struct stand_in {
 };
 
 /// The number of the call whose plan is the answer.
-std::uint32_t chosen(stand_in& plan, const divide::division_problem& asked, solvers::search_budget effort = solvers::search_budget::fast()) {
+std::uint32_t chosen(stand_in& plan, const divide::division_problem& asked,
+                     solvers::search_budget effort = solvers::search_budget::fast()) {
   return divide::searched{}.solve(asked, plan, {}, effort).value().replicas.at(0).sequences.at(0).value;
 }
 
@@ -110,8 +113,10 @@ TEST(Searched, AnswersWithTheFastestOfAllThatItPlanned) {
   std::size_t several = 0;
   for (int seed = 1; seed <= tests::cases(150); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
-    const divide::division_problem asked = asked_of(tests::random_lengths(random, 20, {2000}), static_cast<int>(random.between(1, 5)));
-    stand_in plan{[&](const divide::planning_unit& u) { return seconds{work_of(u, asked) * (1 + 0.3 * random.ratio())}; }};
+    const divide::division_problem asked =
+        asked_of(tests::random_lengths(random, 20, {2000}), static_cast<int>(random.between(1, 5)));
+    stand_in plan{
+        [&](const divide::planning_unit& u) { return seconds{work_of(u, asked) * (1 + 0.3 * random.ratio())}; }};
     const std::uint32_t best = chosen(plan, asked);
     for (const stand_in::call& c : plan.calls) EXPECT_LE(plan.calls.at(best).end, c.end) << "seed " << seed;
     std::uint64_t tried = 0;
@@ -119,7 +124,8 @@ TEST(Searched, AnswersWithTheFastestOfAllThatItPlanned) {
     several += tried > 1;
     for (const stand_in::call& c : plan.calls) {
       std::size_t replicas = 0, sequences = 0;
-      for (const divide::planning_unit& u : c.units) replicas += u.replicas.size(), sequences += u.own.size() + u.shared.size();
+      for (const divide::planning_unit& u : c.units)
+        replicas += u.replicas.size(), sequences += u.own.size() + u.shared.size();
       EXPECT_EQ(replicas, asked.replicas()) << "seed " << seed;
       EXPECT_EQ(sequences, asked.batch.size()) << "seed " << seed;
     }
@@ -127,27 +133,31 @@ TEST(Searched, AnswersWithTheFastestOfAllThatItPlanned) {
   EXPECT_GT(several, 0u);
 }
 
-// A sequence of 2000 tokens among 4 replicas that have 1000 in the mean: whole it ends last. Where sharing costs nothing it is
-// shared; where it takes three times as long it is not.
+// A sequence of 2000 tokens among 4 replicas that have 1000 in the mean: whole it ends last. Where sharing costs
+// nothing it is shared; where it takes three times as long it is not.
 TEST(Searched, SharesWhatPaysToShare) {
   const divide::division_problem asked = asked_of(tests::lengths_of({2000, 500, 500, 500, 500}), 4);
   for (const double price : {1.0, 3.0}) {
-    stand_in plan{[&](const divide::planning_unit& u) { return seconds{work_of(u, asked) * (u.shared.empty() ? 1 : price)}; }};
+    stand_in plan{
+        [&](const divide::planning_unit& u) { return seconds{work_of(u, asked) * (u.shared.empty() ? 1 : price)}; }};
     const std::uint32_t best = chosen(plan, asked);
     EXPECT_EQ(shares(plan.calls.at(best).units), price == 1);
   }
 }
 
-// Where the cost model takes no time for what sharers exchange, sharing must gain a part of the step: here 0.1 % or 1 % of it,
-// and the options ask for 0.2 %.
+// Where the cost model takes no time for what sharers exchange, sharing must gain a part of the step: here 0.1 % or 1 %
+// of it, and the options ask for 0.2 %.
 TEST(Searched, SharesByAMarginWhatIsFreeToExchange) {
   const std::vector<tokens> lengths = tests::lengths_of({1000, 1000});
   for (const bool free : {false, true})
     for (const double gain : {0.001, 0.01}) {
       const divide::division_problem asked = asked_of(lengths, 2, free ? 0 : 1e-3);
       ASSERT_EQ(asked.exchange_is_free, free);
-      stand_in plan{[&](const divide::planning_unit& u) { return seconds{1.1 * work_of(u, asked) * (u.shared.empty() ? 1 : 1 - gain)}; }};
-      EXPECT_EQ(shares(plan.calls.at(chosen(plan, asked)).units), !free || gain > 0.002) << "free " << free << ", gain " << gain;
+      stand_in plan{[&](const divide::planning_unit& u) {
+        return seconds{1.1 * work_of(u, asked) * (u.shared.empty() ? 1 : 1 - gain)};
+      }};
+      EXPECT_EQ(shares(plan.calls.at(chosen(plan, asked)).units), !free || gain > 0.002)
+          << "free " << free << ", gain " << gain;
     }
 }
 
@@ -221,7 +231,8 @@ TEST(Searched, LetsBaselinesTakePart) {
     stand_in none{.end_of = end, .fails = errc::out_of_memory};
     EXPECT_EQ(divide::searched{}.solve(asked, none, {}, normal).error().detail, "call 0");
     stand_in wrong{.end_of = end, .fails = errc::invalid_input, .has_baseline = true};
-    EXPECT_EQ(divide::searched{}.solve(asked, wrong, {}, normal).error().code, errc::invalid_input) << "only memory lets a baseline stand in";
+    EXPECT_EQ(divide::searched{}.solve(asked, wrong, {}, normal).error().code, errc::invalid_input)
+        << "only memory lets a baseline stand in";
   }
 }
 

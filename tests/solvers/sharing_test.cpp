@@ -62,7 +62,8 @@ TEST(SharedSequences, KeepThePlanLawsWithWeightGradientsApart) { keep_the_laws(s
 TEST(SharedSequences, TakeAsManyReplicasAsMemoryNeeds) {
   shape on{.stages = 2, .replicas = 6};
   on.memory = memory_limit{memory_unit::token, 21000};
-  const plan made = planner{on, slicers::equal_cost{}, pipeline_cost}(tests::lengths_of({100000, 3000, 2000, 1000})).value();
+  const plan made =
+      planner{on, slicers::equal_cost{}, pipeline_cost}(tests::lengths_of({100000, 3000, 2000, 1000})).value();
   ASSERT_EQ(made.merges.size(), 3u);  // where all replicas run together it pays to share all that is not light
   EXPECT_EQ(made.merges[0].sequence.value, 0u);
   EXPECT_GE(made.merges[0].replicas.size(), 5u);
@@ -73,7 +74,9 @@ TEST(SharedSequences, TakeAsManyReplicasAsMemoryNeeds) {
 struct crowded : costs::quadratic {
   double other_token{};
   explicit crowded(double kept) : quadratic(pipeline_cost), other_token(kept) {}
-  [[nodiscard]] std::optional<memory_rates> memory(int) const { return memory_rates{.live_token = 4, .other_token = other_token}; }
+  [[nodiscard]] std::optional<memory_rates> memory(int) const {
+    return memory_rates{.live_token = 4, .other_token = other_token};
+  }
 };
 
 // Of 100000 tokens on two replicas each holds half at 4 bytes, 200000, and keeps of the other's half at 3, 150000.
@@ -109,8 +112,9 @@ TEST(SharedSequences, GoRoundARingInOneRow) {
   EXPECT_EQ(m.exchange, m.forward.size() == 1 && m.backward.size() == 1 ? exchange::ring : exchange::queries);
   const result<plan> none = planned({.keep = false}, 512);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().detail, "no exchange is allowed between replicas that share a sequence: allow one of keep, "
-                                 "queries and ring, or one sharer");
+  EXPECT_EQ(none.error().detail,
+            "no exchange is allowed between replicas that share a sequence: allow one of keep, "
+            "queries and ring, or one sharer");
 }
 
 // A gain of less than a thousandth is no reason to share, where sharing has no price; a real one is.
@@ -119,7 +123,9 @@ TEST(SharedSequences, PayByAMarginWhereTheirExchangeIsFree) {
   const auto shared = [&](double gain) {
     solvers::two_phase solver{.effort = solvers::search_budget::fast()};
     solver.options.sharing_gain = gain;
-    return planner{shape{.stages = 2, .replicas = 2}, slicers::equal_cost{}, free, solver}(giants()).value().merges.size();
+    return planner{shape{.stages = 2, .replicas = 2}, slicers::equal_cost{}, free, solver}(giants())
+        .value()
+        .merges.size();
   };
   EXPECT_GT(shared(0.002), 0u) << "100000 tokens against 60000";
   EXPECT_EQ(shared(1), 0u);
@@ -219,7 +225,8 @@ TEST(DealtInTuples, LevelLanesWhereNeighboursAloneCannot) {
 
 TEST(SharedSequences, AreNoneWhereNoReplicasMayShare) {
   const plan made = planner{shape{.stages = 2, .replicas = 3}, slicers::equal_cost{}, pipeline_cost,
-                            solvers::two_phase{.most_sharers = 1}}(giants()).value();
+                            solvers::two_phase{.most_sharers = 1}}(giants())
+                        .value();
   EXPECT_TRUE(made.merges.empty());
 }
 
@@ -250,7 +257,10 @@ TEST(SharedSequences, LevelReplicasOfShortAndLongSequences) {
 
 TEST(SharedSequences, MakeStepsShorter) {
   const shape on{.stages = 4, .replicas = 4};
-  const seconds apart = planner{on, slicers::equal_cost{}, pipeline_cost, solvers::two_phase{.most_sharers = 1}}(giants()).value().step_time;
+  const seconds apart =
+      planner{on, slicers::equal_cost{}, pipeline_cost, solvers::two_phase{.most_sharers = 1}}(giants())
+          .value()
+          .step_time;
   const plan made = planner{on, slicers::equal_cost{}, pipeline_cost}(giants()).value();
   EXPECT_FALSE(made.merges.empty());
   EXPECT_LT(made.step_time, apart * 0.5);

@@ -35,15 +35,18 @@ TEST(SharingZones, SayTheLargestGroupThatMayShareASequence) {
     std::uint32_t most = 1;
     for (std::uint32_t group = 1; group <= replicas; ++group)
       if (zone.allow(length, group)) most = group;
-    ASSERT_EQ(zone.most(length, replicas), most) << zone << ", " << length.value << " tokens, " << replicas << " replicas";
+    ASSERT_EQ(zone.most(length, replicas), most)
+        << zone << ", " << length.value << " tokens, " << replicas << " replicas";
   }
 }
 
-// Keys of 2 heads of 64 for queries of 8: a quarter. 1000 operations a second at half of them: 2 x 1/4 x 500 = 250 over the
-// bandwidth, 10 inside a node and 2 between. Replicas of 2 x 2 GPUs are two on a node of 8, of 3 x 2 x 2 none is with another.
+// Keys of 2 heads of 64 for queries of 8: a quarter. 1000 operations a second at half of them: 2 x 1/4 x 500 = 250 over
+// the bandwidth, 10 inside a node and 2 between. Replicas of 2 x 2 GPUs are two on a node of 8, of 3 x 2 x 2 none is
+// with another.
 TEST(SharingZones, OfAModelAreWhereAttentionCoversItsTraffic) {
   const costs::model_shape model{.heads = 8, .kv_heads = 2, .head_dim = 64};
-  const costs::gpu device{.peak_bf16_flops = 1000, .gpus_per_node = 8, .attention_efficiency = 0.5, .inside = {{}, 10}, .between = {{}, 2}};
+  const costs::gpu device{
+      .peak_bf16_flops = 1000, .gpus_per_node = 8, .attention_efficiency = 0.5, .inside = {{}, 10}, .between = {{}, 2}};
   EXPECT_EQ(sharing_zones::of(model, device, {.stages = 2, .tensor = 2}), (sharing_zones{25, 125, 2}));
   EXPECT_EQ(sharing_zones::of(model, device, {.stages = 3, .tensor = 2, .context = 2}), (sharing_zones{25, 125, 1}));
   costs::model_shape latent = model;  // which sends 32 elements for keys and values of all heads
@@ -63,7 +66,8 @@ TEST(SharingZones, GrowGroupsByTwiceOnANodeAndByNodes) {
 
 TEST(SharingZones, BeginGroupsWhereTheyCrossNoNodeOrOnlyWholeOnes) {
   for (const std::uint32_t node : {1u, 2u, 4u, 6u})
-    for (std::uint32_t sharers = 1; sharers <= 12; sharers = sharing_zones{.replicas_per_node = node}.larger(sharers, 13)) {
+    for (std::uint32_t sharers = 1; sharers <= 12;
+         sharers = sharing_zones{.replicas_per_node = node}.larger(sharers, 13)) {
       const sharing_zones zone{.replicas_per_node = node};
       std::uint32_t begun = 0, free = 0;
       for (std::uint32_t first = 0; first + sharers <= 12; ++first) {
@@ -91,7 +95,8 @@ template <class Solver>
 result<plan> planned(const shape& on, const std::vector<tokens>& lengths, Solver solver, const sharing_zones& zone) {
   solver.effort = solvers::search_budget::fast();
   solver.zone = zone;
-  return basic_planner{on, slicers::equal_cost{}, costs::quadratic{}, solver, schedules::list{}, simulators::sweep{}}(lengths);
+  return basic_planner{
+      on, slicers::equal_cost{}, costs::quadratic{}, solver, schedules::list{}, simulators::sweep{}}(lengths);
 }
 
 /// Sequences of which each would be shared by more replicas than its zone lets.
@@ -108,9 +113,11 @@ void expect_limits(const Solver& solver) {
     for (const merge& m : free.merges) wider += m.replicas.size() > zone.most(lengths[m.sequence.value], 6);
     for (const merge& m : limited.merges) {
       ++shared;
-      EXPECT_LE(m.replicas.size(), zone.most(lengths[m.sequence.value], 6)) << "seed " << seed << ", " << lengths[m.sequence.value].value << " tokens";
+      EXPECT_LE(m.replicas.size(), zone.most(lengths[m.sequence.value], 6))
+          << "seed " << seed << ", " << lengths[m.sequence.value].value << " tokens";
     }
-    EXPECT_EQ(planned(on, lengths, solver, {.inside = 1, .between = 1}).value().step_time, free.step_time) << "zones that limit nothing, seed " << seed;
+    EXPECT_EQ(planned(on, lengths, solver, {.inside = 1, .between = 1}).value().step_time, free.step_time)
+        << "zones that limit nothing, seed " << seed;
   }
   std::cout << shared << " shared sequences, " << wider << " by more replicas without zones\n";
   EXPECT_GT(wider, 0u);
@@ -124,7 +131,9 @@ TEST(SharingZones, LimitDivisionsByEstimates) { expect_limits(solvers::two_phase
 TEST(SharingZones, GiveWayToMemory) {
   const shape on{.stages = 1, .replicas = 4, .quantum = {8}, .memory = memory_limit{memory_unit::token, 400}};
   const std::vector<tokens> lengths{{1000}};
-  const plan p = planned(on, lengths, solvers::two_phase{.exchanges = exchange_set::only(exchange::ring)}, {.inside = 1e9, .between = 1e9}).value();
+  const plan p = planned(on, lengths, solvers::two_phase{.exchanges = exchange_set::only(exchange::ring)},
+                         {.inside = 1e9, .between = 1e9})
+                     .value();
   ASSERT_EQ(p.merges.size(), 1u);
   EXPECT_EQ(p.merges[0].replicas.size(), 3u);
 }

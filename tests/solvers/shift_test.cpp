@@ -25,7 +25,8 @@ TEST(Shift, MovesABorderEitherWayAndKeepsTheTime) {
     grown += made.times[0] > 8;
     little += moved < 1;
   }
-  // Half of the moves each way. Of a product of two numbers from [0, 1), a share of 1/4 (1 + log 4) = 0.60 is below 1/4.
+  // Half of the moves each way. Of a product of two numbers from [0, 1), a share of 1/4 (1 + log 4) = 0.60 is below
+  // 1/4.
   EXPECT_NEAR(grown, 500, 60);
   EXPECT_NEAR(little, 597, 60);
 }

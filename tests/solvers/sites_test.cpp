@@ -44,7 +44,9 @@ struct drawing {
   detail::splitmix random{};
   solvers::search_options options{};
 
-  improve::sequence_site of(partition& packs, const std::vector<sequence>& own, tokens limit) { return {packs, own, limit, random, options}; }
+  improve::sequence_site of(partition& packs, const std::vector<sequence>& own, tokens limit) {
+    return {packs, own, limit, random, options};
+  }
 };
 
 const std::vector<sequence> three{{{0}, {10}}, {{1}, {10}}, {{2}, {10}}};
@@ -60,7 +62,8 @@ TEST(SequenceSite, LetsASequenceRunBeforeAnother) {
   EXPECT_EQ(ids(packs.forward), (order{{0}, {1}, {2}}));
 }
 
-// Sequence 2 is the last of its pack, and stays one where it goes; sequence 1 is not, and joins the pack that it comes to.
+// Sequence 2 is the last of its pack, and stays one where it goes; sequence 1 is not, and joins the pack that it comes
+// to.
 TEST(SequenceSite, TakesTheBorderAfterASequenceAlong) {
   drawing numbers;
   partition packs = packs_of({{0}, {1, 2}});
@@ -83,8 +86,8 @@ TEST(SequenceSite, ClosesAPackBeforeWhatDoesNotFit) {
   EXPECT_EQ(ids(packs.forward), (order{{1}, {2, 0}, {3}}));
 }
 
-// Of random packs: each pass still has its tokens once, in order, no pack takes more than it may, and what was not moved
-// keeps its order.
+// Of random packs: each pass still has its tokens once, in order, no pack takes more than it may, and what was not
+// moved keeps its order.
 TEST(SequenceSite, KeepsTheTokensOfAPass) {
   for (int seed = 1; seed <= tests::cases(100); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
@@ -95,7 +98,9 @@ TEST(SequenceSite, KeepsTheTokensOfAPass) {
     const pass p = random.once_in(2) ? pass::forward : pass::backward;
     tokens most{};
     for (std::size_t i = 0; i < packs.of(p).size(); ++i) most = std::max(most, size_of(packs.of(p)[i]));
-    const auto any = [&] { return own[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(own.size()) - 1))].id; };
+    const auto any = [&] {
+      return own[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(own.size()) - 1))].id;
+    };
     const sequence_id moved = any(), before = any();
     const auto others = [&] {  // without borders: neighbours that touch are one slice
       micropacks all;
@@ -108,12 +113,14 @@ TEST(SequenceSite, KeepsTheTokensOfAPass) {
     drawing numbers;
     numbers.of(packs, own, most).run_before(p, moved, before);
     const auto slices = testing::naive::by_sequence(packs.of(p));
-    for (const sequence& s : own) EXPECT_EQ(testing::naive::gap(slices.at(s.id), s.length, p), std::nullopt) << "seed " << seed;
+    for (const sequence& s : own)
+      EXPECT_EQ(testing::naive::gap(slices.at(s.id), s.length, p), std::nullopt) << "seed " << seed;
     for (std::size_t i = 0; i < packs.of(p).size(); ++i) EXPECT_LE(size_of(packs.of(p)[i]), most) << "seed " << seed;
     EXPECT_EQ(others(), rest) << "seed " << seed;
     const std::span<const slice> all = packs.of(p).slices();
     const auto of = [](sequence_id id) { return [id](const slice& s) { return s.sequence == id; }; };
-    const auto first = std::find_if(all.begin(), all.end(), of(moved)), next = std::find_if(all.begin(), all.end(), of(before));
+    const auto first = std::find_if(all.begin(), all.end(), of(moved)),
+               next = std::find_if(all.begin(), all.end(), of(before));
     EXPECT_TRUE(moved == before ? all.back().sequence == moved : first < next) << "seed " << seed;
   }
 }

@@ -6,21 +6,23 @@ namespace slimpack::size_curve_test {
 namespace {
 
 /// Ratios that are easy to work with by hand.
-constexpr solvers::size_ratios ratios{.steady = 0.5, .ramp_least = 1, .fill = 2, .drain = 1, .turn_least = 0.5, .before = 1, .after = 2};
+constexpr solvers::size_ratios ratios{
+    .steady = 0.5, .ramp_least = 1, .fill = 2, .drain = 1, .turn_least = 0.5, .before = 1, .after = 2};
 
 /// 10,000 s of work on three stages; a share is 1,000 s, a quantum 10 s. Ramps fill at 2 / 2 and drain at 1 / 2.
 constexpr detail::size_curve::terms three_stages{.total = 10'000, .share = 1'000, .grain = 10, .depth = 2};
 
 TEST(SizeCurve, GrowsWhileThePipelineFillsAndShrinksWhileItDrains) {
   detail::size_curve size(ratios, three_stages);
-  EXPECT_EQ(size(seconds{0}), seconds{10});         // one quantum
-  EXPECT_EQ(size(seconds{100}), seconds{110});      // 10 + 1 x 100
-  EXPECT_EQ(size(seconds{5'000}), seconds{500});    // 0.5 x 1000
-  EXPECT_EQ(size(seconds{9'800}), seconds{110});    // 10 + 0.5 x 200
+  EXPECT_EQ(size(seconds{0}), seconds{10});       // one quantum
+  EXPECT_EQ(size(seconds{100}), seconds{110});    // 10 + 1 x 100
+  EXPECT_EQ(size(seconds{5'000}), seconds{500});  // 0.5 x 1000
+  EXPECT_EQ(size(seconds{9'800}), seconds{110});  // 10 + 0.5 x 200
   EXPECT_EQ(size(seconds{10'000}), seconds{10});
 }
 
-//  the turn at 5000 leaves 0.4 of the room: 0.5 x 0.4 x 1000 = 200; before it 1 / 2 of the distance more, after it 2 / 2
+//  the turn at 5000 leaves 0.4 of the room: 0.5 x 0.4 x 1000 = 200; before it 1 / 2 of the distance more, after it 2 /
+//  2
 TEST(SizeCurve, ShrinksTowardsATurn) {
   detail::size_curve size(ratios, three_stages);
   size.turn(5'000, 0.4);

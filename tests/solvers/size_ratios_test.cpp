@@ -20,7 +20,8 @@ TEST(SizeRatios, AreAllInTheirList) {
 TEST(SizeRatios, PrintAsTheyAreWritten) {
   std::ostringstream text;
   text << size_ratios{1, 2, 3, 4, 5, 6, 7.5};
-  EXPECT_EQ(text.str(), "{.steady = 1, .ramp_least = 2, .fill = 3, .drain = 4, .turn_least = 5, .before = 6, .after = 7.5}");
+  EXPECT_EQ(text.str(),
+            "{.steady = 1, .ramp_least = 2, .fill = 3, .drain = 4, .turn_least = 5, .before = 6, .after = 7.5}");
 }
 
 }  // namespace

@@ -42,7 +42,9 @@ double least_memory(const memory_rates& rates, tokens longest, tokens quantum) {
 
 /// A slice after a prefix keeps its pack waiting, which its own time does not tell; times do not add up.
 struct waits_for_prefix : costs::quadratic {
-  [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return costs::quadratic::time(s, p, part) * 0.5; }
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
+    return costs::quadratic::time(s, p, part) * 0.5;
+  }
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return costs::quadratic::time(s, p, part); }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
     seconds sum = per_pack;
@@ -152,8 +154,9 @@ TEST(TwoPhase, IsFasterThanWholePacksOfAnyLengthWherePacksReadWeights) {
         << pack << " tokens";
 }
 
-// A pipeline of one stage waits for nothing, so what a step loses, it loses to unequal replicas. A search that takes one
-// chunk's work for the whole step's balances them by times that it misreads, and lets them share sequences for nothing.
+// A pipeline of one stage waits for nothing, so what a step loses, it loses to unequal replicas. A search that takes
+// one chunk's work for the whole step's balances them by times that it misreads, and lets them share sequences for
+// nothing.
 TEST(TwoPhase, BalancesReplicasByTheWorkOfAllChunks) {
   testing::generator random(31);
   std::vector<tokens> lengths;
@@ -175,15 +178,20 @@ TEST(TwoPhase, ChangesTheOrderWhereTheScheduleLetsIt) {
   for (const int chunks : {1, 2}) {
     if (!tests::is_tried(chunks - 1)) continue;
     const auto planned = [&](const auto& schedule) {
-      return planner{{.stages = 4, .chunks = chunks}, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
-                     solvers::two_phase{.effort = tests::effort}, schedule}(tests::lengths_of({60000, 8000, 4000, 2000, 1000, 500}))
+      return planner{{.stages = 4, .chunks = chunks},
+                     slicers::equal_cost{},
+                     costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
+                     solvers::two_phase{.effort = tests::effort},
+                     schedule}(tests::lengths_of({60000, 8000, 4000, 2000, 1000, 500}))
           .value();
     };
     EXPECT_LT(planned(changeable_1f1b{}).step_time, planned(schedules::one_f_one_b{}).step_time) << chunks << " chunks";
     EXPECT_LT(planned(schedules::zero_bubble{}).step_time, planned(as_filled{}).step_time) << chunks << " chunks";
     EXPECT_LT(planned(changeable_filled{}).step_time, planned(as_filled{}).step_time) << chunks << " chunks";
-    EXPECT_LT(planned(changeable_filled{{order::h2}}).step_time, planned(as_filled{{order::h2}}).step_time) << chunks << " chunks";
-    EXPECT_EQ(planned(schedules::zero_bubble{order::h2}).hash, planned(as_filled{{order::h2}}).hash) << chunks << " chunks";
+    EXPECT_LT(planned(changeable_filled{{order::h2}}).step_time, planned(as_filled{{order::h2}}).step_time)
+        << chunks << " chunks";
+    EXPECT_EQ(planned(schedules::zero_bubble{order::h2}).hash, planned(as_filled{{order::h2}}).hash)
+        << chunks << " chunks";
   }
 }
 
@@ -195,7 +203,8 @@ TEST(TwoPhase, PlansUnderEveryTokenLimitThatHoldsTheLongestSequence) {
       const std::int64_t beside[] = {0, 1, on.quantum.value, longest / 4};
       on.memory = memory_limit{memory_unit::token, static_cast<double>(longest + beside[random.between(0, 3)])};
       const costs::quadratic cost{.linear = random.once_in(4) ? 0 : 1e-6, .attention = random.once_in(4) ? 0 : 4e-11};
-      const result<plan> made = planner{on, slicer, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}, schedule}(lengths);
+      const result<plan> made =
+          planner{on, slicer, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}, schedule}(lengths);
       ASSERT_TRUE(made) << "seed 91: " << made.error().detail;
       const testing::report found = testing::plan_laws(made.value());
       EXPECT_TRUE(found) << "seed 91\n" << found;
@@ -215,7 +224,8 @@ TEST(TwoPhase, PlansUnderEveryByteLimitThatHoldsTheLongestSequence) {
       cost.rates.*rate = static_cast<double>(random.between(1, 5) * (random.once_in(4) ? 10 : 1));
     const double least = least_memory(cost.rates, tests::longest_of(lengths), on.quantum);
     on.memory = memory_limit{memory_unit::byte, least * (random.once_in(2) ? 1 : 1 + 0.1 * random.ratio())};
-    const result<plan> made = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}}(lengths);
+    const result<plan> made =
+        planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}}(lengths);
     ASSERT_TRUE(made) << "seed 92: " << made.error().detail;
     const testing::report found = testing::plan_laws(made.value());
     EXPECT_TRUE(found) << "seed 92\n" << found;

@@ -30,12 +30,14 @@ std::vector<tokens> lengths() {
 template <class Solver>
 plan planned(const Solver& solver) {
   constexpr shape on{.stages = 4, .replicas = 2};
-  return basic_planner{on, slicers::equal_cost{}, cost, solver, schedules::list{}, simulators::sweep{}}(lengths()).value();
+  return basic_planner{on, slicers::equal_cost{}, cost, solver, schedules::list{}, simulators::sweep{}}(lengths())
+      .value();
 }
 
 TEST(TwoPhaseWith, MakesTwoPhasesPlansOfShippedMoves) {
   for (const search_budget effort : {search_budget::fast(), search_budget::normal()})
-    EXPECT_EQ(planned(two_phase_with<improve::shipped>{{.effort = effort}}).hash, planned(solvers::two_phase{.effort = effort}).hash);
+    EXPECT_EQ(planned(two_phase_with<improve::shipped>{{.effort = effort}}).hash,
+              planned(solvers::two_phase{.effort = effort}).hash);
 }
 
 // All else is two_phase's: any list can be told to share nothing.
@@ -51,7 +53,8 @@ TEST(TwoPhaseWith, TriesTheMovesOfItsListAlone) {
   using two = improve::moves<improve::split, improve::swap>;
   static_cast<void>(planned(two_phase_with<two>{{.effort = search_budget::fast(), .report = &report}}));
   EXPECT_GT(report.of("split").tried, 0u);
-  for (const char* name : {"join", "take", "give", "shift", "merge", "reorder"}) EXPECT_EQ(report.of(name).tried, 0u) << name;
+  for (const char* name : {"join", "take", "give", "shift", "merge", "reorder"})
+    EXPECT_EQ(report.of(name).tried, 0u) << name;
 }
 
 /// Gives all to the first replica.
@@ -86,7 +89,8 @@ TEST(TwoPhaseWith, PlansAGroupAsItsPartOfTheAnswer) {
   const solvers::two_phase_estimated solver{{.effort = search_budget::fast()}};
   const solution whole = solver.solve(batch, slicers::equal_cost{}, cost, schedules::list{}).value();
   for (std::uint32_t replica = 0; replica < 3; ++replica) {
-    const group_solution own = solver.solve_group(batch, slicers::equal_cost{}, cost, schedules::list{}, replica).value();
+    const group_solution own =
+        solver.solve_group(batch, slicers::equal_cost{}, cost, schedules::list{}, replica).value();
     for (std::uint32_t r = 0; r < 3; ++r) {
       const bool inside = std::find(own.replicas.begin(), own.replicas.end(), r) != own.replicas.end();
       EXPECT_TRUE(inside || r != replica);

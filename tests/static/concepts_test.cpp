@@ -133,8 +133,8 @@ static_assert(!schedule_for<schedules::list, other_workload>);
 // solver_for
 
 template <class Solver>
-constexpr bool solves_all = solver_for<Solver, slicers::equal_cost, costs::quadratic, schedules::list> &&
-                            solver_for<Solver, slicers::whole, costs::transformer, schedules::one_f_one_b>;
+constexpr bool solves_all = solver_for<Solver, slicers::equal_cost, costs::quadratic, schedules::list>&&
+    solver_for<Solver, slicers::whole, costs::transformer, schedules::one_f_one_b>;
 static_assert(solves_all<solvers::two_phase>);
 static_assert(solves_all<solvers::megatron>);
 static_assert(solves_all<solvers::dp_balanced>);

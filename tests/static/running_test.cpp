@@ -8,7 +8,8 @@
 #include <span>
 #include <string_view>
 
-/// What is decided at compile time: these tests pass by compiling. What a concept says of a type that it refuses is in compile_fail.
+/// What is decided at compile time: these tests pass by compiling. What a concept says of a type that it refuses is in
+/// compile_fail.
 namespace slimpack::running_test {
 namespace {
 

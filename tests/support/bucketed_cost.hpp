@@ -18,7 +18,9 @@ struct bucketed_cost : costs::quadratic {
   std::vector<std::vector<gradient_bucket>> buckets{};
   seconds after{};
 
-  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const { return buckets[static_cast<std::size_t>(part)]; }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
+    return buckets[static_cast<std::size_t>(part)];
+  }
   [[nodiscard]] seconds reduce_time() const { return after; }
 };
 
@@ -28,7 +30,8 @@ struct bucketed_cost : costs::quadratic {
 }
 
 /// From no bucket to five a part, each a little of what `work` takes.
-[[nodiscard]] inline bucketed_cost any_buckets(costs::quadratic of, const shape& on, seconds work, testing::generator& random) {
+[[nodiscard]] inline bucketed_cost any_buckets(costs::quadratic of, const shape& on, seconds work,
+                                               testing::generator& random) {
   bucketed_cost cost{of, {}, work * share(0.1, random)};
   for (int part = 0; part < on.reduced_parts(); ++part) {
     std::vector<gradient_bucket>& own = cost.buckets.emplace_back();

@@ -46,7 +46,8 @@ struct pipeline {
     p.down = copy(work.forward);
     p.up = copy(work.backward);
     for (const std::uint32_t turn : work.turn) p.need.push_back(turn + 1);
-    for (std::size_t r = 0; r < p.stages; ++r) p.allow.insert(p.allow.end(), cap.allowed(r), cap.allowed(r) + p.up.packs + 1);
+    for (std::size_t r = 0; r < p.stages; ++r)
+      p.allow.insert(p.allow.end(), cap.allowed(r), cap.allowed(r) + p.up.packs + 1);
     return p;
   }
 

@@ -13,17 +13,20 @@
 namespace slimpack::tests::plain {
 
 /// Where a step stands in the order that was found on the mirror image, which runs backwards here.
-inline std::size_t rank(const detail::greedy::part_pipeline& p, const detail::greedy::part_order& image, std::size_t stage,
-                        const detail::greedy::part_step& s) {
+inline std::size_t rank(const detail::greedy::part_pipeline& p, const detail::greedy::part_order& image,
+                        std::size_t stage, const detail::greedy::part_step& s) {
   const std::vector<detail::greedy::part_step>& code = image.stage[stage];
   const std::size_t packs = (s.is_up ? p.up : p.down).packs;
   for (std::size_t at = 0; at < code.size(); ++at)
-    if (code[at].is_up != s.is_up && code[at].chunk == s.chunk && code[at].pack == packs - 1 - s.pack) return code.size() - 1 - at;
+    if (code[at].is_up != s.is_up && code[at].chunk == s.chunk && code[at].pack == packs - 1 - s.pack)
+      return code.size() - 1 - at;
   return code.size();
 }
 
-/// The rule of detail::greedy::part_rule in its plainest form, which asks for each event what each stage could run of each part.
-inline detail::greedy::part_order schedule(const detail::greedy::part_pipeline& p, const detail::greedy::part_order* image) {
+/// The rule of detail::greedy::part_rule in its plainest form, which asks for each event what each stage could run of
+/// each part.
+inline detail::greedy::part_order schedule(const detail::greedy::part_pipeline& p,
+                                           const detail::greedy::part_order* image) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const std::size_t parts = p.parts();
   std::vector<double> arrival[2], free(p.stages, 0.0);
@@ -51,7 +54,8 @@ inline detail::greedy::part_order schedule(const detail::greedy::part_pipeline& 
         if (start == never) continue;
         const detail::greedy::part_step step{is_up, static_cast<std::uint32_t>(chunk), pack};
         const std::size_t its = image == nullptr ? 0 : rank(p, *image, r, step);
-        if (start < soonest || (start == soonest && stage == r && its < first)) found = step, stage = r, first = its, soonest = start;
+        if (start < soonest || (start == soonest && stage == r && its < first))
+          found = step, stage = r, first = its, soonest = start;
       }
     if (!found) break;
     const detail::greedy::part_flow& flow = found->is_up ? p.up : p.down;

@@ -47,7 +47,9 @@ struct means {
       const T mean = total / static_cast<T>(r.size() + 1);
       r.push_back({x, mean, scale * mean + bias});
       result.push_back(r.back().y);
-      if (!out.wanted()) sum += p.loss_weight / static_cast<double>(p.slice.length.value) * static_cast<double>(r.back().y) * r.back().y / 2;
+      if (!out.wanted())
+        sum += p.loss_weight / static_cast<double>(p.slice.length.value) * static_cast<double>(r.back().y) *
+               r.back().y / 2;
     }
     return out.put(result);
   }
@@ -118,17 +120,21 @@ TEST(ComputeLawsPrecision, SinglePrecisionIsNotDouble) {
 }
 
 TEST(ComputeLawsPrecision, AFaultIsNamedByTheLawThatItBreaksFirst) {
-  const std::string line = only_sentence(testing::stage_compute_laws(named_model<float>{{fault::last_bias}}, {.one_model = false}));
+  const std::string line =
+      only_sentence(testing::stage_compute_laws(named_model<float>{{fault::last_bias}}, {.one_model = false}));
   EXPECT_TRUE(contains(line, "law 2, gradients of cut sequences are those of whole ones")) << line;
 }
 
 TEST(ComputeLawsPrecision, AFaultIsNamedByItsParameter) {
-  const std::string bias = only_sentence(testing::stage_compute_laws(named_model<float>{{fault::last_bias}}, {.one_model = false}));
+  const std::string bias =
+      only_sentence(testing::stage_compute_laws(named_model<float>{{fault::last_bias}}, {.one_model = false}));
   EXPECT_TRUE(contains(bias, "most in bias of stage 0, element 0")) << bias;
-  const testing::report scale = testing::stage_compute_laws(named_model<float>{{fault::one_tenth_too_much}}, {.one_model = false});
+  const testing::report scale =
+      testing::stage_compute_laws(named_model<float>{{fault::one_tenth_too_much}}, {.one_model = false});
   ASSERT_FALSE(scale.failures().empty());
   for (const testing::failure& f : scale.failures()) EXPECT_TRUE(contains(f.line, "most in scale of stage ")) << f.line;
-  const std::string number = only_sentence(testing::stage_compute_laws(model<float>{fault::last_bias}, {.one_model = false}));
+  const std::string number =
+      only_sentence(testing::stage_compute_laws(model<float>{fault::last_bias}, {.one_model = false}));
   EXPECT_TRUE(contains(number, "most in element 1")) << number;
 }
 

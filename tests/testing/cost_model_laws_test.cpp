@@ -18,9 +18,7 @@ struct lawful {
   [[nodiscard]] seconds time(const slice& s, pass, int) const { return {static_cast<double>(s.length.value)}; }
 };
 
-testing::report report_of(const auto& cost) {
-  return testing::cost_model_laws(cost, 2, {.cases = 20});
-}
+testing::report report_of(const auto& cost) { return testing::cost_model_laws(cost, 2, {.cases = 20}); }
 
 /// Exactly the laws given are broken.
 void expect_broken(const auto& cost, std::initializer_list<int> laws) {
@@ -29,9 +27,7 @@ void expect_broken(const auto& cost, std::initializer_list<int> laws) {
     EXPECT_EQ(r.broken(law) > 0, std::find(laws.begin(), laws.end(), law) != laws.end()) << "law " << law << '\n' << r;
 }
 
-TEST(CostModelLawsReport, AcceptsALawfulModel) {
-  expect_broken(lawful{}, {});
-}
+TEST(CostModelLawsReport, AcceptsALawfulModel) { expect_broken(lawful{}, {}); }
 
 struct negative {
   [[nodiscard]] seconds time(const slice& s, pass, int) const { return {static_cast<double>(s.length.value) - 1.5}; }
@@ -82,9 +78,7 @@ struct mean_of_pack : lawful {
   }
 };
 
-TEST(CostModelLawsReport, FindsPacksCheaperThanAMember) {
-  expect_broken(mean_of_pack{}, {2});
-}
+TEST(CostModelLawsReport, FindsPacksCheaperThanAMember) { expect_broken(mean_of_pack{}, {2}); }
 
 struct cheaper_together : lawful {
   using lawful::time;
@@ -119,12 +113,8 @@ struct overhead_hidden : lawful {
 };
 
 // The least fill and drain of a pipeline are packs of one slice, and drains leave weight gradients out.
-TEST(CostModelLawsReport, FindsPacksCheaperThanAMemberWithoutWeightGradients) {
-  expect_broken(halves_together{}, {2});
-}
-TEST(CostModelLawsReport, FindsPacksThatHideTheirOverhead) {
-  expect_broken(overhead_hidden{}, {2});
-}
+TEST(CostModelLawsReport, FindsPacksCheaperThanAMemberWithoutWeightGradients) { expect_broken(halves_together{}, {2}); }
+TEST(CostModelLawsReport, FindsPacksThatHideTheirOverhead) { expect_broken(overhead_hidden{}, {2}); }
 
 struct weights_of_long_slices : lawful {  // as much as all of it from 4096 tokens on, of which the rest falls there
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
@@ -140,9 +130,7 @@ struct weights_of_short_slices : lawful {  // what cuts take apart is more than 
 TEST(CostModelLawsReport, FindsBackwardsThatFallWithoutWeightGradientsAsASliceGrows) {
   EXPECT_GT(report_of(weights_of_long_slices{}).broken(3), 0);
 }
-TEST(CostModelLawsReport, FindsWeightGradientsThatCutsHaveMoreOf) {
-  expect_broken(weights_of_short_slices{}, {2});
-}
+TEST(CostModelLawsReport, FindsWeightGradientsThatCutsHaveMoreOf) { expect_broken(weights_of_short_slices{}, {2}); }
 
 struct faster_with_prefix {
   [[nodiscard]] seconds time(const slice& s, pass, int) const {
@@ -168,9 +156,7 @@ struct launch_per_slice {
   [[nodiscard]] seconds time(const slice& s, pass, int) const { return {1000.0 + static_cast<double>(s.length.value)}; }
 };
 
-TEST(CostModelLawsReport, FindsWorkThatCuttingChanges) {
-  expect_broken(launch_per_slice{}, {4});
-}
+TEST(CostModelLawsReport, FindsWorkThatCuttingChanges) { expect_broken(launch_per_slice{}, {4}); }
 
 TEST(CostModelLawsReport, AsksMeasuredModelsForNoConservation) {
   const testing::report r = testing::cost_model_laws(launch_per_slice{}, 1, {.cases = 20, .analytic = false});
@@ -185,9 +171,7 @@ struct warming_up {
   }
 };
 
-TEST(CostModelLawsReport, FindsAnswersThatChange) {
-  expect_broken(warming_up{}, {5});
-}
+TEST(CostModelLawsReport, FindsAnswersThatChange) { expect_broken(warming_up{}, {5}); }
 
 TEST(CostModelLawsReport, IsTheSameForTheSameSeed) {
   const testing::options o{.seed = 9, .cases = 10};

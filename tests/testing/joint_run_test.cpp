@@ -21,29 +21,35 @@ constexpr instruction f(std::uint32_t pack, std::uint32_t chunk = 0) { return {p
 constexpr instruction b(std::uint32_t pack, std::uint32_t chunk = 0) { return {pass::backward, {pack}, chunk}; }
 constexpr instruction w(std::uint32_t pack) { return {pass::backward, {pack}, 0, true}; }
 
-// Every F, B, E, V, U and G, with virtual stages and without, the vocabulary in one place and spread: what one sends to another,
-// the other hears from it.
+// Every F, B, E, V, U and G, with virtual stages and without, the vocabulary in one place and spread: what one sends to
+// another, the other hears from it.
 TEST(NaiveRun, SendsWhatIsHeard) {
   for (const auto where : {vocabulary::last, vocabulary::spread})
     for (const int stages : {2, 3})
       for (const int chunks : {1, 2}) {
         const shape on{.stages = stages, .chunks = chunks, .vocabulary = where};
-        const auto places = [&](char kind) { return static_cast<std::size_t>(kind == 'F' || kind == 'B' ? on.parts() : stages); };
+        const auto places = [&](char kind) {
+          return static_cast<std::size_t>(kind == 'F' || kind == 'B' ? on.parts() : stages);
+        };
         const std::string kinds = where == vocabulary::spread ? "EFVBUG" : "FB";
         int sent = 0;
         for (const char from : kinds)
           for (std::size_t i = 0; i < places(from); ++i)
             for (const char to : kinds)
               for (std::size_t j = 0; j < places(to); ++j) {
-                const std::vector<naive::spot> out = naive::receivers_of({from, i}, on), in = naive::senders_to({to, j}, on);
+                const std::vector<naive::spot> out = naive::receivers_of({from, i}, on),
+                                               in = naive::senders_to({to, j}, on);
                 const auto count = [](const std::vector<naive::spot>& spots, char kind, std::size_t place) {
-                  return std::count_if(spots.begin(), spots.end(), [&](const naive::spot& s) { return s.kind == kind && s.place == place; });
+                  return std::count_if(spots.begin(), spots.end(),
+                                       [&](const naive::spot& s) { return s.kind == kind && s.place == place; });
                 };
-                EXPECT_EQ(count(out, to, j), count(in, from, i)) << from << i << " to " << to << j << ", " << stages << " x " << chunks;
+                EXPECT_EQ(count(out, to, j), count(in, from, i))
+                    << from << i << " to " << to << j << ", " << stages << " x " << chunks;
                 sent += static_cast<int>(count(out, to, j));
               }
-        // Between parts there and back; of a spread vocabulary embedded rows round all stages to F, hidden and partial ones to and
-        // from the last stage, what it makes of them back to the others, and gradients from B round all stages.
+        // Between parts there and back; of a spread vocabulary embedded rows round all stages to F, hidden and partial
+        // ones to and from the last stage, what it makes of them back to the others, and gradients from B round all
+        // stages.
         const int layers = 2 * (on.parts() - 1), ends = stages + 3 * (stages - 1) + stages;
         EXPECT_EQ(sent, where == vocabulary::spread ? layers + ends : layers);
       }
@@ -107,7 +113,8 @@ TEST(NaiveRun, TurnsASequenceWhereItEnds) {
   EXPECT_FALSE(naive::run(packs, late, {}, one_and_two, no_message).stuck);
 }
 
-// Replica 0 has 3 s to do before the row that both share; in it 4 tokens take 4 s and 1 token 1, forward and backward alike.
+// Replica 0 has 3 s to do before the row that both share; in it 4 tokens take 4 s and 1 token 1, forward and backward
+// alike.
 //   replica 0   F0 0-3 | F1 3-7 | B0 7-11 | B1 11-14
 //   replica 1            F0 3-7 | B0 7-11
 TEST(NaiveRun, RunsThePacksOfARowTogether) {
@@ -120,12 +127,14 @@ TEST(NaiveRun, RunsThePacksOfARowTogether) {
   }
   const std::vector<program> long_way{{f(0), f(1), b(0), b(1)}}, short_way{{f(0), b(0)}};
   const naive::running both[]{{&first, long_way}, {&second, short_way}};
-  const std::vector<merge> merges{{.sequence = {0}, .replicas = {0, 1}, .forward = {{{1}, {0}}}, .backward = {{{0}, {0}}}}};
+  const std::vector<merge> merges{
+      {.sequence = {0}, .replicas = {0, 1}, .forward = {{{1}, {0}}}, .backward = {{{0}, {0}}}}};
   const auto time = [&](std::size_t replica, const instruction& i, std::size_t) {
     return seconds{static_cast<double>(size_of((replica == 0 ? first : second).of(i.pass)[i.pack.value]).value)};
   };
   const auto message = [](std::size_t, naive::spot, naive::spot, std::uint32_t) { return seconds{}; };
-  const std::vector<naive::outcome> made = naive::joint_run(std::span(both), std::span(merges), shape{.replicas = 2}, time, message)();
+  const std::vector<naive::outcome> made =
+      naive::joint_run(std::span(both), std::span(merges), shape{.replicas = 2}, time, message)();
   EXPECT_EQ(made[0].makespan, seconds{14});
   EXPECT_EQ(made[1].makespan, seconds{11});
   EXPECT_EQ(made[1].busy, std::vector<seconds>{{8}}) << "a sharer waits in its row";
@@ -136,12 +145,15 @@ TEST(NaiveRun, SaysWhereRowsWaitForEachOther) {
   partition packs[2];
   for (const std::uint32_t r : {0u, 1u})
     for (const pass p : both_passes)
-      for (const std::uint32_t k : {0u, 1u}) packs[r].of(p).push({{r == 0 ? k : 1 - k}, {r}, {1}}), packs[r].of(p).close();
+      for (const std::uint32_t k : {0u, 1u})
+        packs[r].of(p).push({{r == 0 ? k : 1 - k}, {r}, {1}}), packs[r].of(p).close();
   const std::vector<program> code{{f(0), f(1), b(0), b(1)}};
   const naive::running both[]{{&packs[0], code}, {&packs[1], code}};
-  const std::vector<merge> crossed{{.sequence = {0}, .replicas = {0, 1}, .forward = {{{0}, {1}}}, .backward = {{{0}, {1}}}},
-                                   {.sequence = {1}, .replicas = {0, 1}, .forward = {{{1}, {0}}}, .backward = {{{1}, {0}}}}};
-  for (const naive::outcome& made : naive::run(both, crossed, {.replicas = 2})) EXPECT_EQ(made.stuck, " stage 0 at " + name_of(f(0), 2));
+  const std::vector<merge> crossed{
+      {.sequence = {0}, .replicas = {0, 1}, .forward = {{{0}, {1}}}, .backward = {{{0}, {1}}}},
+      {.sequence = {1}, .replicas = {0, 1}, .forward = {{{1}, {0}}}, .backward = {{{1}, {0}}}}};
+  for (const naive::outcome& made : naive::run(both, crossed, {.replicas = 2}))
+    EXPECT_EQ(made.stuck, " stage 0 at " + name_of(f(0), 2));
 }
 
 // Stage 1 lends stage 0 its time: F1 of stage 0 and F0 of stage 1 begin together and end with the longer.
@@ -150,9 +162,12 @@ TEST(NaiveRun, RunsInstructionsTogetherThatLend) {
   const std::vector<program> programs{{f(0), f(1), b(0), b(1)}, {f(0), b(0), f(1), b(1)}};
   const std::vector<loan> loans{{{0, f(1)}, {1, f(0)}, {}, {}}};
   const naive::running one{&packs, programs, loans};
-  const auto time = [](std::size_t, const instruction& i, std::size_t place) { return seconds{i == f(1) && place == 0 ? 5.0 : 1.0}; };
+  const auto time = [](std::size_t, const instruction& i, std::size_t place) {
+    return seconds{i == f(1) && place == 0 ? 5.0 : 1.0};
+  };
   const auto message = [](std::size_t, naive::spot, naive::spot, std::uint32_t) { return seconds{}; };
-  const naive::outcome made = naive::joint_run(std::span(&one, 1), std::span<const merge>{}, shape{.stages = 2}, time, message)().front();
+  const naive::outcome made =
+      naive::joint_run(std::span(&one, 1), std::span<const merge>{}, shape{.stages = 2}, time, message)().front();
   EXPECT_EQ(made.first, (std::vector<seconds>{{1}, {6}})) << "F0 of stage 1 takes 5 s with F1 of stage 0";
   EXPECT_EQ(made.makespan, seconds{1 + 5 + 1 + 1 + 1 + 1});
 }

@@ -20,10 +20,8 @@ struct moved {
   static constexpr std::string_view name = "moved";
   [[nodiscard]] static double weight(const solvers::search_options&) { return 1; }
   template <class Site>
-    requires std::is_invocable_r_v<bool, const Change&, Site&>
-  bool operator()(Site& at) const {
-    return Change{}(at);
-  }
+  requires std::is_invocable_r_v<bool, const Change&, Site&>
+  bool operator()(Site& at) const { return Change{}(at); }
 };
 
 /// Exactly the laws given are broken.
@@ -37,7 +35,11 @@ void expect_broken(Change, std::initializer_list<int> laws) {
 TEST(MoveLawsReport, FindsMovesThatDenyWhatTheyDid) {
   expect_broken([](improve::pack_site& at) { return at.times[at.pack] += 1, false; }, {1});
   expect_broken([](improve::instruction_site& at) { return at.order.swap(at.position), true; }, {1});
-  expect_broken([](improve::sequence_site& at) { return at.run_before(pass::forward, at.sequences[0].id, at.sequences[0].id), false; }, {1});
+  expect_broken(
+      [](improve::sequence_site& at) {
+        return at.run_before(pass::forward, at.sequences[0].id, at.sequences[0].id), false;
+      },
+      {1});
 }
 
 TEST(MoveLawsReport, FindsNumbersOfOnesOwn) {
@@ -61,7 +63,8 @@ TEST(MoveLawsReport, FindsWhatCannotBeDone) {
   expect_broken([](improve::pack_site& at) { return at.times.clear(), true; }, {3});
   expect_broken([](improve::pack_site& at) { return at.times[at.pack] -= 1, true; }, {3});
   expect_broken([](improve::window_site& at) { return at.times(1).assign(5, 0.0), true; }, {3});
-  expect_broken([](improve::window_site& at) { return at.times(2)[0] = std::numeric_limits<double>::quiet_NaN(), true; }, {2, 3});
+  expect_broken(
+      [](improve::window_site& at) { return at.times(2)[0] = std::numeric_limits<double>::quiet_NaN(), true; }, {2, 3});
   expect_broken([](improve::window_site&) { return true; }, {1, 3});
   expect_broken([](improve::sequence_site& at) { return at.packs.forward = {}, true; }, {3});
 }

@@ -50,9 +50,11 @@ TEST(RandomReplica, KeepsToWhatIsAsked) {
     EXPECT_TRUE(on.stages >= 1 && on.stages <= 6 && on.chunks >= 1 && on.chunks <= asked.chunks) << "seed " << seed;
     EXPECT_EQ(on.quantum, asked.quantum);
     EXPECT_LE(made.lengths.size(), 10u);
-    for (const tokens length : made.lengths) EXPECT_TRUE(length >= tokens{1} && length <= asked.longest) << "seed " << seed;
+    for (const tokens length : made.lengths)
+      EXPECT_TRUE(length >= tokens{1} && length <= asked.longest) << "seed " << seed;
     EXPECT_EQ(made.work.rates.size(), static_cast<std::size_t>(on.stages));
-    for (const pass p : both_passes) EXPECT_EQ(made.work.of(p).time.size(), made.packs.of(p).size() * static_cast<std::size_t>(on.parts()));
+    for (const pass p : both_passes)
+      EXPECT_EQ(made.work.of(p).time.size(), made.packs.of(p).size() * static_cast<std::size_t>(on.parts()));
     several_chunks += on.chunks > 1;
     cut_differently += made.packs.forward.size() != made.packs.backward.size();
     memory += made.work.rates != std::vector<memory_rates>(made.work.rates.size());
@@ -86,7 +88,8 @@ TEST(RandomReplica, SplitsWeightGradientsOfTheTimeOfBackward) {
     for (std::size_t cell = 0; cell < before.size(); ++cell) {
       const bool splits = made.work.weight.splits(cell / parts);
       ++(splits ? apart : together);
-      EXPECT_DOUBLE_EQ((made.work.backward.time[cell] + made.work.weight.time[cell]).value, before[cell].value) << "seed " << seed;
+      EXPECT_DOUBLE_EQ((made.work.backward.time[cell] + made.work.weight.time[cell]).value, before[cell].value)
+          << "seed " << seed;
       EXPECT_TRUE(splits || made.work.weight.time[cell] == seconds{}) << "seed " << seed;
     }
   }
@@ -117,8 +120,8 @@ TEST(RandomReplica, OffersWeightGradientsForTheirTimeOrALaunchMore) {
   EXPECT_GT(dearer, 0);
 }
 
-// The scores of a piece, which no cut of either pass divides: a number of bytes, rounded up, for each of its queries and each key
-// up to its end, more on later stages. All of it is let go of backward.
+// The scores of a piece, which no cut of either pass divides: a number of bytes, rounded up, for each of its queries
+// and each key up to its end, more on later stages. All of it is let go of backward.
 TEST(RandomReplica, KeepsTheScoresOfEveryPiece) {
   for (int seed = 1; seed <= tests::cases(40); ++seed) {
     random_replica made = of_seed(seed);
@@ -132,7 +135,8 @@ TEST(RandomReplica, KeepsTheScoresOfEveryPiece) {
       double all = 0;
       for (const auto& [id, places] : cuts)
         for (auto end = std::next(places.begin()); end != places.end(); ++end)
-          all += std::ceil(made.scores.per_score * (stage + 1) * static_cast<double>((*end - *std::prev(end)).value * end->value));
+          all += std::ceil(made.scores.per_score * (stage + 1) *
+                           static_cast<double>((*end - *std::prev(end)).value * end->value));
       EXPECT_EQ(made.work.kept(static_cast<std::size_t>(stage), forwards, 0), all) << "seed " << seed;
       EXPECT_EQ(made.work.kept(static_cast<std::size_t>(stage), forwards, backwards), 0) << "seed " << seed;
     }

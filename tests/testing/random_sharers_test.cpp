@@ -38,15 +38,19 @@ struct holding : costs::quadratic {
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
     memory_rates rates;
     rates.fixed = 1000 + stage;
-    rates.live_token = 40, rates.gradient_token = 12, rates.other_token = 9, rates.forward_token = 3, rates.backward_token = 7;
+    rates.live_token = 40, rates.gradient_token = 12, rates.other_token = 9, rates.forward_token = 3,
+    rates.backward_token = 7;
     return rates;
   }
 };
 
 asked any(std::uint64_t seed) {
   testing::generator random(seed);
-  asked a{{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 4)),
-           .quantum = {random.between(1, 4)}}, {}, {}};
+  asked a{{.stages = static_cast<int>(random.between(1, 3)),
+           .replicas = static_cast<int>(random.between(2, 4)),
+           .quantum = {random.between(1, 4)}},
+          {},
+          {}};
   for (std::int64_t n = random.between(1, 6); n > 0; --n) a.lengths.push_back(random.length({60}));
   a.lengths.push_back({random.between(20, 60)});
   a.found = testing::random_sharers(a.lengths, a.on, random, seed % 4 == 0 ? exchange::queries : exchange::keep);
@@ -54,7 +58,8 @@ asked any(std::uint64_t seed) {
 }
 
 result<plan> planned(const asked& a) {
-  return basic_planner{a.on, slicers::equal_cost{}, holding{}, as_given{a.found}, schedules::list{}, simulators::sweep{}}(a.lengths);
+  return basic_planner{
+      a.on, slicers::equal_cost{}, holding{}, as_given{a.found}, schedules::list{}, simulators::sweep{}}(a.lengths);
 }
 
 TEST(RandomSharers, AreRightAnswersAndRunExactly) {
@@ -65,14 +70,16 @@ TEST(RandomSharers, AreRightAnswersAndRunExactly) {
     const testing::report laws = testing::plan_laws(p.value(), holding{});
     ASSERT_TRUE(laws) << laws << ", seed " << seed;
     std::vector<shared_prefix_stage<backward_cuts::any>> stages;
-    for (int rank = 0; rank < tests::ranks_of(p.value()); ++rank) stages.emplace_back(rank % a.on.stages, a.on.stages, 1);
+    for (int rank = 0; rank < tests::ranks_of(p.value()); ++rank)
+      stages.emplace_back(rank % a.on.stages, a.on.stages, 1);
     const prefix_model::gradients expected = prefix_model::whole(a.lengths, a.on.stages * 2);
     const auto reports = tests::run_everywhere(p.value(), stages);
     for (std::size_t rank = 0; rank < reports.size(); ++rank) {
       ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed;
       EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
       for (std::size_t k = 0; k < 2; ++k)
-        EXPECT_EQ(stages[rank].gradient()[k], expected.weight[rank % static_cast<std::size_t>(a.on.stages) * 2 + k]) << "seed " << seed;
+        EXPECT_EQ(stages[rank].gradient()[k], expected.weight[rank % static_cast<std::size_t>(a.on.stages) * 2 + k])
+            << "seed " << seed;
     }
   }
 }
@@ -114,7 +121,8 @@ TEST(RandomSharers, ShareInEveryWay) {
 TEST(RandomSharers, AreTheSameForTheSameSeed) {
   const asked a = any(7), b = any(7);
   EXPECT_EQ(a.found.merges, b.found.merges);
-  for (std::size_t r = 0; r < a.found.replicas.size(); ++r) EXPECT_EQ(a.found.replicas[r].partition, b.found.replicas[r].partition);
+  for (std::size_t r = 0; r < a.found.replicas.size(); ++r)
+    EXPECT_EQ(a.found.replicas[r].partition, b.found.replicas[r].partition);
 }
 
 }  // namespace

@@ -20,7 +20,11 @@ const std::vector<tokens> lengths{{4000}, {3000}, {2500}, {2000}, {900}};
 
 auto honest() {
   const solvers::two_phase_estimated solver{{.effort = {0, 1}, .threads = 1}};
-  return basic_planner{shape{.stages = 2, .replicas = 3}, slicers::equal_cost{}, costs::quadratic{}, solver, schedules::list{},
+  return basic_planner{shape{.stages = 2, .replicas = 3},
+                       slicers::equal_cost{},
+                       costs::quadratic{},
+                       solver,
+                       schedules::list{},
                        simulators::sweep{}};
 }
 
@@ -59,15 +63,24 @@ void expect_says(const liar& planner, const std::string& sentence) {
 TEST(RankPlanLaws, HoldForThePlanner) { EXPECT_TRUE(testing::rank_plan_laws(honest(), lengths, 3)) << broken({}); }
 
 TEST(RankPlanLaws, NameWhatIsBroken) {
-  expect_says({.change_whole = [](plan& p) { p.hash ^= 1; }}, "put together, the parts are the plan of the whole batch");
-  expect_says({.change = [](rank_plan& p, std::uint32_t replica) { p.division += replica; }}, "all parts are of one division");
-  expect_says({.change = [](rank_plan& p, std::uint32_t replica) { p.group = {(replica + 1) % 3}; }}, "a replica is in its group");
-  expect_says({.change = [](rank_plan& p, std::uint32_t) { p.part.lengths.pop_back(); }}, "a part has the lengths and the shape");
-  expect_says({.change = [](rank_plan& p, std::uint32_t replica) { p.part.replicas[(replica + 1) % 3].sequences = {{0}}; }},
-              "other replicas are empty");
-  expect_says({.change = [](rank_plan& p, std::uint32_t) { p.part.merges.push_back({{0}, {0, 1, 2}, {}, {}}); }},
+  expect_says({.change_whole = [](plan& p) { p.hash ^= 1; }},
+              "put together, the parts are the plan of the whole batch");
+  expect_says({.change = [](rank_plan& p, std::uint32_t replica) { p.division += replica; }},
+              "all parts are of one division");
+  expect_says({.change = [](rank_plan& p, std::uint32_t replica) { p.group = {(replica + 1) % 3}; }},
+              "a replica is in its group");
+  expect_says({.change = [](rank_plan& p, std::uint32_t) { p.part.lengths.pop_back(); }},
+              "a part has the lengths and the shape");
+  expect_says(
+      {.change = [](rank_plan& p, std::uint32_t replica) { p.part.replicas[(replica + 1) % 3].sequences = {{0}}; }},
+      "other replicas are empty");
+  expect_says({.change =
+                   [](rank_plan& p, std::uint32_t) {
+                     p.part.merges.push_back({{0}, {0, 1, 2}, {}, {}});
+                   }},
               "merges of a part are between its replicas");
-  expect_says({.change = [](rank_plan& p, std::uint32_t) { p.part.step_time = {1}; }}, "a part claims nothing of the whole");
+  expect_says({.change = [](rank_plan& p, std::uint32_t) { p.part.step_time = {1}; }},
+              "a part claims nothing of the whole");
   expect_says({.change = [](rank_plan& p, std::uint32_t) { p.part.hash ^= 1; }}, "the hash is that of the part");
   expect_says({.refuses = true}, "the whole batch is refused where a part is");
   expect_says({.change_whole = [](plan& p) { p.replicas[0].rates.clear(); }}, "memory rates");

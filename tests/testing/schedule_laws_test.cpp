@@ -65,9 +65,7 @@ struct eager {  // the first stage runs a backward as soon as it has run one for
   }
 };
 
-TEST(ScheduleLawsReport, FindsDeadlocks) {
-  expect_broken(eager{}, {2});
-}
+TEST(ScheduleLawsReport, FindsDeadlocks) { expect_broken(eager{}, {2}); }
 
 struct without_limits {
   [[nodiscard]] result<std::vector<program>> programs(workload work) const {
@@ -109,9 +107,7 @@ struct boastful : schedules::list {
   }
 };
 
-TEST(ScheduleLawsReport, FindsMakespansThatAreNotTheTaskGraphs) {
-  expect_broken(boastful{}, {4});
-}
+TEST(ScheduleLawsReport, FindsMakespansThatAreNotTheTaskGraphs) { expect_broken(boastful{}, {4}); }
 
 TEST(ScheduleLawsReport, AcceptsALawfulSchedule) {
   expect_broken(schedules::one_f_one_b{}, {});

@@ -23,17 +23,17 @@ namespace {
 /// What a compute does wrong in one layer of one stage, on one replica.
 enum class fault {
   none,
-  never_gives,       // returns before this layer
-  gives_others,      // what travels is not what it attends to itself
-  takes_in_vain,     // what it takes is not added
-  forgets_rows,      // what it took in rows before is gone
-  owes_nothing,      // an addend is lost
-  owes_this_row,     // of later rows it owes nothing
-  owes_twice,        // an addend is added twice
-  due_twice,         // adds its own gradients to a sum that has them
-  due_in_vain,       // leaves what others owe
-  visits_in_vain,    // adds nothing to what goes round forward, or nothing of it to its own
-  returns_in_vain,   // the same backward
+  never_gives,      // returns before this layer
+  gives_others,     // what travels is not what it attends to itself
+  takes_in_vain,    // what it takes is not added
+  forgets_rows,     // what it took in rows before is gone
+  owes_nothing,     // an addend is lost
+  owes_this_row,    // of later rows it owes nothing
+  owes_twice,       // an addend is added twice
+  due_twice,        // adds its own gradients to a sum that has them
+  due_in_vain,      // leaves what others owe
+  visits_in_vain,   // adds nothing to what goes round forward, or nothing of it to its own
+  returns_in_vain,  // the same backward
 };
 
 struct place {
@@ -52,7 +52,8 @@ class mean_stage {
   static constexpr exchange_set shares_rows = exchange_set::all();
   using message = std::span<const std::byte>;
 
-  mean_stage(int stage, int layers, place wrong) : stage_(stage), layers_(static_cast<std::size_t>(layers)), wrong_(wrong) {
+  mean_stage(int stage, int layers, place wrong)
+      : stage_(stage), layers_(static_cast<std::size_t>(layers)), wrong_(wrong) {
     gradient.resize(layers_ * 2);
   }
 
@@ -62,7 +63,11 @@ class mean_stage {
   [[nodiscard]] message_format format() const { return {1, element_type::float64}; }
   /// Queries are where they are, and their sums; backward their slopes. In a ring values; backward their gradients.
   [[nodiscard]] row_format rows(std::uint32_t) const {
-    return {static_cast<int>(layers_), format(), format(), {{{}, format()}, {format(), {}}}, {{format(), {}}, {{}, format()}}};
+    return {static_cast<int>(layers_),
+            format(),
+            format(),
+            {{{}, format()}, {format(), {}}},
+            {{format(), {}}, {{}, format()}}};
   }
   void begin_step(const step_outline&) { sum_ = 0; }
   [[nodiscard]] double loss() const { return sum_; }
@@ -73,8 +78,12 @@ class mean_stage {
 
   result<void> forward(const piece& p, message in, outgoing& out) { return fore({&p, 1}, in, out, nullptr); }
   result<void> backward(const piece& p, message in, outgoing& out) { return back({&p, 1}, in, out, nullptr); }
-  result<void> forward(std::span<const piece> row, message in, outgoing& out, sharing& with) { return fore(row, in, out, &with); }
-  result<void> backward(std::span<const piece> row, message in, outgoing& out, sharing& with) { return back(row, in, out, &with); }
+  result<void> forward(std::span<const piece> row, message in, outgoing& out, sharing& with) {
+    return fore(row, in, out, &with);
+  }
+  result<void> backward(std::span<const piece> row, message in, outgoing& out, sharing& with) {
+    return back(row, in, out, &with);
+  }
 
  private:
   struct layer_rows {
@@ -86,13 +95,18 @@ class mean_stage {
     std::vector<double> miss;  // of the last stage
   };
 
-  [[nodiscard]] double a(std::size_t layer) const { return 0.5 + 0.2 * static_cast<double>(stage_) + 0.3 * static_cast<double>(layer); }
-  [[nodiscard]] double c(std::size_t layer) const { return 0.9 - 0.2 * static_cast<double>(stage_) - 0.3 * static_cast<double>(layer); }
+  [[nodiscard]] double a(std::size_t layer) const {
+    return 0.5 + 0.2 * static_cast<double>(stage_) + 0.3 * static_cast<double>(layer);
+  }
+  [[nodiscard]] double c(std::size_t layer) const {
+    return 0.9 - 0.2 * static_cast<double>(stage_) - 0.3 * static_cast<double>(layer);
+  }
   [[nodiscard]] static double wave(std::uint64_t key, std::size_t t) {
     return std::sin(0.7 * static_cast<double>(t + key % 11)) + 0.3;
   }
   [[nodiscard]] bool goes_wrong(fault what, std::size_t layer, const sharing* with) const {
-    return with != nullptr && wrong_.what == what && wrong_.how == with->exchange() && wrong_.stage == stage_ && wrong_.layer == static_cast<int>(layer) &&
+    return with != nullptr && wrong_.what == what && wrong_.how == with->exchange() && wrong_.stage == stage_ &&
+           wrong_.layer == static_cast<int>(layer) &&
            (wrong_.replica == place::everywhere || with->sharers()[with->self()] == wrong_.replica);
   }
   static std::vector<std::size_t> places(std::span<const slice> slices) {
@@ -134,7 +148,8 @@ class mean_stage {
         const result<std::span<const std::byte>> taken = with->take(static_cast<int>(l));
         if (!taken) return taken.error();
         const std::vector<std::size_t> theirs = places(with->others());
-        for (std::size_t k = 0; k < here.taken.size() && goes_wrong(fault::forgets_rows, l, with); ++k) here.value[here.taken[k]] = 0;
+        for (std::size_t k = 0; k < here.taken.size() && goes_wrong(fault::forgets_rows, l, with); ++k)
+          here.value[here.taken[k]] = 0;
         here.taken.insert(here.taken.end(), theirs.begin(), theirs.end());
         for (std::size_t k = 0; k < theirs.size() && !goes_wrong(fault::takes_in_vain, l, with); ++k)
           here.value[theirs[k]] = as<double>(taken.value())[k];
@@ -165,7 +180,8 @@ class mean_stage {
     std::vector<double> dy;
     for (const piece& p : row)
       for (const std::size_t t : places(std::span<const piece>(&p, 1)))
-        dy.push_back(in.empty() ? p.loss_weight / static_cast<double>(p.slice.length.value) * all.miss[t] : as<double>(in)[dy.size()]);
+        dy.push_back(in.empty() ? p.loss_weight / static_cast<double>(p.slice.length.value) * all.miss[t]
+                                : as<double>(in)[dy.size()]);
     for (std::size_t l = layers_; l-- > 0;) {
       layer_rows& here = all.layers[l];
       const std::vector<double> later = here.dvalue;
@@ -201,7 +217,8 @@ class mean_stage {
         dy[k] += slope * a(l);
       }
     }
-    if (std::any_of(row.begin(), row.end(), [](const piece& p) { return p.is_own_first(); })) arenas_.erase(one.slice.sequence);
+    if (std::any_of(row.begin(), row.end(), [](const piece& p) { return p.is_own_first(); }))
+      arenas_.erase(one.slice.sequence);
     return out.put(dy);
   }
 
@@ -217,8 +234,8 @@ class mean_stage {
   }
 
   template <class Visit>
-  static result<std::vector<double>> round(sharing& with, std::size_t layer, const std::vector<double>& rows, std::vector<double> sums,
-                                           const Visit& visit) {
+  static result<std::vector<double>> round(sharing& with, std::size_t layer, const std::vector<double>& rows,
+                                           std::vector<double> sums, const Visit& visit) {
     const int l = static_cast<int>(layer);
     if (result<void> launched = with.launch(l, slimpack::as_span(rows)); !launched) return std::move(launched).error();
     for (;;) {
@@ -235,10 +252,12 @@ class mean_stage {
     const std::vector<std::size_t> own = places(with.own());
     const bool in_vain = goes_wrong(fault::visits_in_vain, l, &with);
     const bool asks = with.exchange() == exchange::queries;
-    const auto answer = [&](std::span<const double>, const std::vector<std::size_t>& theirs, std::vector<double>& sums) {
+    const auto answer = [&](std::span<const double>, const std::vector<std::size_t>& theirs,
+                            std::vector<double>& sums) {
       for (std::size_t k = 0; k < theirs.size() && !in_vain; ++k) sums[k] += sum_to(here.value, theirs[k]);
     };
-    const auto hear = [&](std::span<const double> values, const std::vector<std::size_t>& theirs, std::vector<double>&) {
+    const auto hear = [&](std::span<const double> values, const std::vector<std::size_t>& theirs,
+                          std::vector<double>&) {
       std::vector<double> value(here.value.size());
       for (std::size_t k = 0; k < theirs.size(); ++k) value[theirs[k]] = values[k];
       for (std::size_t k = 0; k < own.size() && !in_vain; ++k) here.attended[own[k]] += sum_to(value, own[k]);
@@ -259,13 +278,14 @@ class mean_stage {
       for (std::size_t k = 0; k < theirs.size(); ++k) all[theirs[k]] = rows[k];
       if (!in_vain) add_from(all, here.dvalue);
     };
-    const auto give_back = [&](std::span<const double>, const std::vector<std::size_t>& theirs, std::vector<double>& sums) {
+    const auto give_back = [&](std::span<const double>, const std::vector<std::size_t>& theirs,
+                               std::vector<double>& sums) {
       std::vector<double> all(slopes.size());
       add_from(slopes, all);
       for (std::size_t k = 0; k < theirs.size() && !in_vain; ++k) sums[k] += all[theirs[k]];
     };
-    result<std::vector<double>> home = asks ? round(with, l, picked(slopes, own), {}, add)
-                                            : round(with, l, {}, picked(here.dvalue, own), give_back);
+    result<std::vector<double>> home =
+        asks ? round(with, l, picked(slopes, own), {}, add) : round(with, l, {}, picked(here.dvalue, own), give_back);
     if (!home) return std::move(home).error();
     for (std::size_t k = 0; k < own.size() && !asks; ++k) here.dvalue[own[k]] = home.value()[k];
     return success();
@@ -281,7 +301,9 @@ class mean_stage {
 /// Two layers on each stage.
 struct mean_model {
   place wrong{};
-  std::unique_ptr<mean_stage> make(int stage, int /*stages*/) const { return std::make_unique<mean_stage>(stage, 2, wrong); }
+  std::unique_ptr<mean_stage> make(int stage, int /*stages*/) const {
+    return std::make_unique<mean_stage>(stage, 2, wrong);
+  }
   void load(mean_stage& s, std::span<const testing::document> batch) const {
     s.keys.clear();
     for (const testing::document& d : batch) s.keys.push_back(d.key);
@@ -317,14 +339,20 @@ TEST_P(FaultySharers, AreNamedByLayerAndReplica) {
   const testing::report r = tried(wrong);
   const std::string expected = [&] {
     switch (wrong.what) {
-      case fault::never_gives: return "(" + replica + ", stage " + std::to_string(wrong.stage) + "), F";
-      case fault::gives_others: return " does not attend to keys and values as " + replica + " made them, in " + where(wrong);
-      case fault::takes_in_vain: return replica + " makes no use of what it takes in " + where(wrong);
-      case fault::forgets_rows: return replica + " does not keep what it takes from row to row, in " + where(wrong);
+      case fault::never_gives:
+        return "(" + replica + ", stage " + std::to_string(wrong.stage) + "), F";
+      case fault::gives_others:
+        return " does not attend to keys and values as " + replica + " made them, in " + where(wrong);
+      case fault::takes_in_vain:
+        return replica + " makes no use of what it takes in " + where(wrong);
+      case fault::forgets_rows:
+        return replica + " does not keep what it takes from row to row, in " + where(wrong);
       case fault::owes_nothing:
       case fault::owes_this_row:
-      case fault::owes_twice: return "what " + replica + " owes in " + where(wrong) + " is not the gradient of what it took";
-      default: return replica + " does not add what is due to it once in " + where(wrong);
+      case fault::owes_twice:
+        return "what " + replica + " owes in " + where(wrong) + " is not the gradient of what it took";
+      default:
+        return replica + " does not add what is due to it once in " + where(wrong);
     }
   }();
   EXPECT_TRUE(says(r, expected)) << expected << '\n' << r;
@@ -337,10 +365,12 @@ TEST_P(FaultySharers, AreNamedByLayerAndReplica) {
 /// At each place; where a sanitizer looks, one in five.
 std::vector<place> every_fault() {
   std::vector<place> all, chosen;
-  for (const fault what : {fault::never_gives, fault::gives_others, fault::takes_in_vain, fault::forgets_rows, fault::owes_nothing,
-                           fault::owes_this_row, fault::owes_twice, fault::due_twice, fault::due_in_vain})
+  for (const fault what :
+       {fault::never_gives, fault::gives_others, fault::takes_in_vain, fault::forgets_rows, fault::owes_nothing,
+        fault::owes_this_row, fault::owes_twice, fault::due_twice, fault::due_in_vain})
     for (const int stage : {0, 1})
-      for (const int layer : {0, 1}) all.push_back({what, stage, layer, static_cast<std::uint32_t>(all.size() / 3 % 2)});
+      for (const int layer : {0, 1})
+        all.push_back({what, stage, layer, static_cast<std::uint32_t>(all.size() / 3 % 2)});
   for (std::size_t k = 0; k < all.size(); ++k)
     if (tests::is_tried(static_cast<int>(k))) chosen.push_back(all[k]);
   return chosen;
@@ -357,12 +387,18 @@ TEST(SharedComputeLaws, NameWhoGoesWrongWhereRowsGoRound) {
             if (!tests::is_tried(k++, 3 * tests::one_in)) continue;
             const testing::report r = tried({what, stage, layer, replica, how});
             const bool asks = how == exchange::queries;
-            const std::string who = replica == place::everywhere ? "every replica" : "replica " + std::to_string(replica);
-            EXPECT_TRUE(says(r, who + (asks ? " goes wrong where queries go round" : " goes wrong where ring sends keys and values round"))) << r;
-            // What a rank adds to sums comes home wrong; what it adds to its own rows shows in the layer that runs next.
+            const std::string who =
+                replica == place::everywhere ? "every replica" : "replica " + std::to_string(replica);
+            EXPECT_TRUE(says(r, who + (asks ? " goes wrong where queries go round"
+                                            : " goes wrong where ring sends keys and values round")))
+                << r;
+            // What a rank adds to sums comes home wrong; what it adds to its own rows shows in the layer that runs
+            // next.
             const bool in_sums = asks == (what == fault::visits_in_vain);
             const std::string where = " in layer " + std::to_string(layer) + " of stage " + std::to_string(stage);
-            EXPECT_EQ(says(r, (what == fault::visits_in_vain ? "comes home forward" : "comes home backward") + where), in_sums) << r;
+            EXPECT_EQ(says(r, (what == fault::visits_in_vain ? "comes home forward" : "comes home backward") + where),
+                      in_sums)
+                << r;
             EXPECT_FALSE(says(r, "share by keep")) << "which has no fault";
           }
 }
@@ -370,7 +406,8 @@ TEST(SharedComputeLaws, NameWhoGoesWrongWhereRowsGoRound) {
 // As a fault in the code is, which all replicas have.
 TEST(SharedComputeLaws, NameTheLayerOfAFaultThatAllReplicasHave) {
   int k = 0;
-  for (const fault what : {fault::gives_others, fault::takes_in_vain, fault::owes_nothing, fault::due_twice, fault::due_in_vain})
+  for (const fault what :
+       {fault::gives_others, fault::takes_in_vain, fault::owes_nothing, fault::due_twice, fault::due_in_vain})
     for (const int layer : {0, 1}) {
       if (!tests::is_tried(k++)) continue;
       const place wrong{what, 0, layer, place::everywhere};

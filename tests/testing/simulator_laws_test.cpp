@@ -74,7 +74,8 @@ struct ages : simulators::sweep {
 struct shy : simulators::sweep {
   std::thread::id home = std::this_thread::get_id();
   [[nodiscard]] answer starts(const task_graph& graph) const {
-    return changed(sweep::starts(graph), [&](seconds& each) { each = std::this_thread::get_id() == home ? each : seconds{}; });
+    return changed(sweep::starts(graph),
+                   [&](seconds& each) { each = std::this_thread::get_id() == home ? each : seconds{}; });
   }
 };
 
@@ -85,7 +86,8 @@ void expect_broken(const Simulator& simulator, int law, std::string_view words) 
   EXPECT_FALSE(found);
   EXPECT_GT(found.broken(law), 0) << found;
   const bool named = std::any_of(found.failures().begin(), found.failures().end(), [&](const testing::failure& f) {
-    return f.law == law && f.line.starts_with("law " + std::to_string(law) + ", ") && f.line.find(words) != std::string::npos;
+    return f.law == law && f.line.starts_with("law " + std::to_string(law) + ", ") &&
+           f.line.find(words) != std::string::npos;
   });
   EXPECT_TRUE(named) << "no law " << law << ", " << words << ": " << found;
 }

@@ -65,9 +65,7 @@ struct anywhere {  // takes what there is room for
   }
 };
 
-TEST(SlicerLawsReport, FindsCutsOffTheQuantum) {
-  expect_broken(anywhere{}, {2});
-}
+TEST(SlicerLawsReport, FindsCutsOffTheQuantum) { expect_broken(anywhere{}, {2}); }
 
 struct blind {  // to the room that is left
   template <class Cost>
@@ -77,9 +75,7 @@ struct blind {  // to the room that is left
   }
 };
 
-TEST(SlicerLawsReport, FindsSlicesThatExceedTheRoom) {
-  expect_broken(blind{}, {3});
-}
+TEST(SlicerLawsReport, FindsSlicesThatExceedTheRoom) { expect_broken(blind{}, {3}); }
 
 struct strict {  // never over the budget of time, not even in an empty pack
   template <class Cost>
@@ -89,9 +85,7 @@ struct strict {  // never over the budget of time, not even in an empty pack
   }
 };
 
-TEST(SlicerLawsReport, FindsRefusalsOfAnEmptyPack) {
-  expect_broken(strict{}, {4});
-}
+TEST(SlicerLawsReport, FindsRefusalsOfAnEmptyPack) { expect_broken(strict{}, {4}); }
 
 struct alternating {
   std::shared_ptr<int> asked = std::make_shared<int>(0);
@@ -101,13 +95,9 @@ struct alternating {
   }
 };
 
-TEST(SlicerLawsReport, FindsAnswersThatChange) {
-  expect_broken(alternating{}, {5});
-}
+TEST(SlicerLawsReport, FindsAnswersThatChange) { expect_broken(alternating{}, {5}); }
 
-TEST(SlicerLawsReport, AcceptsALawfulSlicer) {
-  expect_broken(slicers::uniform{.at_most = {384}}, {});
-}
+TEST(SlicerLawsReport, AcceptsALawfulSlicer) { expect_broken(slicers::uniform{.at_most = {384}}, {}); }
 
 }  // namespace
 }  // namespace slimpack::slicer_laws_test

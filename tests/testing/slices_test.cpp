@@ -57,7 +57,8 @@ TEST(NaiveSlices, MissOrRepeatNothing) {
 
 // In whatever order they run; slices that touch are one run.
 TEST(NaiveSlices, MakeUpRuns) {
-  const micropacks packs = packs_of({{{one, {4}, {2}}}, {{two, {2}, {2}}}, {{one, {2}, {1}}, {two, {9}, {1}}}, {{one, {0}, {2}}}});
+  const micropacks packs =
+      packs_of({{{one, {4}, {2}}}, {{two, {2}, {2}}}, {{one, {2}, {1}}, {two, {9}, {1}}}, {{one, {0}, {2}}}});
   using runs = std::vector<std::pair<tokens, tokens>>;
   EXPECT_EQ(runs_of(packs, one), (runs{{{0}, {3}}, {{4}, {6}}}));
   EXPECT_EQ(runs_of(packs, two), (runs{{{2}, {4}}, {{9}, {10}}}));

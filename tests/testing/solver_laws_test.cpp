@@ -70,14 +70,14 @@ replica_solution cut(const replica_solution& one, tokens at, bool in_order) {
   return made;
 }
 
-TEST(SolverLawsReport, AcceptsALawfulSolver) {
-  expect_broken(tests::round_robin{}, {});
-}
+TEST(SolverLawsReport, AcceptsALawfulSolver) { expect_broken(tests::round_robin{}, {}); }
 
 TEST(SolverLawsReport, FindsTokensThatDoNotRunOnce) {
   expect_broken(changed{[](solution& all, const problem&) { all.replicas.pop_back(); }}, {1});
   // listed but not run
-  expect_broken(changed{[](solution& all, const problem&) { all.replicas[0].partition = {}, all.replicas[0].programs.assign(3, {}); }},
+  expect_broken(changed{[](solution& all, const problem&) {
+                  all.replicas[0].partition = {}, all.replicas[0].programs.assign(3, {});
+                }},
                 {1, 3});
   // run but not listed
   expect_broken(changed{[](solution& all, const problem&) { all.replicas[0].sequences.clear(); }}, {1});
@@ -171,9 +171,7 @@ struct moody {
   }
 };
 
-TEST(SolverLawsReport, FindsAnswersThatChange) {
-  expect_broken(moody{}, {5});
-}
+TEST(SolverLawsReport, FindsAnswersThatChange) { expect_broken(moody{}, {5}); }
 
 }  // namespace
 }  // namespace slimpack::solver_laws_test

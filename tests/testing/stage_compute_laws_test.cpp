@@ -41,7 +41,8 @@ TEST(StageComputeLawsReport, AcceptsTheModelsOfTheExamples) {
   EXPECT_TRUE(arena) << arena;
   const testing::report shared = tried(tests::shared_autograd_under_test{}, few);
   EXPECT_TRUE(shared) << shared;
-  const testing::report shared_arena = testing::stage_compute_laws(tests::shared_under_test{}, {.cases = few, .stages = 1});
+  const testing::report shared_arena =
+      testing::stage_compute_laws(tests::shared_under_test{}, {.cases = few, .stages = 1});
   EXPECT_TRUE(shared_arena) << shared_arena;
 }
 

@@ -24,15 +24,19 @@ enum class slip { none, adds_embedding_twice, forgets_target, has_own_softmax, k
 using arena = prefix_in_arena<backward_cuts::any>;
 using message = std::span<const std::byte>;
 
-/// The vocabulary model of two layers with sequences by key, on two stages, or on one that has its vocabulary in one place.
+/// The vocabulary model of two layers with sequences by key, on two stages, or on one that has its vocabulary in one
+/// place.
 class keyed_stage : public vocabulary_stage<arena> {
  public:
   using base = vocabulary_stage<arena>;
-  keyed_stage(int stage, int stages, slip wrong) : base(stage, stages, 1), is_alone_(stages == 1), is_first_of_two_(stages == 2 && stage == 0), wrong_(wrong) {}
+  keyed_stage(int stage, int stages, slip wrong)
+      : base(stage, stages, 1), is_alone_(stages == 1), is_first_of_two_(stages == 2 && stage == 0), wrong_(wrong) {}
 
   std::vector<std::uint64_t> keys;
 
-  [[nodiscard]] vocabulary_format vocabulary_rows() const { return is_alone_ ? vocabulary_format{} : base::vocabulary_rows(); }
+  [[nodiscard]] vocabulary_format vocabulary_rows() const {
+    return is_alone_ ? vocabulary_format{} : base::vocabulary_rows();
+  }
   [[nodiscard]] tokens valid_tokens(const slice& s) const { return base::valid_tokens(keyed(s)); }
   [[nodiscard]] double loss() const { return base::loss() - loss_before_; }
   void begin_step(const step_outline& o) {
@@ -57,7 +61,8 @@ class keyed_stage : public vocabulary_stage<arena> {
     const piece end = of_vocabulary(one);
     std::vector<double> x(size_of(p)), y(x), z(x), dz(x);
     std::vector<double> part(5 * x.size()), sums(x);
-    outgoing embedded = to(x), middle = to(y), hidden = to(z), of_words = to(part), completed = to(dz), statistics = to(sums);
+    outgoing embedded = to(x), middle = to(y), hidden = to(z), of_words = to(part), completed = to(dz),
+             statistics = to(sums);
     result<void> done = base::embed({&end, 1}, {}, embedded);
     if (done) done = base::forward(one, slimpack::as_span(x), middle);
     if (done) done = second_.forward(one, slimpack::as_span(y), hidden);
@@ -65,7 +70,8 @@ class keyed_stage : public vocabulary_stage<arena> {
     const message parts = slimpack::as_span(part);
     if (done) done = base::gather_output({&end, 1}, {&parts, 1}, completed, statistics);
     if (done) done = base::output_weights({&end, 1}, slimpack::as_span(sums));
-    for (std::size_t k = 0; k < dz.size(); ++k) turned_[{one.slice.sequence, p.slice.begin.value + static_cast<std::int64_t>(k)}] = dz[k];
+    for (std::size_t k = 0; k < dz.size(); ++k)
+      turned_[{one.slice.sequence, p.slice.begin.value + static_cast<std::int64_t>(k)}] = dz[k];
     return done;
   }
   result<void> backward(const piece& p, message in, outgoing& out) {
@@ -73,7 +79,8 @@ class keyed_stage : public vocabulary_stage<arena> {
     if (!is_alone_) return base::backward(one, in, out);
     const piece end = of_vocabulary(one);
     std::vector<double> dz(size_of(p)), dy(dz), dx(dz);
-    for (std::size_t k = 0; k < dz.size(); ++k) dz[k] = turned_.at({one.slice.sequence, p.slice.begin.value + static_cast<std::int64_t>(k)});
+    for (std::size_t k = 0; k < dz.size(); ++k)
+      dz[k] = turned_.at({one.slice.sequence, p.slice.begin.value + static_cast<std::int64_t>(k)});
     outgoing middle = to(dy), inputs = to(dx), nowhere;
     result<void> done = second_.backward(one, slimpack::as_span(dz), middle);
     if (done) done = base::backward(one, slimpack::as_span(dy), inputs);
@@ -88,7 +95,9 @@ class keyed_stage : public vocabulary_stage<arena> {
     return all;
   }
 
-  result<void> embed(std::span<const piece> pack, message in, outgoing& out) { return base::embed(keyed(pack), in, out); }
+  result<void> embed(std::span<const piece> pack, message in, outgoing& out) {
+    return base::embed(keyed(pack), in, out);
+  }
   result<void> output(std::span<const piece> pack, message in, outgoing& out) {
     result<void> done = base::output(keyed(pack), in, out);
     if (!done || wrong_ != slip::forgets_target || !is_first_of_two_) return done;
@@ -96,7 +105,8 @@ class keyed_stage : public vocabulary_stage<arena> {
     for (std::size_t at = 4; at < rows.size(); at += 5) rows[at] = 0;
     return done;
   }
-  result<void> gather_output(std::span<const piece> pack, std::span<const message> partials, outgoing& rows, outgoing& statistics) {
+  result<void> gather_output(std::span<const piece> pack, std::span<const message> partials, outgoing& rows,
+                             outgoing& statistics) {
     return base::gather_output(keyed(pack), partials, rows, statistics);
   }
   result<void> output_weights(std::span<const piece> pack, message in) {
@@ -126,7 +136,9 @@ class keyed_stage : public vocabulary_stage<arena> {
     return p;
   }
   [[nodiscard]] static std::size_t size_of(const piece& p) { return static_cast<std::size_t>(p.slice.length.value); }
-  [[nodiscard]] static outgoing to(std::vector<double>& rows) { return outgoing(std::as_writable_bytes(std::span(rows))); }
+  [[nodiscard]] static outgoing to(std::vector<double>& rows) {
+    return outgoing(std::as_writable_bytes(std::span(rows)));
+  }
   [[nodiscard]] std::vector<piece> keyed(std::span<const piece> pack) const {
     std::vector<piece> all;
     for (const piece& p : pack) all.push_back(keyed(p));
@@ -153,15 +165,14 @@ struct model {
   [[nodiscard]] std::vector<double> gradients(const keyed_stage& stage) const { return stage.layer_gradients(); }
   [[nodiscard]] std::vector<double> vocabulary_gradients(const keyed_stage& stage) const {
     std::vector<double> all;
-    for (std::size_t w = 0; w < stage.embedding.size(); ++w) all.insert(all.end(), {stage.embedding[w], stage.output_layer[w]});
+    for (std::size_t w = 0; w < stage.embedding.size(); ++w)
+      all.insert(all.end(), {stage.embedding[w], stage.output_layer[w]});
     return all;
   }
   void zero(keyed_stage& stage) const { stage.zero(); }
 };
 
-testing::report tried(slip wrong) {
-  return testing::stage_compute_laws(model{wrong}, {.cases = 4, .stages = 2});
-}
+testing::report tried(slip wrong) { return testing::stage_compute_laws(model{wrong}, {.cases = 4, .stages = 2}); }
 bool says(const testing::report& r, std::string_view sentence) {
   return std::any_of(r.failures().begin(), r.failures().end(),
                      [&](const testing::failure& f) { return f.line.find(sentence) != std::string::npos; });

@@ -89,9 +89,7 @@ TEST(ForEachIndex, BeginsNothingAfterAFailureOnOneThread) {
 }
 
 /// Keeps threads busy for a while that depends on the index, so that calls end in another order than they began.
-void linger(std::size_t i) {
-  std::this_thread::sleep_for(std::chrono::microseconds(i * 7919 % 13 * 20));
-}
+void linger(std::size_t i) { std::this_thread::sleep_for(std::chrono::microseconds(i * 7919 % 13 * 20)); }
 
 TEST(ForEachInWindow, BeginsWithWhatAWindowBeforeHasFound) {
   constexpr std::size_t n = 200;
@@ -124,28 +122,32 @@ TEST(ForEachInWindow, RunsAsManyAtOnceAsTheWindowHas) {
   std::atomic<int> here{0};
   int most = 0;
   std::mutex guard;
-  EXPECT_TRUE(for_each_ahead(100, 8, 3, [](std::size_t) {}, [&](std::size_t i) -> result<void> {
-    const int now = ++here;
-    linger(i);
-    {
-      const std::lock_guard lock(guard);
-      most = std::max(most, now);
-    }
-    --here;
-    return success();
-  }));
+  EXPECT_TRUE(for_each_ahead(
+      100, 8, 3, [](std::size_t) {},
+      [&](std::size_t i) -> result<void> {
+        const int now = ++here;
+        linger(i);
+        {
+          const std::lock_guard lock(guard);
+          most = std::max(most, now);
+        }
+        --here;
+        return success();
+      }));
   EXPECT_LE(most, 3);
 }
 
 TEST(ForEachInWindow, EndsWhereACallFailsOrThrows) {
   for (const std::size_t threads : counts) {
     const auto run = [&](bool throws) {
-      return for_each_ahead(500, threads, 4, [](std::size_t) {}, [&](std::size_t i) -> result<void> {
-        linger(i);
-        if (i % 100 != 37) return success();
-        if (throws) throw std::runtime_error(std::to_string(i));
-        return error{errc::out_of_memory, std::to_string(i)};
-      });
+      return for_each_ahead(
+          500, threads, 4, [](std::size_t) {},
+          [&](std::size_t i) -> result<void> {
+            linger(i);
+            if (i % 100 != 37) return success();
+            if (throws) throw std::runtime_error(std::to_string(i));
+            return error{errc::out_of_memory, std::to_string(i)};
+          });
     };
     const result<void> failed = run(false);
     ASSERT_FALSE(failed);

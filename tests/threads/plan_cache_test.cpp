@@ -122,7 +122,8 @@ TEST(PlanCache, AnswersManyThreads) {
     std::vector<std::jthread> threads;
     for (std::size_t t = 0; t < 4; ++t)
       threads.emplace_back([&, t] {
-        for (std::size_t i = 0; i < calls; ++i) wrong += cached(batches[(i * (t + 1)) % 5]).value().hash != hashes[(i * (t + 1)) % 5];
+        for (std::size_t i = 0; i < calls; ++i)
+          wrong += cached(batches[(i * (t + 1)) % 5]).value().hash != hashes[(i * (t + 1)) % 5];
       });
   }
   EXPECT_EQ(wrong, 0);

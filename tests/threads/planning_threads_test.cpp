@@ -22,7 +22,8 @@ template <class Schedule>
 std::uint64_t hash_on(std::size_t threads, const Schedule& schedule) {
   const costs::quadratic cost{.linear = 1e-6, .attention = 4.069e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}};
   const solvers::two_phase solver{.effort = {100'000, 4}, .threads = threads};
-  const plan made = planner{shape{.stages = 3, .replicas = 7}, slicers::equal_cost{}, cost, solver, schedule}(batch()).value();
+  const plan made =
+      planner{shape{.stages = 3, .replicas = 7}, slicers::equal_cost{}, cost, solver, schedule}(batch()).value();
   EXPECT_FALSE(made.merges.empty());
   return made.hash;
 }

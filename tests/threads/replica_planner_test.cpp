@@ -20,8 +20,12 @@ const std::vector<tokens> lengths{{60000}, {3000}, {2500}, {2000}, {900}, {700},
 
 auto planner_of_all() {
   const solvers::two_phase_estimated solver{{.effort = solvers::search_budget::fast(), .threads = 1}};
-  return basic_planner{shape{.stages = 2, .replicas = 3}, slicers::equal_cost{}, costs::quadratic{.per_pack = {5e-5}}, solver,
-                       schedules::list{}, simulators::sweep{}};
+  return basic_planner{shape{.stages = 2, .replicas = 3},
+                       slicers::equal_cost{},
+                       costs::quadratic{.per_pack = {5e-5}},
+                       solver,
+                       schedules::list{},
+                       simulators::sweep{}};
 }
 
 TEST(ReplicaPlanner, PlansTheGroupOfItsReplica) {
@@ -53,7 +57,8 @@ TEST(ReplicaPlanner, HurriedPartsAreMarked) {
   ticket.hurry();
   // Whether the mark is there depends on which came first, the request or the plan; a plan that is marked is still one.
   EXPECT_TRUE(ticket.get());
-  const rank_plan asked = plan_cache{replica_planner{planner_of_all(), 0}}(lengths, std::stop_source{}.get_token()).value();
+  const rank_plan asked =
+      plan_cache{replica_planner{planner_of_all(), 0}}(lengths, std::stop_source{}.get_token()).value();
   EXPECT_TRUE(asked.part.truncated);
 }
 

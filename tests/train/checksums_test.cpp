@@ -153,9 +153,7 @@ std::vector<kind> kinds(const exact_batch& batch) {
           {"lent attention", lending, channel_of(traffic::rows, 7)}};
 }
 
-exact_batch batch_of_texts() {
-  return exact_batch(3, tests::small_model, {4}, {{160}, {30}, {17}, {9}});
-}
+exact_batch batch_of_texts() { return exact_batch(3, tests::small_model, {4}, {{160}, {30}, {17}, {9}}); }
 
 TEST(Checksums, FindADamagedMessageOfEachKind) {
   const exact_batch batch = batch_of_texts();

@@ -64,20 +64,22 @@ void compare(const exact_batch& batch, const plan& p, const char* planner, evalu
   seen.last_bits += alone[0].loss != batch.loss;
 }
 
-evaluation_count compare_all(const std::vector<tests::named_planner>& planners, const train::config& model, int fewest) {
+evaluation_count compare_all(const std::vector<tests::named_planner>& planners, const train::config& model,
+                             int fewest) {
   evaluation_count seen;
   for (int seed = 1; seed <= tests::cases(1); ++seed) {
     const exact_batch batch(static_cast<std::uint64_t>(seed), model);
     for (const tests::named_planner& planner : planners)
-      for (shape on : {shape{.stages = 1, .replicas = fewest}, shape{.stages = 2, .replicas = fewest + 1}, shape{.stages = 4, .replicas = fewest},
-                       shape{.stages = 2, .replicas = fewest, .chunks = 2}}) {
+      for (shape on : {shape{.stages = 1, .replicas = fewest}, shape{.stages = 2, .replicas = fewest + 1},
+                       shape{.stages = 4, .replicas = fewest}, shape{.stages = 2, .replicas = fewest, .chunks = 2}}) {
         on.quantum = batch.quantum;
         const plan p = planner.make(on, batch.lengths).value();
         compare<train::model_stage<double>>(batch, p, planner.name, seen);
         compare<tests::whole_pieces>(batch, p, planner.name, seen);
       }
   }
-  std::printf("%d plans, %d shared, %d with other last bits than the uncut loss\n", seen.plans, seen.shared, seen.last_bits);
+  std::printf("%d plans, %d shared, %d with other last bits than the uncut loss\n", seen.plans, seen.shared,
+              seen.last_bits);
   EXPECT_GT(seen.last_bits, seen.plans / 8) << "sums must round differently for equal bits to show anything";
   return seen;
 }
@@ -88,17 +90,21 @@ TEST(Evaluation, SoItHasWhereReplicasShareSequences) {
   EXPECT_GT(compare_all(tests::sharing_planners(), tests::small_model, 2).shared, 4);
 }
 
-TEST(Evaluation, SoItHasWhereTheStepsWeightGradientsRunApart) { compare_all(tests::splitting_planners(), tests::deep_model, 1); }
+TEST(Evaluation, SoItHasWhereTheStepsWeightGradientsRunApart) {
+  compare_all(tests::splitting_planners(), tests::deep_model, 1);
+}
 
 TEST(Evaluation, OfAForwardPlanIsThatOfUncutSequencesInItsMemory) {
   double worst = 0;
   int exact = 0, ranks = 0;
   for (int seed = 1; seed <= tests::cases(4); ++seed) {
     const exact_batch batch(static_cast<std::uint64_t>(seed));
-    for (shape on : {shape{.stages = 1}, shape{.stages = 3, .replicas = 2}, shape{.stages = 4}, shape{.stages = 2, .replicas = 2, .chunks = 2}}) {
+    for (shape on : {shape{.stages = 1}, shape{.stages = 3, .replicas = 2}, shape{.stages = 4},
+                     shape{.stages = 2, .replicas = 2, .chunks = 2}}) {
       on.quantum = batch.quantum;
       const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
-      const basic_planner plan_batch{on, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::list{}, simulators::sweep{}};
+      const basic_planner plan_batch{
+          on, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::list{}, simulators::sweep{}};
       const plan p = plan_batch.plan_forward(batch.lengths).value();
       EXPECT_TRUE(testing::plan_laws(p, cost)) << testing::plan_laws(p, cost);
       const std::vector<evaluated> ran = losses_of<train::model_stage<double>>(batch, p, false);
@@ -106,15 +112,18 @@ TEST(Evaluation, OfAForwardPlanIsThatOfUncutSequencesInItsMemory) {
         worst = std::max(worst, std::abs(ran[rank].loss / batch.loss - 1));
         EXPECT_EQ(ran[rank].held, bytes{});
         const auto stages = static_cast<std::size_t>(on.stages);
-        const double rate = train::model_stage<double>::rates(batch.model, on, static_cast<int>(rank % stages)).live_token;
+        const double rate =
+            train::model_stage<double>::rates(batch.model, on, static_cast<int>(rank % stages)).live_token;
         // The store's pages are quanta, of which the last of a sequence may not be full.
-        EXPECT_LE(ran[rank].peak.value, p.replicas[rank / stages].peak_memory[rank % stages] * rate + 0.5) << "seed " << seed;
+        EXPECT_LE(ran[rank].peak.value, p.replicas[rank / stages].peak_memory[rank % stages] * rate + 0.5)
+            << "seed " << seed;
         exact += std::abs(ran[rank].peak.value - p.replicas[rank / stages].peak_memory[rank % stages] * rate) < 0.5;
         ++ranks;
       }
     }
   }
-  std::printf("largest relative error of a loss %.2g; %d of %d ranks held what the plan says to the byte\n", worst, exact, ranks);
+  std::printf("largest relative error of a loss %.2g; %d of %d ranks held what the plan says to the byte\n", worst,
+              exact, ranks);
   EXPECT_LT(worst, 1e-13);
   EXPECT_GT(exact, ranks / 2);
 }

@@ -68,7 +68,8 @@ struct exact_batch {
     double valid = 0;
     for (const tokens length : lengths) {
       texts.emplace_back();
-      for (std::int64_t i = 0; i < length.value; ++i) texts.back().push_back(static_cast<std::uint8_t>(random.between(0, 15)));
+      for (std::int64_t i = 0; i < length.value; ++i)
+        texts.back().push_back(static_cast<std::uint8_t>(random.between(0, 15)));
       valid += static_cast<double>(length.value - 1);
     }
     train::model_stage<double> uncut(model, {.quantum = quantum}, 0, documents(), 7);
@@ -87,11 +88,12 @@ struct exact_batch {
   }
 
  public:
-  /// Runs this rank's stage of a plan. Returns the largest relative error of a tensor's gradient (norm of the difference
-  /// over norm), or 100 times that of the loss: what holds gradients to 1e-11 holds the loss to 1e-13. Then evaluates by the plan,
-  /// where that can be: 1 if its loss has not the step's bits, or it leaves something.
+  /// Runs this rank's stage of a plan. Returns the largest relative error of a tensor's gradient (norm of the
+  /// difference over norm), or 100 times that of the loss: what holds gradients to 1e-11 holds the loss to 1e-13. Then
+  /// evaluates by the plan, where that can be: 1 if its loss has not the step's bits, or it leaves something.
   template <class Stage, class Transport>
-  result<double> error_of(const plan& p, Transport& transport, executors::packflow<> run = {.rows = executors::row_calls::joined}) const {
+  result<double> error_of(const plan& p, Transport& transport,
+                          executors::packflow<> run = {.rows = executors::row_calls::joined}) const {
     Stage stage(model, p.shape, transport.rank() % p.shape.stages, documents(), 7u);
     result<step_report> step = run.execute(p, stage, transport);
     if (!step) return std::move(step).error();
@@ -113,14 +115,16 @@ struct exact_batch {
     run.step = 1;
     const result<step_report> alone = run.evaluate(p, stage, transport);
     if (!alone) return alone.error();
-    const bool same = alone.value().loss_sum == step.value().loss_sum && stage.held() == bytes{} && alone.value().reduce == seconds{};
+    const bool same =
+        alone.value().loss_sum == step.value().loss_sum && stage.held() == bytes{} && alone.value().reduce == seconds{};
     return same ? worst : 1;
   }
 };
 
 /// What a rank has after a step: the loss, and the gradients of its stage one after the other.
 template <class Stage, class Transport>
-result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport, const executors::packflow<>& run = {.rows = executors::row_calls::joined}) {
+result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport,
+                                       const executors::packflow<>& run = {.rows = executors::row_calls::joined}) {
   Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(), 7);
   result<step_report> step = run.execute(p, stage, transport);
   if (!step) return std::move(step).error();
@@ -134,7 +138,9 @@ result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, 
 
 /// The same of every rank, each on a thread.
 template <class Stage, class World>
-std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world, const executors::packflow<>& run = {.rows = executors::row_calls::joined}) {
+std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world,
+                                             const executors::packflow<>& run = {
+                                                 .rows = executors::row_calls::joined}) {
   std::vector<std::vector<double>> all(static_cast<std::size_t>(ranks_of(p)));
   on_every_rank(ranks_of(p), [&](int rank) {
     auto endpoint = world.endpoint(rank);
@@ -145,7 +151,8 @@ std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const pla
 
 /// The plan with sums of gradients beside its work. They take no time there, since its cost model knows none.
 [[nodiscard]] inline plan sums_beside(plan p) {
-  p.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(p.shape.reduced_parts())), {}};
+  p.reduction = gradient_reduction{
+      std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(p.shape.reduced_parts())), {}};
   return p;
 }
 
@@ -161,8 +168,9 @@ std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const pla
     for (const pass direction : {pass::forward, pass::backward}) {
       std::vector<slice>& all = slices[direction == pass::forward ? 0 : 1];
       all.assign(r.partition.of(direction).slices().begin(), r.partition.of(direction).slices().end());
-      std::sort(all.begin(), all.end(),
-                [](const slice& a, const slice& b) { return std::pair(a.sequence, a.begin) < std::pair(b.sequence, b.begin); });
+      std::sort(all.begin(), all.end(), [](const slice& a, const slice& b) {
+        return std::pair(a.sequence, a.begin) < std::pair(b.sequence, b.begin);
+      });
     }
     return slices[0] != slices[1] || r.partition.forward.size() != r.partition.backward.size();
   });

@@ -74,8 +74,8 @@ struct tally {
 using shapes = std::vector<shape> (*)(tokens quantum, int fewest, int most);
 
 /// Steps of plans by each of some planners, on shapes with fewest to most replicas.
-tally run_all(const std::vector<tests::named_planner>& planners, const train::config& model, shapes on_shapes, int fewest,
-              int most) {
+tally run_all(const std::vector<tests::named_planner>& planners, const train::config& model, shapes on_shapes,
+              int fewest, int most) {
   tally seen;
   auto& [worst, steps, uneven, shared, apart] = seen;
   int k = 0;
@@ -91,15 +91,17 @@ tally run_all(const std::vector<tests::named_planner>& planners, const train::co
         apart += 2 * tests::splits(p);
         const double any = worst_error<train::model_stage<double>>(batch, p);
         const double whole = worst_error<tests::whole_pieces>(batch, p);
-        EXPECT_LT(std::max(any, whole), 1e-11) << planner.name << ", p " << on.stages << ", dp " << on.replicas << ", v "
-                                               << on.chunks << ", seed " << seed;
+        EXPECT_LT(std::max(any, whole), 1e-11) << planner.name << ", p " << on.stages << ", dp " << on.replicas
+                                               << ", v " << on.chunks << ", seed " << seed;
         worst = std::max({worst, any, whole});
         steps += 2;
       }
     }
   }
-  std::printf("%d steps, %d of asymmetric plans, %d shared, %d with weight gradients apart, largest relative error %.2g, "
-              "seeds 1 to %d\n", steps, uneven, shared, apart, worst, tests::cases(2));
+  std::printf(
+      "%d steps, %d of asymmetric plans, %d shared, %d with weight gradients apart, largest relative error %.2g, "
+      "seeds 1 to %d\n",
+      steps, uneven, shared, apart, worst, tests::cases(2));
   EXPECT_GT(worst, 0) << "sums in another order differ in their last bits";
   return seen;
 }
@@ -132,7 +134,8 @@ struct held_count {
   int apart{};  ///< of plans whose weight gradients run apart
 };
 
-/// A stage whose messages lie one behind the other in memory: that one begins where another ends says nothing of either.
+/// A stage whose messages lie one behind the other in memory: that one begins where another ends says nothing of
+/// either.
 class adjoining_messages : public train::model_stage<double> {
  public:
   using model_stage::model_stage;
@@ -183,8 +186,8 @@ void compare_held(const exact_batch& batch, const plan& p, const std::string& na
 }
 
 std::string name_of(const tests::named_planner& planner, const shape& on, int seed) {
-  return std::string(planner.name) + ", p " + std::to_string(on.stages) + ", dp " + std::to_string(on.replicas) + ", v " +
-         std::to_string(on.chunks) + ", seed " + std::to_string(seed);
+  return std::string(planner.name) + ", p " + std::to_string(on.stages) + ", dp " + std::to_string(on.replicas) +
+         ", v " + std::to_string(on.chunks) + ", seed " + std::to_string(seed);
 }
 
 TEST(Exactness, AStageHoldsWhatThePlanSaysWhereReplicasShare) {
@@ -207,7 +210,8 @@ TEST(Exactness, AStageHoldsWhatThePlanSaysWhereReplicasShare) {
 
 /// Random packs whose replicas share sequences, half of these with rows of which some sharers have nothing.
 plan random_plan(const exact_batch& batch, testing::generator& random, exchange how) {
-  const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 4)),
+  const shape on{.stages = static_cast<int>(random.between(1, 3)),
+                 .replicas = static_cast<int>(random.between(2, 4)),
                  .quantum = batch.quantum};
   const solution given = testing::random_sharers(batch.lengths, on, random, how);
   return basic_planner(on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given},
@@ -228,14 +232,19 @@ TEST(Exactness, SoAreThoseOfRandomPacksOfWhichSharersHaveWhatTheyHave) {
     shared += !p.merges.empty();
     for (const merge& m : p.merges)
       for (const pass way : both_passes)
-        for (const std::vector<pack_id>& row : m.of(way)) absent += static_cast<int>(std::count(row.begin(), row.end(), merge::none));
-    const double error = std::max(worst_error<train::model_stage<double>>(batch, p), worst_error<tests::whole_pieces>(batch, p));
+        for (const std::vector<pack_id>& row : m.of(way))
+          absent += static_cast<int>(std::count(row.begin(), row.end(), merge::none));
+    const double error =
+        std::max(worst_error<train::model_stage<double>>(batch, p), worst_error<tests::whole_pieces>(batch, p));
     EXPECT_LT(error, 1e-11) << "seed " << seed;
     worst = std::max(worst, error);
     compare_held(batch, p, "seed " + std::to_string(seed), seen);
   }
-  std::printf("%d plans, %d shared, sharers without tokens of a row %d times, largest relative error %.2g; %d ranks, %d of them to "
-              "the byte\n", plans, shared, absent, worst, seen.ranks, seen.exact);
+  std::printf(
+      "%d plans, %d shared, sharers without tokens of a row %d times, largest relative error %.2g; %d ranks, %d of "
+      "them to "
+      "the byte\n",
+      plans, shared, absent, worst, seen.ranks, seen.exact);
   EXPECT_GT(absent, plans);
 }
 
@@ -254,8 +263,8 @@ TEST(Exactness, OfSharedSequencesHasTheSameBitsForAnyTiming) {
   }
 }
 
-// The plan says whether chunks are summed beside the work; the bits are the same, on threads and over transfers that move
-// one at a time.
+// The plan says whether chunks are summed beside the work; the bits are the same, on threads and over transfers that
+// move one at a time.
 TEST(Exactness, OfSumsBesideTheWorkHasTheBitsOfSumsAfterIt) {
   double worst = 0;
   int plans = 0, k = 0;
@@ -285,12 +294,13 @@ std::vector<shape> every_spread_shape(tokens quantum, int fewest, int most) {
   std::vector<shape> all;
   for (int p = 2; p <= 4; ++p)
     for (const int chunks : {1, 2})
-      for (const int dp : {fewest, most}) all.push_back({.stages = p, .replicas = dp, .chunks = chunks, .quantum = quantum});
+      for (const int dp : {fewest, most})
+        all.push_back({.stages = p, .replicas = dp, .chunks = chunks, .quantum = quantum});
   return all;
 }
 
-// The vocabulary spread over the stages: loss and gradients are those of uncut sequences with the vocabulary in one place,
-// the bits are the same over transfers that move one at a time, and each stage holds what the plan says.
+// The vocabulary spread over the stages: loss and gradients are those of uncut sequences with the vocabulary in one
+// place, the bits are the same over transfers that move one at a time, and each stage holds what the plan says.
 TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWithOneInOnePlace) {
   double worst = 0;
   int steps = 0, uneven = 0, shared = 0, apart = 0, k = 0;
@@ -306,7 +316,8 @@ TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWit
         const result<plan> layers = planner.make(on, batch.lengths);
         if (!layers && on.chunks > 1) continue;  // list is for one chunk
         const plan p = tests::spread(layers.value()).value();
-        const double error = std::max(worst_error<train::model_stage<double>>(batch, p), worst_error<tests::whole_pieces>(batch, tests::sums_beside(p)));
+        const double error = std::max(worst_error<train::model_stage<double>>(batch, p),
+                                      worst_error<tests::whole_pieces>(batch, tests::sums_beside(p)));
         EXPECT_LT(error, 1e-11) << name_of(planner, on, seed);
         worst = std::max(worst, error);
         tests::one_at_a_time in_turn(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
@@ -314,12 +325,16 @@ TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWit
         EXPECT_EQ(tests::outcomes_of<train::model_stage<double>>(batch, p, in_turn),
                   tests::outcomes_of<train::model_stage<double>>(batch, tests::sums_beside(p), side_by_side))
             << name_of(planner, on, seed);
-        if (tests::deep_model.layers % on.parts() == 0 || on.chunks == 1) compare_held(batch, p, name_of(planner, on, seed), seen);
+        if (tests::deep_model.layers % on.parts() == 0 || on.chunks == 1)
+          compare_held(batch, p, name_of(planner, on, seed), seen);
         steps += 4, uneven += tests::asymmetric(p), shared += !p.merges.empty(), apart += tests::splits(p);
       }
   }
-  std::printf("%d steps with a spread vocabulary, plans: %d asymmetric, %d shared, %d with weight gradients apart; largest relative "
-              "error %.2g; %d ranks, %d to the byte\n", steps, uneven, shared, apart, worst, seen.ranks, seen.exact);
+  std::printf(
+      "%d steps with a spread vocabulary, plans: %d asymmetric, %d shared, %d with weight gradients apart; largest "
+      "relative "
+      "error %.2g; %d ranks, %d to the byte\n",
+      steps, uneven, shared, apart, worst, seen.ranks, seen.exact);
   EXPECT_GT(uneven, 0);
   EXPECT_GT(shared, 0);
   EXPECT_GT(apart, 0);

@@ -30,13 +30,16 @@ using executors::row_calls;
 using tests::exact_batch;
 
 /// Context parallelism over the replicas: packs with several rows, and with rows beside whole sequences.
-result<plan> planned(const shape& on, std::span<const tokens> lengths, solvers::sharing_groups groups, exchange how, bool many) {
+result<plan> planned(const shape& on, std::span<const tokens> lengths, solvers::sharing_groups groups, exchange how,
+                     bool many) {
   tokens longest{}, all{};
   for (const tokens length : lengths) longest = std::max(longest, length), all += length;
   auto recipe = baselines::zeppelin(on, many ? all : longest, {2, 4, 2});
   recipe.solver.groups = groups;
   recipe.solver.exchange = how;
-  return basic_planner{on, recipe.slicer, costs::quadratic{.attention = 1e-8}, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths);
+  return basic_planner{
+      on, recipe.slicer, costs::quadratic{.attention = 1e-8}, recipe.solver, recipe.schedule, simulators::sweep{}}(
+      lengths);
 }
 
 struct tally {
@@ -77,12 +80,14 @@ struct mix {
   solvers::sharing_groups groups;
   exchange how;
 };
-constexpr mix mixes[]{{solvers::sharing_groups::zones, exchange::ring},     {solvers::sharing_groups::zones, exchange::queries},
-                      {solvers::sharing_groups::zones, exchange::keep},     {solvers::sharing_groups::all, exchange::keep},
-                      {solvers::sharing_groups::all, exchange::queries},    {solvers::sharing_groups::all, exchange::ring},
-                      {solvers::sharing_groups::power_of_two, exchange::ring}};
+constexpr mix mixes[]{
+    {solvers::sharing_groups::zones, exchange::ring},       {solvers::sharing_groups::zones, exchange::queries},
+    {solvers::sharing_groups::zones, exchange::keep},       {solvers::sharing_groups::all, exchange::keep},
+    {solvers::sharing_groups::all, exchange::queries},      {solvers::sharing_groups::all, exchange::ring},
+    {solvers::sharing_groups::power_of_two, exchange::ring}};
 
-// Nodes are groups of ranks: 2 x 2 and 2 x 4, with one and two stages. Joined and apart, with a map of nodes and without.
+// Nodes are groups of ranks: 2 x 2 and 2 x 4, with one and two stages. Joined and apart, with a map of nodes and
+// without.
 TEST(JoinedRows, GiveTheGradientsOfUncutSequences) {
   tally seen;
   double worst = 0;
@@ -96,28 +101,34 @@ TEST(JoinedRows, GiveTheGradientsOfUncutSequences) {
           const shape on{.stages = stages, .replicas = replicas, .quantum = batch.quantum};
           const plan p = planned(on, batch.lengths, m.groups, m.how, many).value();
           count(p, seen);
-          for (const executors::packflow<>& run : {on_nodes(stages), executors::packflow<>{.rows = row_calls::joined}, on_nodes(stages, row_calls::apart)}) {
+          for (const executors::packflow<>& run : {on_nodes(stages), executors::packflow<>{.rows = row_calls::joined},
+                                                   on_nodes(stages, row_calls::apart)}) {
             const double error = worst_error(batch, p, run);
-            EXPECT_LT(error, 1e-11) << name_of(m.groups) << ", " << name_of(m.how) << ", p " << stages << ", dp " << replicas << ", seed " << seed;
+            EXPECT_LT(error, 1e-11) << name_of(m.groups) << ", " << name_of(m.how) << ", p " << stages << ", dp "
+                                    << replicas << ", seed " << seed;
             worst = std::max(worst, error);
             ++steps;
           }
         }
   }
-  std::printf("%d steps, packs with rows %d, with several %d, with rows and sequences of their own %d, largest relative error %.2g, "
-              "seeds 1 to %d\n", steps, seen.packs, seen.several, seen.local, worst, tests::cases(2));
+  std::printf(
+      "%d steps, packs with rows %d, with several %d, with rows and sequences of their own %d, largest relative error "
+      "%.2g, "
+      "seeds 1 to %d\n",
+      steps, seen.packs, seen.several, seen.local, worst, tests::cases(2));
   EXPECT_GT(seen.several, seen.packs / 10);
   EXPECT_GT(seen.local, seen.packs / 8);
   EXPECT_GT(worst, 0);
 }
 
-// Rows that are open together wait for nobody that waits for them: not even where of each rank only the transfer that it issued first may
-// move; and whatever comes first, the bits are the same.
+// Rows that are open together wait for nobody that waits for them: not even where of each rank only the transfer that
+// it issued first may move; and whatever comes first, the bits are the same.
 TEST(JoinedRows, HaveTheSameBitsOverATransportThatMovesOneMessageAtATime) {
   for (int seed = 1; seed <= tests::cases(2); ++seed) {
     const exact_batch batch(static_cast<std::uint64_t>(seed));
     for (const mix& m : mixes) {
-      const plan p = planned({.stages = 1, .replicas = 4, .quantum = batch.quantum}, batch.lengths, m.groups, m.how, true).value();
+      const plan p =
+          planned({.stages = 1, .replicas = 4, .quantum = batch.quantum}, batch.lengths, m.groups, m.how, true).value();
       transports::threads side_by_side{tests::ranks_of(p), {.time_out = {60}}};
       const auto expected = tests::outcomes_of<train::model_stage<double>>(batch, p, side_by_side, on_nodes(1));
       tests::one_at_a_time in_turn(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
@@ -144,8 +155,12 @@ class watched_port {
 
   [[nodiscard]] int rank() const { return port_.rank(); }
   [[nodiscard]] int size() const { return port_.size(); }
-  result<handle> send(int peer, int channel, std::span<const std::byte> data) { return seen(peer, channel, port_.send(peer, channel, data)); }
-  result<handle> receive(int peer, int channel, std::span<std::byte> data) { return seen(peer, channel, port_.receive(peer, channel, data)); }
+  result<handle> send(int peer, int channel, std::span<const std::byte> data) {
+    return seen(peer, channel, port_.send(peer, channel, data));
+  }
+  result<handle> receive(int peer, int channel, std::span<std::byte> data) {
+    return seen(peer, channel, port_.receive(peer, channel, data));
+  }
   result<bool> test(handle& h) { return port_.test(h.of); }
   result<void> wait(handle& h) {
     if (h.is_rows && std::exchange(h.is_rows, false)) events.push_back({true, h.peer});
@@ -163,8 +178,9 @@ class watched_port {
   int channel_;
 };
 
-// One micro-step over two nodes of two ranks: sequence 0 is shared by the ranks of a node, sequence 1 by all. In each layer each rank posts
-// what goes to the other node first, though that is of the later sequence, and waits for nothing before all is posted.
+// One micro-step over two nodes of two ranks: sequence 0 is shared by the ranks of a node, sequence 1 by all. In each
+// layer each rank posts what goes to the other node first, though that is of the later sequence, and waits for nothing
+// before all is posted.
 TEST(JoinedRows, PostWhatGoesToOtherNodesFirstAndAllBeforeTheyWait) {
   const exact_batch batch(1, tests::small_model, {2}, {{60}, {100}});
   const shape on{.stages = 1, .replicas = 4, .quantum = batch.quantum};
@@ -197,7 +213,8 @@ TEST(JoinedRows, PostWhatGoesToOtherNodesFirstAndAllBeforeTheyWait) {
       own_node = own_node || is_near;
       (is_near ? near : far) += 1;
     }
-    EXPECT_EQ(layers, 2 * static_cast<std::size_t>(batch.model.layers)) << "posts of a layer and pass follow each other, rank " << rank;
+    EXPECT_EQ(layers, 2 * static_cast<std::size_t>(batch.model.layers))
+        << "posts of a layer and pass follow each other, rank " << rank;
   }
   EXPECT_GT(far, 0);
   EXPECT_GT(near, 0);
@@ -205,7 +222,9 @@ TEST(JoinedRows, PostWhatGoesToOtherNodesFirstAndAllBeforeTheyWait) {
 
 TEST(JoinedRows, RanksThatRunThemDifferentlyDoNotBegin) {
   const exact_batch batch(1);
-  const plan p = planned({.stages = 1, .replicas = 2, .quantum = batch.quantum}, batch.lengths, solvers::sharing_groups::all, exchange::keep, true).value();
+  const plan p = planned({.stages = 1, .replicas = 2, .quantum = batch.quantum}, batch.lengths,
+                         solvers::sharing_groups::all, exchange::keep, true)
+                     .value();
   const auto line_of = [&](const executors::packflow<>& first, const executors::packflow<>& second) {
     transports::threads world{2, {.time_out = {20}}};
     std::string line;
@@ -218,8 +237,10 @@ TEST(JoinedRows, RanksThatRunThemDifferentlyDoNotBegin) {
     return line;
   };
   EXPECT_EQ(line_of({.rows = row_calls::joined}, {}),
-            "ranks 0 and 1 run packs with rows that replicas share differently: joined and apart (packflow::rows, or a compute's joins_rows)");
-  EXPECT_EQ(line_of({.rows = row_calls::joined}, on_nodes(1)).substr(0, 76), "ranks 0 and 1 hold different maps of ranks to nodes (packflow::node_of): 000");
+            "ranks 0 and 1 run packs with rows that replicas share differently: joined and apart (packflow::rows, or a "
+            "compute's joins_rows)");
+  EXPECT_EQ(line_of({.rows = row_calls::joined}, on_nodes(1)).substr(0, 76),
+            "ranks 0 and 1 hold different maps of ranks to nodes (packflow::node_of): 000");
   EXPECT_EQ(line_of({}, on_nodes(1, row_calls::apart)), "no error") << "apart, nodes decide nothing";
 }
 

@@ -23,8 +23,12 @@ class no_answers final : public lending {
 
   [[nodiscard]] std::span<const loan> lent() const override { return with_.lent(); }
   [[nodiscard]] std::span<const loan> helped() const override { return with_.helped(); }
-  [[nodiscard]] result<void> offer(int layer, std::size_t i, rows messages) override { return with_.offer(layer, i, messages); }
-  [[nodiscard]] result<void> ask(int layer, std::size_t i, rows messages) override { return with_.ask(layer, i, messages); }
+  [[nodiscard]] result<void> offer(int layer, std::size_t i, rows messages) override {
+    return with_.offer(layer, i, messages);
+  }
+  [[nodiscard]] result<void> ask(int layer, std::size_t i, rows messages) override {
+    return with_.ask(layer, i, messages);
+  }
   [[nodiscard]] result<rows> collect(int layer, std::size_t i) override { return with_.collect(layer, i); }
   [[nodiscard]] result<rows> take(int layer, std::size_t i) override { return with_.take(layer, i); }
   [[nodiscard]] result<void> answer(int layer, std::size_t i, rows messages) override {
@@ -62,8 +66,12 @@ struct texts {
 template <class Stage>
 struct tried : texts, Stage {
   tried(int stage, int stages)
-      : Stage(tests::small_model, {.stages = stages, .quantum = {4}}, stage,
-              [own = static_cast<const texts*>(this)](sequence_id s) { return std::span<const std::uint8_t>(own->all[s.value]); }, 7) {}
+      : Stage(
+            tests::small_model, {.stages = stages, .quantum = {4}}, stage,
+            [own = static_cast<const texts*>(this)](sequence_id s) {
+              return std::span<const std::uint8_t>(own->all[s.value]);
+            },
+            7) {}
 };
 
 /// Four layers, and texts that are made of keys.
@@ -71,13 +79,16 @@ template <class Stage>
 struct transformer {
   using stage_type = tried<Stage>;
 
-  [[nodiscard]] std::unique_ptr<stage_type> make(int stage, int stages) const { return std::make_unique<stage_type>(stage, stages); }
+  [[nodiscard]] std::unique_ptr<stage_type> make(int stage, int stages) const {
+    return std::make_unique<stage_type>(stage, stages);
+  }
   void load(stage_type& s, std::span<const testing::document> batch) const {
     s.all.clear();
     for (const testing::document& d : batch) {
       testing::generator random(d.key);
       std::vector<std::uint8_t>& text = s.all.emplace_back();
-      for (std::int64_t i = 0; i < d.length.value; ++i) text.push_back(static_cast<std::uint8_t>(random.between(0, 15)));
+      for (std::int64_t i = 0; i < d.length.value; ++i)
+        text.push_back(static_cast<std::uint8_t>(random.between(0, 15)));
     }
   }
   [[nodiscard]] std::vector<double> gradients(stage_type& s) const {
@@ -100,10 +111,12 @@ TEST(LendingLaws, HoldForTheTransformer) {
 TEST(LendingLaws, FindWhatIsNotAnswered) {
   const testing::report forward = laws<forgetful<pass::forward>>();
   ASSERT_FALSE(forward);
-  EXPECT_NE(forward.failures()[0].line.find("the loss where stages lend each other attention"), std::string::npos) << forward;
+  EXPECT_NE(forward.failures()[0].line.find("the loss where stages lend each other attention"), std::string::npos)
+      << forward;
   const testing::report backward = laws<forgetful<pass::backward>>();
   ASSERT_FALSE(backward);
-  EXPECT_NE(backward.failures()[0].line.find("gradients where stages lend each other attention"), std::string::npos) << backward;
+  EXPECT_NE(backward.failures()[0].line.find("gradients where stages lend each other attention"), std::string::npos)
+      << backward;
 }
 
 }  // namespace

@@ -30,9 +30,12 @@ inline const std::vector<tokens> lengths_to_lend{{96}, {96}, {50}, {30}, {96}, {
   return exact_batch(seed, c, on.quantum, lengths_to_lend);
 }
 
-[[nodiscard]] inline plan lending_plan(std::span<const tokens> lengths, const shape& on, int slices, attention_lending lending) {
+[[nodiscard]] inline plan lending_plan(std::span<const tokens> lengths, const shape& on, int slices,
+                                       attention_lending lending) {
   const auto recipe = baselines::slimpipe(on, {}, slices, lending);
-  return basic_planner{on, recipe.slicer, vocabulary_cost(), recipe.solver, recipe.schedule, simulators::sweep{}}(lengths).value();
+  return basic_planner{
+      on, recipe.slicer, vocabulary_cost(), recipe.solver, recipe.schedule, simulators::sweep{}}(lengths)
+      .value();
 }
 
 struct lock_step_count {

@@ -46,14 +46,16 @@ found run(const exact_batch& batch, const plan& p) {
     stage_type again(batch.model, p.shape, rank % p.shape.stages, batch.documents(), 7);
     const step_report step = executors::packflow<>{.step = 2}.execute(p, again, endpoint).value();
     const int stage = rank % p.shape.stages;
-    const executors::loan_traffic says = executors::loan_traffic_of(p.replicas[static_cast<std::size_t>(rank / p.shape.stages)].loans,
-                                                                    static_cast<std::uint32_t>(stage), stage_type::loans(batch.model, p.shape, stage));
+    const executors::loan_traffic says =
+        executors::loan_traffic_of(p.replicas[static_cast<std::size_t>(rank / p.shape.stages)].loans,
+                                   static_cast<std::uint32_t>(stage), stage_type::loans(batch.model, p.shape, stage));
     EXPECT_EQ(step.loan_messages, says.messages.forward + says.messages.backward);
     EXPECT_EQ(step.lent.value, static_cast<double>(says.bytes.forward + says.bytes.backward));
     own.messages = step.loan_messages, own.bytes_sent = static_cast<std::int64_t>(step.lent.value);
   });
   found sum;
-  for (const found& one : all) sum.error = std::max(sum.error, one.error), sum.messages += one.messages, sum.bytes_sent += one.bytes_sent;
+  for (const found& one : all)
+    sum.error = std::max(sum.error, one.error), sum.messages += one.messages, sum.bytes_sent += one.bytes_sent;
   return sum;
 }
 
@@ -71,13 +73,14 @@ TEST(Lending, LossAndGradientsAreThoseOfUncutSequences) {
           const exact_batch batch = tests::batch_to_lend(static_cast<std::uint64_t>(stages), on, 1 + (chunks == 1));
           const plan p = planned(batch.lengths, on, 2 * stages, lending);
           const found step = run(batch, p);
-          EXPECT_LT(step.error, 1e-11) << stages << " stages, " << chunks << " chunks, " << replicas << " replicas, " << name_of(lending);
+          EXPECT_LT(step.error, 1e-11) << stages << " stages, " << chunks << " chunks, " << replicas << " replicas, "
+                                       << name_of(lending);
           const tests::lock_step_count steps = tests::lock_steps_of(p);
           worst = std::max(worst, step.error), messages += step.messages, sent += step.bytes_sent;
           all += steps.all, lend += steps.lending, ++plans;
         }
-  std::printf("%d plans, %zu of %zu lock steps lend, %lld messages of %lld bytes, largest relative error %.2g\n", plans, lend, all,
-              static_cast<long long>(messages), static_cast<long long>(sent), worst);
+  std::printf("%d plans, %zu of %zu lock steps lend, %lld messages of %lld bytes, largest relative error %.2g\n", plans,
+              lend, all, static_cast<long long>(messages), static_cast<long long>(sent), worst);
   EXPECT_GE(2 * lend, all);
 }
 
@@ -102,7 +105,8 @@ TEST(Lending, IsExactWhereTheVocabularyIsSpread) {
   EXPECT_GE(2 * lend, all);
 }
 
-// In float the order of sums shows in a loss: an evaluation in which stages kept all attention to themselves had other bits than the step.
+// In float the order of sums shows in a loss: an evaluation in which stages kept all attention to themselves had other
+// bits than the step.
 TEST(Lending, AnEvaluationLendsWhatTheForwardsOfItsStepLend) {
   std::int64_t messages = 0;
   for (const int stages : {2, 3, 4})
@@ -118,10 +122,12 @@ TEST(Lending, AnEvaluationLendsWhatTheForwardsOfItsStepLend) {
           train::model_stage<float> own(batch.model, on, stage, batch.documents(), 7);
           const step_report step = executors::packflow<>{}.execute(p, own, endpoint).value();
           const step_report alone = executors::packflow<>{.step = 1}.evaluate(p, own, endpoint).value();
-          EXPECT_EQ(alone.loss_sum, step.loss_sum) << stages << " stages, " << chunks << " chunks, " << name_of(lending);
+          EXPECT_EQ(alone.loss_sum, step.loss_sum)
+              << stages << " stages, " << chunks << " chunks, " << name_of(lending);
           EXPECT_EQ(own.held(), bytes{});
-          const executors::loan_traffic says = executors::loan_traffic_of(p.replicas[0].loans, static_cast<std::uint32_t>(stage),
-                                                                          train::model_stage<float>::loans(batch.model, on, stage));
+          const executors::loan_traffic says =
+              executors::loan_traffic_of(p.replicas[0].loans, static_cast<std::uint32_t>(stage),
+                                         train::model_stage<float>::loans(batch.model, on, stage));
           EXPECT_EQ(alone.loan_messages, says.messages.forward);
           EXPECT_EQ(alone.lent.value, static_cast<double>(says.bytes.forward));
           sent[static_cast<std::size_t>(stage)] = alone.loan_messages;
@@ -147,8 +153,10 @@ TEST(Lending, IsRefusedWhereTheComputeCannot) {
     auto endpoint = world.endpoint(rank);
     said[static_cast<std::size_t>(rank)] = batch.error_of<lends_nothing>(p, endpoint).error().detail;
   });
-  EXPECT_NE(said[0].find("the plan's stages lend each other attention, the compute does not say lends_attention = true: plan with lending none"),
-            std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("the plan's stages lend each other attention, the compute does not say lends_attention = "
+                         "true: plan with lending none"),
+            std::string::npos)
+      << said[0];
 }
 
 // The last stage answers with wider rows than the others take.
@@ -176,7 +184,9 @@ TEST(Lending, StagesWithMessagesOfDifferentSizesDoNotBegin) {
     auto endpoint = world.endpoint(rank);
     said[static_cast<std::size_t>(rank)] = batch.error_of<wide_lender>(p, endpoint).error().detail;
   });
-  EXPECT_NE(said[0].find("ranks 0 and 2 lend attention in different messages: forward 5 messages of "), std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("ranks 0 and 2 lend attention in different messages: forward 5 messages of "),
+            std::string::npos)
+      << said[0];
 }
 
 // Five messages a pair and layer forward, nine backward.
@@ -190,7 +200,8 @@ TEST(Lending, SendsFiveMessagesForwardAndNineBackward) {
   for (const loan& l : p.replicas[0].loans) ++loans[l.pass()];
   by_pass<std::int64_t> messages;
   for (std::uint32_t stage = 0; stage < 4; ++stage) {
-    const executors::loan_traffic says = executors::loan_traffic_of(p.replicas[0].loans, stage, stage_type::loans(model, on, static_cast<int>(stage)));
+    const executors::loan_traffic says =
+        executors::loan_traffic_of(p.replicas[0].loans, stage, stage_type::loans(model, on, static_cast<int>(stage)));
     for (const pass way : both_passes) messages[way] += says.messages[way];
   }
   EXPECT_GT(loans.forward, 0);

@@ -154,9 +154,10 @@ plan spread(const plan& layers, const config& c) {
   on.vocabulary = vocabulary::spread;
   solution given{{}, layers.merges};
   for (const replica_plan& r : layers.replicas) given.replicas.push_back({r.sequences, r.partition, r.programs});
-  const costs::with_vocabulary<priced> cost{price_of<double>(c, on), {.output = {.token = 1e-6}, .output_weights = {.token = 1e-6}}};
-  return basic_planner(on, slicers::equal_cost{}, cost, slimpack::testing::detail::solution_as_given{&given}, tests::splitting_schedule{},
-                       simulators::sweep{})(layers.lengths)
+  const costs::with_vocabulary<priced> cost{price_of<double>(c, on),
+                                            {.output = {.token = 1e-6}, .output_weights = {.token = 1e-6}}};
+  return basic_planner(on, slicers::equal_cost{}, cost, slimpack::testing::detail::solution_as_given{&given},
+                       tests::splitting_schedule{}, simulators::sweep{})(layers.lengths)
       .value();
 }
 
@@ -166,11 +167,15 @@ plan planned_somehow(generator& random, const priced& cost, const shape& on, con
   if (random.once_in(3))
     return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
                    schedules::zero_bubble{.order = schedules::zero_bubble_order::h1});
-  if (on.chunks > 1) return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, classic);
+  if (on.chunks > 1)
+    return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, classic);
   switch (random.between(1, 6)) {
-    case 1: return planned(cost, on, all, slicers::uniform{on.quantum * 2}, solvers::chunked{}, classic);
-    case 2: return planned(cost, on, all, slicers::whole{}, solvers::megatron{}, classic);
-    default: return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, schedules::list{});
+    case 1:
+      return planned(cost, on, all, slicers::uniform{on.quantum * 2}, solvers::chunked{}, classic);
+    case 2:
+      return planned(cost, on, all, slicers::whole{}, solvers::megatron{}, classic);
+    default:
+      return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, schedules::list{});
   }
 }
 
@@ -212,8 +217,8 @@ struct oracle {
     std::ifstream file(std::filesystem::path(__FILE__).parent_path() / "oracle.json");
     file >> read;
     const auto& c = read.at("config");
-    model = {c.at("layers"), c.at("hidden"), c.at("heads"), c.at("kv_heads"), c.at("ffn"), c.at("vocab"),
-             c.at("rope_theta"), c.at("eps")};
+    model = {c.at("layers"), c.at("hidden"), c.at("heads"),      c.at("kv_heads"),
+             c.at("ffn"),    c.at("vocab"),  c.at("rope_theta"), c.at("eps")};
     all = read.at("sequences").get<texts>();
     found.loss = read.at("loss");
     for (const auto& t : read.at("tensors")) {
@@ -252,8 +257,8 @@ TEST(Model, LossAndEveryGradientAreThoseOfPyTorch) {
 TEST(Model, SlicedOverStagesLossAndEveryGradientAreThoseOfPyTorch) {
   const oracle torch;
   const shape on{.stages = 2, .quantum = {8}};
-  const plan p = planned(price_of<double>(torch.model, on), on, torch.all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
-                         schedules::list{});
+  const plan p = planned(price_of<double>(torch.model, on), on, torch.all, slicers::equal_cost{},
+                         solvers::two_phase{.most_sharers = 1}, schedules::list{});
   ASSERT_GT(p.replicas[0].partition.forward.size(), 2);
   const double error = distance(run<double>(p, torch.model, torch.all, torch.start()), torch.found);
   EXPECT_LT(error, 1e-9);
@@ -299,8 +304,8 @@ TEST(AdamW, ThreeStepsEndWherePyTorchEnds) {
   const auto& steps = torch.read.at("adamw");
   model_stage<double> model(torch.model, {}, 0, source_of(torch.all), 1);
   torch.start()(model.weights());
-  adamw<double> optimizer(model.weights(), {steps.at("rate"), steps.at("beta1"), steps.at("beta2"), steps.at("eps"),
-                                            steps.at("decay")});
+  adamw<double> optimizer(model.weights(),
+                          {steps.at("rate"), steps.at("beta1"), steps.at("beta2"), steps.at("eps"), steps.at("decay")});
   unsliced(model, torch.all);
   for (const double loss : steps.at("losses")) {
     optimizer.step();
@@ -364,8 +369,10 @@ double largest_distance(std::uint64_t seed, int cases, int& asymmetric) {
   double largest = 0;
   for (int i = cases; i > 0; --i) {
     config c = tiny;
-    shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 3)),
-             .chunks = static_cast<int>(random.between(1, 2)), .quantum = {random.between(1, 40)}};
+    shape on{.stages = static_cast<int>(random.between(1, 4)),
+             .replicas = static_cast<int>(random.between(1, 3)),
+             .chunks = static_cast<int>(random.between(1, 2)),
+             .quantum = {random.between(1, 40)}};
     c.layers = on.parts() * static_cast<int>(random.between(1, 2));
     const texts all = awkward(random, on.quantum.value, c.vocab);
     const plan p = planned_somehow(random, price_of<T>(c, on), on, all);
@@ -430,8 +437,8 @@ TEST(Model, AReplicaWithoutSequencesAddsNothing) {
   generator random(4);
   const texts all = random_texts(random, {{9}}, tiny.vocab);
   const shape on{.stages = 2, .replicas = 2, .quantum = {4}};
-  const plan p = planned(price_of<double>(tiny, on), on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
-                         schedules::list{});
+  const plan p = planned(price_of<double>(tiny, on), on, all, slicers::equal_cost{},
+                         solvers::two_phase{.most_sharers = 1}, schedules::list{});
   ASSERT_TRUE(p.replicas[0].sequences.empty() || p.replicas[1].sequences.empty());
   model_stage<double> reference(tiny, {}, 0, source_of(all), 1);
   EXPECT_LT(distance(run<double>(p, tiny, all), unsliced(reference, all)), 1e-11);
@@ -456,9 +463,10 @@ TEST(Model, BeginsAlikeHoweverItIsCut) {
     model_stage<float> part(c, {.stages = 3, .vocabulary = vocabulary::spread}, stage, source_of(none), 9);
     for (std::size_t t = 0; t < part.weights().tensors().size(); ++t) {
       const tensor& own = part.weights().tensors()[t];
-      EXPECT_TRUE(std::ranges::equal(part.weights().values(t),
-                                     std::span(values.at(own.name)).subspan(static_cast<std::size_t>(own.first * own.columns),
-                                                                            static_cast<std::size_t>(own.size()))));
+      EXPECT_TRUE(std::ranges::equal(
+          part.weights().values(t),
+          std::span(values.at(own.name))
+              .subspan(static_cast<std::size_t>(own.first * own.columns), static_cast<std::size_t>(own.size()))));
     }
   }
   EXPECT_NE(values.at("layers.0.query"), values.at("layers.1.query"));

@@ -212,9 +212,7 @@ std::vector<sample> lending() {
   return samples;
 }
 
-TEST(Mutations, OfPlansThatLendAttentionAreRefusedOrExact) {
-  try_all("lending", lending(), 100000);
-}
+TEST(Mutations, OfPlansThatLendAttentionAreRefusedOrExact) { try_all("lending", lending(), 100000); }
 
 /// Changes the loans or a program of a plan that no reader sees.
 void change_in_memory(plan& p, testing::generator& random) {

@@ -23,9 +23,9 @@
 
 namespace slimpack::tests {
 
-/// The transformer on one of several ranks, each with whole sequences of its own: attention where the sequences are, everything else on as many
-/// tokens as every other rank has. Queries, keys and values go home in each layer, and outputs come back; backward their gradients, the
-/// other way round. A rank with too many tokens sends its last ones.
+/// The transformer on one of several ranks, each with whole sequences of its own: attention where the sequences are,
+/// everything else on as many tokens as every other rank has. Queries, keys and values go home in each layer, and
+/// outputs come back; backward their gradients, the other way round. A rank with too many tokens sends its last ones.
 template <class Transport>
 class remapped_model {
  public:
@@ -33,9 +33,20 @@ class remapped_model {
   using Index = train::Index;
 
   /// own: pieces of each rank, whole sequences
-  remapped_model(const train::config& c, const train::documents& texts, std::span<const std::vector<piece>> own, const remapping& moves, Transport& transport)
-      : config_(c), own_(own[static_cast<std::size_t>(transport.rank())]), moves_(moves.moves), transport_(&transport), rank_(static_cast<std::uint32_t>(transport.rank())),
-        weights_(train::tensors_of(c, train::part_of(c, {}, 0)), 7), store_(std::vector<executors::activation_store<double>::layout>{train::model_part<double>::layout_of(c, train::part_of(c, {}, 0))}, tokens{1}), embedding_(weights_[0], texts), attention_(c), rotary_(c),
+  remapped_model(const train::config& c, const train::documents& texts, std::span<const std::vector<piece>> own,
+                 const remapping& moves, Transport& transport)
+      : config_(c),
+        own_(own[static_cast<std::size_t>(transport.rank())]),
+        moves_(moves.moves),
+        transport_(&transport),
+        rank_(static_cast<std::uint32_t>(transport.rank())),
+        weights_(train::tensors_of(c, train::part_of(c, {}, 0)), 7),
+        store_(std::vector<executors::activation_store<double>::layout>{train::model_part<double>::layout_of(
+                   c, train::part_of(c, {}, 0))},
+               tokens{1}),
+        embedding_(weights_[0], texts),
+        attention_(c),
+        rotary_(c),
         head_(c, weights_, 1 + static_cast<std::size_t>(c.layers) * train::tensors_per_layer, texts) {
     const auto rows_of = [](std::span<const piece> all) {
       Index sum = 0;
@@ -54,7 +65,8 @@ class remapped_model {
       if (m.to == rank_)
         for (const piece& p : cut(own[m.from], first, first + m.count.value)) pieces_.push_back(p);
     }
-    for (std::size_t l = 0; l < static_cast<std::size_t>(c.layers); ++l) layers_.emplace_back(c, weights_, 1 + l * train::tensors_per_layer);
+    for (std::size_t l = 0; l < static_cast<std::size_t>(c.layers); ++l)
+      layers_.emplace_back(c, weights_, 1 + l * train::tensors_per_layer);
   }
 
   /// Forward and backward of all sequences. Returns the rank's share of the loss.
@@ -83,9 +95,15 @@ class remapped_model {
     train::linear<double> query, key, value, out, gate, up, down;
     matrix x, q, k, v, o, lse, outputs, middle, gates, ups;  // q to lse where sequences are
     layer(const train::config& c, train::parameters<double>& w, std::size_t first)
-        : attention_norm(w[first + train::attention_gain], c.eps), ffn_norm(w[first + train::ffn_gain], c.eps), query(w[first + train::query]),
-          key(w[first + train::key]), value(w[first + train::value]), out(w[first + train::attention_out]), gate(w[first + train::gate]),
-          up(w[first + train::up]), down(w[first + train::down]) {}
+        : attention_norm(w[first + train::attention_gain], c.eps),
+          ffn_norm(w[first + train::ffn_gain], c.eps),
+          query(w[first + train::query]),
+          key(w[first + train::key]),
+          value(w[first + train::value]),
+          out(w[first + train::attention_out]),
+          gate(w[first + train::gate]),
+          up(w[first + train::up]),
+          down(w[first + train::down]) {}
   };
 
   /// Rows [first, last) of some pieces, as pieces.
@@ -105,9 +123,11 @@ class remapped_model {
     return found;
   }
 
-  /// From the layout of linear layers to that of attention, or back: what this rank keeps stands first in both, then what it sends or got.
+  /// From the layout of linear layers to that of attention, or back: what this rank keeps stands first in both, then
+  /// what it sends or got.
   matrix moved(const matrix& rows, bool home) {
-    const bool gives = std::any_of(moves_.begin(), moves_.end(), [&](const moved_tokens& m) { return m.from == rank_; });
+    const bool gives =
+        std::any_of(moves_.begin(), moves_.end(), [&](const moved_tokens& m) { return m.from == rank_; });
     matrix made(home ? held_ : tokens_in_linear_layers(), rows.cols());
     made.topRows(kept_) = rows.topRows(kept_);
     std::vector<typename Transport::handle> under_way;
@@ -118,9 +138,11 @@ class remapped_model {
       if (m.from != rank_ && m.to != rank_) continue;
       const bool sends = (m.from == rank_) != home;
       const int peer = static_cast<int>(m.from == rank_ ? m.to : m.from);
-      matrix& part = parts.emplace_back(sends ? matrix(rows.middleRows(at, m.count.value)) : matrix(m.count.value, rows.cols()));
+      matrix& part =
+          parts.emplace_back(sends ? matrix(rows.middleRows(at, m.count.value)) : matrix(m.count.value, rows.cols()));
       const std::span<double> all(part.data(), static_cast<std::size_t>(part.size()));
-      under_way.push_back(sends ? transport_->send(peer, 1, std::as_bytes(all)).value() : transport_->receive(peer, 1, std::as_writable_bytes(all)).value());
+      under_way.push_back(sends ? transport_->send(peer, 1, std::as_bytes(all)).value()
+                                : transport_->receive(peer, 1, std::as_writable_bytes(all)).value());
       sent_ += sends ? part.size() : 0;
       at += m.count.value;
     }
@@ -152,7 +174,8 @@ class remapped_model {
     each_own([&](Index row, Index size) {
       rotary_.turn(l.q.middleRows(row, size), 0), rotary_.turn(l.k.middleRows(row, size), 0);
       const train::key_value_block<double> block{0, size, l.k.row(row).data(), l.v.row(row).data(), nullptr, nullptr};
-      attention_.forward(l.q.middleRows(row, size), 0, {&block, 1}, l.o.middleRows(row, size), l.lse.middleRows(row, size));
+      attention_.forward(l.q.middleRows(row, size), 0, {&block, 1}, l.o.middleRows(row, size),
+                         l.lse.middleRows(row, size));
     });
     l.outputs = moved(l.o, false);
     l.middle = x + l.out.forward(l.outputs);
@@ -164,7 +187,8 @@ class remapped_model {
   void backward(layer& l, matrix& dx) {
     const Index h = config_.hidden, w = config_.kv_width();
     const matrix gated = train::swiglu(l.gates, l.ups), again = l.ffn_norm.forward(l.middle);
-    matrix d_gated = matrix::Zero(dx.rows(), config_.ffn), d_again = matrix::Zero(dx.rows(), h), d_outputs = d_again, d_normed = d_again;
+    matrix d_gated = matrix::Zero(dx.rows(), config_.ffn), d_again = matrix::Zero(dx.rows(), h), d_outputs = d_again,
+           d_normed = d_again;
     l.down.backward_inputs(dx, d_gated);
     l.down.backward_weights(gated, dx);
     train::swiglu_backward(l.gates, l.ups, d_gated);
@@ -177,9 +201,10 @@ class remapped_model {
     const matrix products = attention_.products(l.o, d_o);
     matrix dq(held_, h), dk = matrix::Zero(held_, w), dv = dk;
     each_own([&](Index row, Index size) {
-      const train::key_value_block<double> block{0, size, l.k.row(row).data(), l.v.row(row).data(), dk.row(row).data(), dv.row(row).data()};
-      attention_.backward(l.q.middleRows(row, size), 0, {&block, 1}, l.lse.middleRows(row, size), products.middleRows(row, size), d_o.middleRows(row, size),
-                          dq.middleRows(row, size));
+      const train::key_value_block<double> block{
+          0, size, l.k.row(row).data(), l.v.row(row).data(), dk.row(row).data(), dv.row(row).data()};
+      attention_.backward(l.q.middleRows(row, size), 0, {&block, 1}, l.lse.middleRows(row, size),
+                          products.middleRows(row, size), d_o.middleRows(row, size), dq.middleRows(row, size));
       rotary_.turn_back(dq.middleRows(row, size), 0), rotary_.turn_back(dk.middleRows(row, size), 0);
     });
     const matrix all = moved(beside(dq, dk, dv), false);

@@ -25,8 +25,8 @@ namespace {
 
 using model = tests::remapped_model<transports::threads::port>;
 
-// Sequences of very unequal lengths on 2 to 6 ranks, two on a node. Linear layers run on equal tokens, attention where sequences are, and loss
-// and gradients are those of the uncut model; what travels is what costs::moved_rows counts.
+// Sequences of very unequal lengths on 2 to 6 ranks, two on a node. Linear layers run on equal tokens, attention where
+// sequences are, and loss and gradients are those of the uncut model; what travels is what costs::moved_rows counts.
 TEST(Remapped, GivesTheGradientsOfUncutSequences) {
   double worst = 0;
   std::int64_t moved = 0;
@@ -41,7 +41,10 @@ TEST(Remapped, GivesTheGradientsOfUncutSequences) {
       std::vector<tokens> held(own.size());
       for (std::uint32_t s = 0; s < batch.lengths.size(); ++s) {
         const auto rank = static_cast<std::size_t>(random.between(0, ranks - 1));
-        own[rank].push_back({{{s}, {0}, batch.lengths[s]}, batch.lengths[s], 0, static_cast<double>(batch.lengths[s].value - 1) / valid});
+        own[rank].push_back({{{s}, {0}, batch.lengths[s]},
+                             batch.lengths[s],
+                             0,
+                             static_cast<double>(batch.lengths[s].value - 1) / valid});
         held[rank] += batch.lengths[s];
       }
       const remapping moves = remapping::of(held, 2);
@@ -73,8 +76,12 @@ TEST(Remapped, GivesTheGradientsOfUncutSequences) {
         }
         worst = std::max(worst, std::sqrt(difference / norm));
       }
-      const costs::model_shape shape{.layers = batch.model.layers, .hidden = batch.model.hidden, .heads = batch.model.heads,
-                                     .kv_heads = batch.model.kv_heads, .head_dim = batch.model.head_width(), .value_dim = batch.model.head_width(),
+      const costs::model_shape shape{.layers = batch.model.layers,
+                                     .hidden = batch.model.hidden,
+                                     .heads = batch.model.heads,
+                                     .kv_heads = batch.model.kv_heads,
+                                     .head_dim = batch.model.head_width(),
+                                     .value_dim = batch.model.head_width(),
                                      .intermediate = batch.model.ffn};
       const std::vector<int> layers{batch.model.layers};
       const costs::moved_rows rows(shape, costs::gpu{}, {.replicas = ranks}, layers);
@@ -82,7 +89,8 @@ TEST(Remapped, GivesTheGradientsOfUncutSequences) {
       EXPECT_EQ(static_cast<double>(sent), rows.token(0).value / 2 * 2 * static_cast<double>(moves.moved().value));
       moved += moves.moved().value, ++steps;
     }
-  std::printf("%d steps, %lld tokens moved, largest relative error %.2g\n", steps, static_cast<long long>(moved), worst);
+  std::printf("%d steps, %lld tokens moved, largest relative error %.2g\n", steps, static_cast<long long>(moved),
+              worst);
   EXPECT_LT(worst, 1e-11);
   EXPECT_GT(moved, 100 * steps / 10);
 }

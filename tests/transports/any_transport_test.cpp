@@ -24,8 +24,12 @@ struct diary {
   };
   static int rank() { return 3; }
   static int size() { return 5; }
-  result<handle> send(int peer, int channel, std::span<const std::byte> data) { return posted("send", peer, channel, data.size()); }
-  result<handle> receive(int peer, int channel, std::span<std::byte> data) { return posted("receive", peer, channel, data.size()); }
+  result<handle> send(int peer, int channel, std::span<const std::byte> data) {
+    return posted("send", peer, channel, data.size());
+  }
+  result<handle> receive(int peer, int channel, std::span<std::byte> data) {
+    return posted("receive", peer, channel, data.size());
+  }
   result<bool> test(handle& h) {
     if (h.number == broken) return error{errc::transport_failed, "handle " + std::to_string(h.number)};
     return ++h.asked == 2;
@@ -40,7 +44,8 @@ struct diary {
 
   result<handle> posted(const char* what, int peer, int channel, std::size_t bytes) {
     if (peer < 0) return error{errc::invalid_input, "no such peer"};
-    told += std::string(what) + ' ' + std::to_string(peer) + ' ' + std::to_string(channel) + ' ' + std::to_string(bytes) + "; ";
+    told += std::string(what) + ' ' + std::to_string(peer) + ' ' + std::to_string(channel) + ' ' +
+            std::to_string(bytes) + "; ";
     return handle{made++};
   }
 

@@ -106,7 +106,8 @@ void on_ranks(World& world, int size, double time_out, Work work) {
 }
 
 std::size_t threads_now() {
-  static const bool settled = (std::thread([] {}).join(), true);  // the thread sanitizer adds one of its own to the first
+  static const bool settled = (std::thread([] {}).join(), true);  // the thread sanitizer adds one of its own to the
+                                                                  // first
   (void)settled;
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
@@ -118,9 +119,7 @@ bool threads_become(std::size_t number) {
   return threads_now() == number;
 }
 
-double since(steady_clock::time_point t) {
-  return std::chrono::duration<double>(steady_clock::now() - t).count();
-}
+double since(steady_clock::time_point t) { return std::chrono::duration<double>(steady_clock::now() - t).count(); }
 
 template <class World>
 struct BlockingTransport : ::testing::Test {};
@@ -138,7 +137,8 @@ TYPED_TEST(BlockingTransport, ObeysTheLaws) {
   for (const int size : {1, 2, 4}) {
     TypeParam world(size);
     on_ranks(world, size, 2, [&](auto& t) {
-      const testing::report laws = testing::transport_laws(t, {static_cast<std::uint64_t>(size), law_cases(6), law_largest, {2}});
+      const testing::report laws =
+          testing::transport_laws(t, {static_cast<std::uint64_t>(size), law_cases(6), law_largest, {2}});
       EXPECT_TRUE(laws) << laws;
     });
   }

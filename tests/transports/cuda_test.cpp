@@ -24,7 +24,9 @@ static_assert(transport<port>);
 TEST(CudaTransport, ObeysTheLawsOverStandIns) {
   for (const auto& [ranks, in_order] : {std::pair{1, true}, {2, false}, {4, true}, {4, false}}) {
     device_world world(ranks, {.seed = 3, .in_issue_order = in_order}, {law_time_out});
-    for (const testing::report& r : laws_on_ranks(world, {.seed = 3, .cases = law_cases(3), .time_out = {law_time_out}})) EXPECT_TRUE(r) << r;
+    for (const testing::report& r :
+         laws_on_ranks(world, {.seed = 3, .cases = law_cases(3), .time_out = {law_time_out}}))
+      EXPECT_TRUE(r) << r;
   }
 }
 
@@ -36,10 +38,13 @@ TEST(CudaTransport, RunsBehindTheHost) {
   bool early = true;
   on_ranks(world, [&](port& t) {
     if (t.rank() == 0) {
-      t.device().run(t.stream(), [&] {
-        while (!gate) std::this_thread::yield();
-        std::fill(sent.begin(), sent.end(), std::byte{2});
-      }).value();
+      t.device()
+          .run(t.stream(),
+               [&] {
+                 while (!gate) std::this_thread::yield();
+                 std::fill(sent.begin(), sent.end(), std::byte{2});
+               })
+          .value();
       auto h = t.send(1, 0, sent).value();
       early = t.test(h).value();
       t.wait(h).value();  // returns, although the work has not begun
@@ -64,10 +69,13 @@ TEST(CudaTransport, ReceivesAfterTheWorkIssuedBefore) {
       auto h = t.send(0, 0, out).value();
       t.wait(h).value();
     } else {
-      t.device().run(t.stream(), [&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        kept = buffer;
-      }).value();
+      t.device()
+          .run(t.stream(),
+               [&] {
+                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                 kept = buffer;
+               })
+          .value();
       auto h = t.receive(1, 0, buffer).value();
       t.wait(h).value();
     }

@@ -16,7 +16,8 @@ inline constexpr double law_time_out = 5;
 inline constexpr double law_time_out = 2;
 #endif
 
-/// Bytes of the largest message. A sanitizer pays for every byte, and what it looks for does not depend on how many there are.
+/// Bytes of the largest message. A sanitizer pays for every byte, and what it looks for does not depend on how many
+/// there are.
 inline constexpr std::size_t law_largest = tests::under_sanitizer ? std::size_t{1} << 16 : std::size_t{1} << 20;
 
 /// Random rounds of each kind for a transport that is right, of which a sanitizer sees two.

@@ -21,8 +21,8 @@
 
 namespace slimpack {
 
-/// Where sends and receives of ranks that are threads meet: a pair moves only while one of its ranks asks, and only after some asks
-/// that a seed chooses, so that nothing goes on by itself.
+/// Where sends and receives of ranks that are threads meet: a pair moves only while one of its ranks asks, and only
+/// after some asks that a seed chooses, so that nothing goes on by itself.
 class meeting_place {
  public:
   struct operation {
@@ -89,7 +89,8 @@ class meeting_place {
   int ranks_;
   mutable std::mutex mutex_;
   std::mt19937 random_;
-  std::map<std::pair<int, int>, std::pair<std::deque<request>, std::deque<request>>> lines_;  // sends and receives that have not met
+  std::map<std::pair<int, int>, std::pair<std::deque<request>, std::deque<request>>> lines_;  // sends and receives that
+                                                                                              // have not met
   std::size_t held_ = static_cast<std::size_t>(-1);
   int lost_ = -1;
   int cancelled_{};
@@ -103,7 +104,9 @@ struct local_group {
 
   [[nodiscard]] int rank() const { return own; }
   [[nodiscard]] int size() const { return at->size(); }
-  result<request> isend(int peer, std::span<const std::byte> out) { return at->post({own, peer, out, {}, 0, false}, true); }
+  result<request> isend(int peer, std::span<const std::byte> out) {
+    return at->post({own, peer, out, {}, 0, false}, true);
+  }
   result<request> irecv(int peer, std::span<std::byte> in) { return at->post({peer, own, {}, in, 0, false}, false); }
   result<bool> test(request& r) { return at->test(r); }
 };
@@ -115,7 +118,8 @@ struct cancelling_group : local_group {
 /// A world of ranks over one of these groups.
 template <class Group>
 struct group_world {
-  explicit group_world(int ranks, double seconds_to_wait = 20, unsigned seed = 1) : at(ranks, seed), time_out{seconds_to_wait} {}
+  explicit group_world(int ranks, double seconds_to_wait = 20, unsigned seed = 1)
+      : at(ranks, seed), time_out{seconds_to_wait} {}
 
   [[nodiscard]] int size() const { return at.size(); }
   [[nodiscard]] auto endpoint(int rank) {

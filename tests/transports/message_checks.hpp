@@ -28,7 +28,8 @@ void send_to_all_before_any_receive(Transport& t) {
   const std::vector<int> out(1 << 18, t.rank());
   std::vector<int> in(out.size());
   for (const int channel : {2, 1})
-    for (int peer = 0; peer < t.size(); ++peer) ASSERT_TRUE(t.send(peer, channel, std::as_bytes(std::span(out))).has_value());
+    for (int peer = 0; peer < t.size(); ++peer)
+      ASSERT_TRUE(t.send(peer, channel, std::as_bytes(std::span(out))).has_value());
   for (const int channel : {1, 2})
     for (int peer = t.size(); peer-- > 0;) {
       ASSERT_TRUE(waited(t, t.receive(peer, channel, std::as_writable_bytes(std::span(in)))).has_value());
@@ -44,10 +45,12 @@ void receive_another_size(Transport& t) {
   const result<void> r = waited(t, t.receive(1 - t.rank(), 5, message));
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().code, errc::wrong_message);
-  EXPECT_EQ(r.error().detail, "a message of 7 bytes from rank " + std::to_string(1 - t.rank()) + " on channel 5, where 8 were expected");
+  EXPECT_EQ(r.error().detail,
+            "a message of 7 bytes from rank " + std::to_string(1 - t.rank()) + " on channel 5, where 8 were expected");
 }
 
-/// Rank 0 of two aborts two steps while rank 1 is still in the first; its message of the third is kept until rank 1 is there.
+/// Rank 0 of two aborts two steps while rank 1 is still in the first; its message of the third is kept until rank 1 is
+/// there.
 template <class Transport>
 void abort_two_steps_ahead(Transport& t, std::barrier<>& aborted) {
   int number = 3;

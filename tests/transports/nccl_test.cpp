@@ -30,7 +30,8 @@ struct run {
 
 TEST(NcclTransport, ObeysTheLawsOverStandIns) {
   for (const run& r : {run{1, true, true}, run{2, true, true}, run{4, false, true}, run{3, true, false}}) {
-    nccl_world world(r.ranks, {.seed = 5, .delay = {50e-6}, .in_issue_order = r.in_issue_order}, {law_time_out}, r.keeps_launch_order);
+    nccl_world world(r.ranks, {.seed = 5, .delay = {50e-6}, .in_issue_order = r.in_issue_order}, {law_time_out},
+                     r.keeps_launch_order);
     for (const testing::report& one : laws_on_ranks(world, {.seed = 5, .cases = 2, .time_out = {law_time_out}}))
       EXPECT_TRUE(one) << one << "\n" << r.ranks << " ranks";
   }
@@ -98,8 +99,10 @@ TEST(NcclTransport, RefusesRanksThatWereToldDifferentOrdersOfLaunches) {
     all_heard.arrive_and_wait();
     ASSERT_FALSE(posted);
     EXPECT_EQ(posted.error().code, errc::disagreement);
-    EXPECT_EQ(posted.error().detail, "rank 0 keeps the order of launches and has 4 streams, rank 2 does not keep the order of launches and has 2 streams: "
-                                     "NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version");
+    EXPECT_EQ(posted.error().detail,
+              "rank 0 keeps the order of launches and has 4 streams, rank 2 does not keep the order of launches and "
+              "has 2 streams: "
+              "NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version");
     t.abort(posted.error().detail);
   });
 }

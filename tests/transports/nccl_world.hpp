@@ -24,7 +24,9 @@ class nccl_world {
     for (int r = 0; r < ranks; ++r) {
       ports_.push_back(std::make_unique<transports::threads::port>(hosts_.endpoint(r)));
       devices::host& one = all[static_cast<std::size_t>(r)];
-      ends_.push_back(std::make_unique<end>(*ports_.back(), one, transports::communicators::host(one, keeps_launch_order != (r == other)), end::options{time_out}));
+      ends_.push_back(std::make_unique<end>(*ports_.back(), one,
+                                            transports::communicators::host(one, keeps_launch_order != (r == other)),
+                                            end::options{time_out}));
       ends_.back()->open().value();
     }
   }

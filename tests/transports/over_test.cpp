@@ -49,7 +49,8 @@ TYPED_TEST(OverGroup, ObeysTheLaws) {
   for (const int size : {1, 3}) {
     const auto seed = static_cast<unsigned>(size);
     group_world<TypeParam> world(size, law_time_out, seed);
-    for (const testing::report& laws : laws_on_ranks(world, {seed, law_cases(6), 1 << 20, {law_time_out}})) EXPECT_TRUE(laws) << size << " ranks: " << laws;
+    for (const testing::report& laws : laws_on_ranks(world, {seed, law_cases(6), 1 << 20, {law_time_out}}))
+      EXPECT_TRUE(laws) << size << " ranks: " << laws;
   }
 }
 

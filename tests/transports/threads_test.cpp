@@ -31,9 +31,7 @@ using clock = std::chrono::steady_clock;
 
 static_assert(transport<port>);
 
-double since(clock::time_point begin) {
-  return std::chrono::duration<double>(clock::now() - begin).count();
-}
+double since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
 std::vector<std::byte> of(std::size_t size, int value) {
   return std::vector<std::byte>(size, static_cast<std::byte>(value));
@@ -42,14 +40,16 @@ std::vector<std::byte> of(std::size_t size, int value) {
 TEST(ThreadsTransport, ObeysTheLaws) {
   for (const int ranks : {1, 2, 3, 5}) {
     threads world(ranks, {.time_out = {1}});
-    const testing::transport_options o{.seed = static_cast<std::uint64_t>(ranks), .cases = law_cases(10), .time_out = {1}};
+    const testing::transport_options o{
+        .seed = static_cast<std::uint64_t>(ranks), .cases = law_cases(10), .time_out = {1}};
     for (const testing::report& r : laws_on_ranks(world, o)) EXPECT_TRUE(r) << r;
   }
 }
 
 TEST(ThreadsTransport, ObeysTheLawsWithoutSpinning) {
   threads world(4, {.time_out = {1}, .spin = {0}});
-  for (const testing::report& r : laws_on_ranks(world, {.seed = 4, .cases = law_cases(10), .time_out = {1}})) EXPECT_TRUE(r) << r;
+  for (const testing::report& r : laws_on_ranks(world, {.seed = 4, .cases = law_cases(10), .time_out = {1}}))
+    EXPECT_TRUE(r) << r;
 }
 
 TEST(ThreadsTransport, CarriesLargeMessages) {

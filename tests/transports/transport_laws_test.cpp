@@ -223,61 +223,35 @@ TEST(TransportLaws, AcceptALawfulTransport) {
   }
 }
 
-TEST(TransportLaws, FindMessagesThatAreDropped) {
-  expect_broken(fault::drops, 1, "messages arrive");
-}
+TEST(TransportLaws, FindMessagesThatAreDropped) { expect_broken(fault::drops, 1, "messages arrive"); }
 
-TEST(TransportLaws, FindMessagesThatComeTwice) {
-  expect_broken(fault::duplicates, 1, "messages arrive");
-}
+TEST(TransportLaws, FindMessagesThatComeTwice) { expect_broken(fault::duplicates, 1, "messages arrive"); }
 
-TEST(TransportLaws, FindMessagesOutOfOrder) {
-  expect_broken(fault::reorders, 1, "messages arrive");
-}
+TEST(TransportLaws, FindMessagesOutOfOrder) { expect_broken(fault::reorders, 1, "messages arrive"); }
 
-TEST(TransportLaws, FindMessagesThatAreNotWhole) {
-  expect_broken(fault::spoils, 1, "messages arrive whole");
-}
+TEST(TransportLaws, FindMessagesThatAreNotWhole) { expect_broken(fault::spoils, 1, "messages arrive whole"); }
 
 TEST(TransportLaws, FindBytesWrittenBesideTheBuffer) {
   expect_broken(fault::writes_beside, 1, "messages arrive whole");
 }
 
-TEST(TransportLaws, FindSendsThatWaitForTheirReceiver) {
-  expect_broken(fault::buffers_little, 2, "wait for no more");
-}
+TEST(TransportLaws, FindSendsThatWaitForTheirReceiver) { expect_broken(fault::buffers_little, 2, "wait for no more"); }
 
-TEST(TransportLaws, FindBuffersReadAfterWait) {
-  expect_broken(fault::reads_late, 3, "buffers may be used");
-}
+TEST(TransportLaws, FindBuffersReadAfterWait) { expect_broken(fault::reads_late, 3, "buffers may be used"); }
 
-TEST(TransportLaws, FindTestsThatForesee) {
-  expect_broken(fault::foresees, 3, "before it was sent");
-}
+TEST(TransportLaws, FindTestsThatForesee) { expect_broken(fault::foresees, 3, "before it was sent"); }
 
-TEST(TransportLaws, FindAbortsThatWakeNobody) {
-  expect_broken(fault::aborts_late, 4, "abort ends all calls");
-}
+TEST(TransportLaws, FindAbortsThatWakeNobody) { expect_broken(fault::aborts_late, 4, "abort ends all calls"); }
 
-TEST(TransportLaws, FindAbortsWithoutTheirReason) {
-  expect_broken(fault::keeps_reason, 4, "with its reason");
-}
+TEST(TransportLaws, FindAbortsWithoutTheirReason) { expect_broken(fault::keeps_reason, 4, "with its reason"); }
 
-TEST(TransportLaws, FindBuffersInUseAfterAbort) {
-  expect_broken(fault::writes_late, 4, "no buffer is in use");
-}
+TEST(TransportLaws, FindBuffersInUseAfterAbort) { expect_broken(fault::writes_late, 4, "no buffer is in use"); }
 
-TEST(TransportLaws, FindTimeOutsUnderAnotherName) {
-  expect_broken(fault::hides_time_outs, 5, "ends with timed_out");
-}
+TEST(TransportLaws, FindTimeOutsUnderAnotherName) { expect_broken(fault::hides_time_outs, 5, "ends with timed_out"); }
 
-TEST(TransportLaws, FindPartsInWrongOrder) {
-  expect_broken(fault::gathers_turned, 6, "in order of rank");
-}
+TEST(TransportLaws, FindPartsInWrongOrder) { expect_broken(fault::gathers_turned, 6, "in order of rank"); }
 
-TEST(TransportLaws, FindSumsThatDiffer) {
-  expect_broken(fault::adds_its_own_way, 6, "the same bits");
-}
+TEST(TransportLaws, FindSumsThatDiffer) { expect_broken(fault::adds_its_own_way, 6, "the same bits"); }
 
 }  // namespace
 }  // namespace slimpack::transport_laws_test

@@ -63,12 +63,16 @@ TEST(Needs, AreEachTokenOnceAsInputAndOnceAsTarget) {
   for (std::uint64_t seed = 1; seed <= 30 / tests::one_in && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::generator random(seed);
-    shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 3)), .quantum = {16}};
+    shape on{.stages = static_cast<int>(random.between(1, 4)),
+             .replicas = static_cast<int>(random.between(1, 3)),
+             .quantum = {16}};
     on.chunks = static_cast<int>(random.between(1, 2));
     std::vector<tokens> lengths{{random.between(2000, 4000)}};
     for (std::int64_t n = random.between(0, 8); n > 0; --n) lengths.push_back({random.between(1, 300)});
     const costs::quadratic cost{.linear = 1e-6, .attention = 4e-9, .per_pack = {6e-5}, .hop = {2e-5}};
-    const plan p = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}}(lengths).value();
+    const plan p =
+        planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}}(lengths)
+            .value();
     shared += p.merges.empty() ? 0 : 1, chunked += on.chunks > 1;
     check(p);
   }
@@ -81,7 +85,8 @@ TEST(Needs, AreOnEveryStageWhereTheVocabularyIsSpread) {
     if (!tests::is_tried(3 - stages)) continue;
     shape on{.stages = stages, .replicas = 2, .quantum = {16}};
     on.vocabulary = vocabulary::spread;
-    const costs::with_vocabulary<costs::quadratic> cost{costs::quadratic{.linear = 1e-6, .attention = 4e-9}, {.output = {.call = 1e-5, .token = 2e-7}}};
+    const costs::with_vocabulary<costs::quadratic> cost{costs::quadratic{.linear = 1e-6, .attention = 4e-9},
+                                                        {.output = {.call = 1e-5, .token = 2e-7}}};
     check(planner{on, slicers::equal_cost{}, cost}(std::vector<tokens>{{900}, {40}, {260}, {1}}).value());
   }
 }

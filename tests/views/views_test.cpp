@@ -265,7 +265,9 @@ static_assert(ranges::view_<pack_range> && ranges::bidirectional_range<const pac
 static_assert(ranges::view_<numbered_packs> && ranges::random_access_range<const numbered_packs>);
 
 template <class Plan>
-concept shows_packs = requires(Plan&& p) { views::packs(std::forward<Plan>(p)).begin(); };
+concept shows_packs = requires(Plan&& p) {
+  views::packs(std::forward<Plan>(p)).begin();
+};
 static_assert(shows_packs<const plan&> && shows_packs<plan&>);
 static_assert(!shows_packs<plan>, "a view of a temporary plan would outlive it");
 

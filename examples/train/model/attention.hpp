@@ -31,16 +31,20 @@ template <class T>
 class attention {
  public:
   explicit attention(const config& c)
-      : kv_heads_(c.kv_heads), group_(c.queries_per_kv()), width_(c.head_width()), kv_width_(c.kv_width()),
+      : kv_heads_(c.kv_heads),
+        group_(c.queries_per_kv()),
+        width_(c.head_width()),
+        kv_width_(c.kv_width()),
         scale_(1 / std::sqrt(static_cast<T>(width_))) {
     for (matrix<T>* tile : {&queries_, &sums_, &outputs_}) tile->resize(group_ * tile_queries, width_);
     for (matrix<T>* tile : {&scores_, &slopes_}) tile->resize(group_ * tile_queries, tile_keys);
     for (column* rows : {&largest_, &total_}) rows->resize(group_ * tile_queries);
   }
 
-  /// Attention to what the blocks hold: all of it, if they hold every token up to the slice's last, or a part to be merged
-  /// with others. A query that sees none of it has o = 0 and lse = -infinity.
-  /// Shapes    q, o (tokens, heads * width), lse (tokens, heads); the slice begins at `first`, `blocks` are in rising order
+  /// Attention to what the blocks hold: all of it, if they hold every token up to the slice's last, or a part to be
+  /// merged with others. A query that sees none of it has o = 0 and lse = -infinity.
+  /// Shapes    q, o (tokens, heads * width), lse (tokens, heads); the slice begins at `first`, `blocks` are in rising
+  ///           order
   void forward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_out<T> o, rows_out<T> lse) {
     each_tile(q.rows(), [&](Index row, Index size, Index g) {
       const Index rows = group_ * size;
@@ -83,8 +87,9 @@ class attention {
         if (other_lse(row, h) == -std::numeric_limits<T>::infinity()) continue;
         const T largest = std::max(lse(row, h), other_lse(row, h));
         const T both = largest + std::log(std::exp(lse(row, h) - largest) + std::exp(other_lse(row, h) - largest));
-        o.row(row).segment(h * width_, width_) = std::exp(lse(row, h) - both) * o.row(row).segment(h * width_, width_) +
-                                                 std::exp(other_lse(row, h) - both) * other_o.row(row).segment(h * width_, width_);
+        o.row(row).segment(h * width_, width_) =
+            std::exp(lse(row, h) - both) * o.row(row).segment(h * width_, width_) +
+            std::exp(other_lse(row, h) - both) * other_o.row(row).segment(h * width_, width_);
         lse(row, h) = both;
       }
   }
@@ -99,8 +104,8 @@ class attention {
 
   /// Sets dq, and adds to the gradients of the blocks; lse and products are those of attention to all keys.
   /// Formula   with p = exp(scale q k - lse): dv += p do, ds = p (do v - do o), dq = scale ds k, dk += scale ds q
-  void backward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_in<T> lse, rows_in<T> products,
-                rows_in<T> d_o, rows_out<T> dq) {
+  void backward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_in<T> lse,
+                rows_in<T> products, rows_in<T> d_o, rows_out<T> dq) {
     each_tile(q.rows(), [&](Index row, Index size, Index g) {
       const Index rows = group_ * size;
       gather(d_o, row, size, g, outputs_);

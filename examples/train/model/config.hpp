@@ -14,14 +14,15 @@ namespace train {
 /// The size of a decoder-only transformer: RMSNorm, rotary embedding, grouped-query attention, SwiGLU, untied head.
 struct config {
   int layers{4};
-  int hidden{128};   ///< width of what flows between layers
-  int heads{4};      ///< of queries
-  int kv_heads{2};   ///< of keys and values, each shared by heads / kv_heads query heads
-  int ffn{384};      ///< width inside the feed-forward layer
-  int vocab{256};    ///< words; tokens are bytes, so that those beyond 256 never occur
+  int hidden{128};  ///< width of what flows between layers
+  int heads{4};     ///< of queries
+  int kv_heads{2};  ///< of keys and values, each shared by heads / kv_heads query heads
+  int ffn{384};     ///< width inside the feed-forward layer
+  int vocab{256};   ///< words; tokens are bytes, so that those beyond 256 never occur
   double rope_theta{10000};
   double eps{1e-5};  ///< of RMSNorm
-  /// How many layers each part of the pipeline has, the first and the last perhaps none; empty: as many as any other, or one less.
+  /// How many layers each part of the pipeline has, the first and the last perhaps none; empty: as many as any other,
+  /// or one less.
   std::vector<int> on_parts{};
 
   [[nodiscard]] int head_width() const noexcept { return hidden / heads; }
@@ -35,8 +36,9 @@ struct config {
       if (size < 1) return wrong("every size of the model must be at least 1");
     for (std::size_t part = 0; part < on_parts.size(); ++part)
       if (on_parts[part] < (part == 0 || part + 1 == on_parts.size() ? 0 : 1))
-        return wrong("part " + std::to_string(part) + " of " + std::to_string(on_parts.size()) +
-                     " has no layer; only the first and the last, which have the embedding and the head, may have none");
+        return wrong(
+            "part " + std::to_string(part) + " of " + std::to_string(on_parts.size()) +
+            " has no layer; only the first and the last, which have the embedding and the head, may have none");
     if (!on_parts.empty() && std::accumulate(on_parts.begin(), on_parts.end(), 0) != layers)
       return wrong("the layers of the parts do not add up to " + std::to_string(layers));
     if (hidden % heads != 0 || head_width() % 2 != 0)

@@ -45,16 +45,16 @@ class head {
   /// The gradient of the weighted loss by x.   Formula   d logits = weight (softmax(logits) - one at the target)
   [[nodiscard]] matrix<T> backward(const pack_rows<T>& pack, const matrix<T>& x) {
     matrix<T> dx = matrix<T>::Zero(x.rows(), x.cols());
-    each_tile(pack, x, [&](const matrix<T>& part, const matrix<T>& normed, matrix<T>& d, const target* targets,
-                           Index row) {
-      differentiate(d, targets);
-      if (!pack.apart()) logits_.backward_weights(normed, d);
-      matrix<T> d_normed = matrix<T>::Zero(part.rows(), part.cols());
-      logits_.backward_inputs(d, d_normed);
-      matrix<T> d_part = matrix<T>::Zero(part.rows(), part.cols());
-      norm_.backward(part, d_normed, d_part, pack.apart());
-      dx.middleRows(row, part.rows()) = d_part;
-    });
+    each_tile(pack, x,
+              [&](const matrix<T>& part, const matrix<T>& normed, matrix<T>& d, const target* targets, Index row) {
+                differentiate(d, targets);
+                if (!pack.apart()) logits_.backward_weights(normed, d);
+                matrix<T> d_normed = matrix<T>::Zero(part.rows(), part.cols());
+                logits_.backward_inputs(d, d_normed);
+                matrix<T> d_part = matrix<T>::Zero(part.rows(), part.cols());
+                norm_.backward(part, d_normed, d_part, pack.apart());
+                dx.middleRows(row, part.rows()) = d_part;
+              });
     return dx;
   }
 

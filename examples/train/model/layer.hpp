@@ -25,9 +25,9 @@ namespace train {
 
 /// One transformer layer, run over a pack: products over all rows at once, attention sequence by sequence.
 ///   middle = x + attention(norm(x)),   y = middle + down(swiglu(gate(norm(middle)), up(norm(middle))))
-/// What backward needs is kept by token; norms and the gated product are computed again. Where weight gradients run apart,
-/// backward writes gradients over what nobody needs any more, and leaves what else they need; then only norms are computed
-/// again.
+/// What backward needs is kept by token; norms and the gated product are computed again. Where weight gradients run
+/// apart, backward writes gradients over what nobody needs any more, and leaves what else they need; then only norms
+/// are computed again.
 template <class T>
 class layer {
  public:
@@ -57,20 +57,32 @@ class layer {
 
   /// What stages that lend each other attention send in each of so many layers.
   [[nodiscard]] static slimpack::loan_format loans(const config& c, int layers) {
-    const auto of = [](std::int64_t width, bool of_keys) { return slimpack::loan_message{{width, slimpack::element_of<T>}, of_keys}; };
+    const auto of = [](std::int64_t width, bool of_keys) {
+      return slimpack::loan_message{{width, slimpack::element_of<T>}, of_keys};
+    };
     const slimpack::loan_message kv = of(c.kv_width(), true), row = of(c.hidden, false), sum = of(c.heads, false);
     return {layers, {{kv, kv}, {kv, kv, row, row, sum}}, {{row}, {row}}, {{row, sum}, {row, kv, kv}}};
   }
 
   /// Shapes    `index`: of this layer in its part; its weights begin at tensor `first`
   layer(const config& c, parameters<T>& weights, std::size_t first, std::size_t index)
-      : config_(c), index_(index), attention_norm_(weights[first + attention_gain], c.eps),
-        ffn_norm_(weights[first + ffn_gain], c.eps), query_(weights[first + query]), key_(weights[first + key]),
-        value_(weights[first + value]), out_(weights[first + attention_out]), gate_(weights[first + gate]),
-        up_(weights[first + up]), down_(weights[first + down]), attention_(c), rotary_(c) {}
+      : config_(c),
+        index_(index),
+        attention_norm_(weights[first + attention_gain], c.eps),
+        ffn_norm_(weights[first + ffn_gain], c.eps),
+        query_(weights[first + query]),
+        key_(weights[first + key]),
+        value_(weights[first + value]),
+        out_(weights[first + attention_out]),
+        gate_(weights[first + gate]),
+        up_(weights[first + up]),
+        down_(weights[first + down]),
+        attention_(c),
+        rotary_(c) {}
 
   [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const matrix<T>& x) {
-    for (std::size_t i = 0; i < pack.lent().size(); ++i) pack.offer(number(), i, {lent(pack, pack.lent()[i], keys), lent(pack, pack.lent()[i], values)});
+    for (std::size_t i = 0; i < pack.lent().size(); ++i)
+      pack.offer(number(), i, {lent(pack, pack.lent()[i], keys), lent(pack, pack.lent()[i], values)});
     pack.write({index_, input}, x);
     const matrix<T> normed = attention_norm_.forward(x);
     matrix<T> q = query_.forward(normed);
@@ -90,7 +102,8 @@ class layer {
       attention_.forward(q.middleRows(row, size), p.slice.begin.value, blocks_of(pack, p, p.slice.end()),
                          o.middleRows(row, size), lse.middleRows(row, size));
     };
-    // All that replicas share is posted, what needs nothing of the others runs meanwhile, and then what has come is taken.
+    // All that replicas share is posted, what needs nothing of the others runs meanwhile, and then what has come is
+    // taken.
     for (const auto& shared : pack.shared()) post_forward(pack, shared, q, k, v);
     pack.each_local_piece(own);
     for (const auto& shared : pack.shared())
@@ -192,7 +205,9 @@ class layer {
     const matrix<T> lse = pack.read({index_, log_sum_exp}, config_.heads);
     for (std::size_t i = 0; i < pack.lent().size(); ++i) {
       const slimpack::loan& l = pack.lent()[i];
-      pack.offer(number(), i, {lent(pack, l, keys), lent(pack, l, values), asking(pack, l, q), asking(pack, l, o), asking(pack, l, lse)});
+      pack.offer(
+          number(), i,
+          {lent(pack, l, keys), lent(pack, l, values), asking(pack, l, q), asking(pack, l, o), asking(pack, l, lse)});
     }
     matrix<T> d_o = matrix<T>::Zero(pack.size(), config_.hidden);
     out_.backward_inputs(dx, d_o);
@@ -232,7 +247,9 @@ class layer {
       pack.each_page_in(l.context, [&](const page& here, Index first, Index size, Index row) {
         for (const auto& [which, sums] : {std::pair(key_gradients, came[1]), std::pair(value_gradients, came[2])}) {
           const std::span<T> to = here.gradients({index_, which});
-          for (Index at = 0; at < size * config_.kv_width(); ++at) to[static_cast<std::size_t>(first * config_.kv_width() + at)] += sums[static_cast<std::size_t>(row * config_.kv_width() + at)];
+          for (Index at = 0; at < size * config_.kv_width(); ++at)
+            to[static_cast<std::size_t>(first * config_.kv_width() + at)] +=
+                sums[static_cast<std::size_t>(row * config_.kv_width() + at)];
         }
       });
     }
@@ -242,7 +259,9 @@ class layer {
     };
     for (const auto& shared : pack.shared()) {
       if (!shared.goes_round()) pack.due(shared, number(), {index_, key_gradients}, {index_, value_gradients});
-      if (shared.asks()) dq.middleRows(shared.first, shared.size) = round_of_queries(pack, shared, dq.middleRows(shared.first, shared.size));
+      if (shared.asks())
+        dq.middleRows(shared.first, shared.size) =
+            round_of_queries(pack, shared, dq.middleRows(shared.first, shared.size));
       pack.each_piece(shared, take_own);
       if (shared.goes_round() && !shared.asks()) round_of_keys(pack, shared, q, lse, products, d_o, dq, dk, dv);
     }
@@ -278,7 +297,9 @@ class layer {
   }
 
   /// Rows that others have sent, of so many tokens.
-  [[nodiscard]] static const_matrix_view<T> view(std::span<const T> rows, Index size) { return {rows.data(), size, static_cast<Index>(rows.size()) / size}; }
+  [[nodiscard]] static const_matrix_view<T> view(std::span<const T> rows, Index size) {
+    return {rows.data(), size, static_cast<Index>(rows.size()) / size};
+  }
   /// The keys or values that a loan hands over, and rows of the queries that ask.
   [[nodiscard]] matrix<T> lent(pack_rows<T>& pack, const slimpack::loan& l, std::size_t which) const {
     matrix<T> rows(l.context.length.value, config_.kv_width());
@@ -297,7 +318,8 @@ class layer {
     for (std::size_t i = 0; i < pack.helped().size(); ++i) {
       const slimpack::loan& l = pack.helped()[i];
       const auto came = pack.take(number(), i);
-      const key_value_block<T> block{l.context.begin.value, l.context.length.value, came[0].data(), came[1].data(), nullptr, nullptr};
+      const key_value_block<T> block{
+          l.context.begin.value, l.context.length.value, came[0].data(), came[1].data(), nullptr, nullptr};
       matrix<T> o(l.queries.length.value, config_.hidden), lse(l.queries.length.value, config_.heads);
       attention_.forward(view(came[2], o.rows()), l.queries.begin.value, {&block, 1}, o, lse);
       pack.answer(number(), i, {o, lse});
@@ -309,15 +331,18 @@ class layer {
       const auto came = pack.take(number(), i);
       const Index size = l.queries.length.value;
       matrix<T> dk = matrix<T>::Zero(l.context.length.value, config_.kv_width()), dv = dk, dq(size, config_.hidden);
-      const key_value_block<T> block{l.context.begin.value, l.context.length.value, came[0].data(), came[1].data(), dk.data(), dv.data()};
-      const const_matrix_view<T> q = view(came[2], size), o = view(came[3], size), lse = view(came[4], size), d_o = view(came[5], size);
+      const key_value_block<T> block{
+          l.context.begin.value, l.context.length.value, came[0].data(), came[1].data(), dk.data(), dv.data()};
+      const const_matrix_view<T> q = view(came[2], size), o = view(came[3], size), lse = view(came[4], size),
+                                 d_o = view(came[5], size);
       attention_.backward(q, l.queries.begin.value, {&block, 1}, lse, attention_.products(o, d_o), d_o, dq);
       pack.answer(number(), i, {dq, dk, dv});
     }
   }
 
   /// Sends what a row exchanges: keys and values to all that share it, or the row's own round them, or its queries.
-  void post_forward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& k, const matrix<T>& v) {
+  void post_forward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& k,
+                    const matrix<T>& v) {
     const auto of = [&](const matrix<T>& rows) { return rows.middleRows(shared.first, shared.size); };
     if (!shared.goes_round())
       pack.give(shared, number(), {index_, keys}, {index_, values});
@@ -325,18 +350,21 @@ class layer {
       pack.launch(shared, number(), shared.asks() ? matrix<T>(of(q)) : beside(of(k), of(v)));
   }
   /// Backward: keys and values again, or queries with all that their gradients need.
-  void launch_backward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& d_o, const matrix<T>& lse,
-                       const matrix<T>& products) {
+  void launch_backward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& d_o,
+                       const matrix<T>& lse, const matrix<T>& products) {
     const auto of = [&](const matrix<T>& rows) { return rows.middleRows(shared.first, shared.size); };
-    pack.launch(shared, number(), shared.asks() ? beside(beside(of(q), of(d_o)), beside(of(lse), of(products)))
-                                                : beside(of(pack.read({index_, keys}, config_.kv_width())), of(pack.read({index_, values}, config_.kv_width()))));
+    pack.launch(shared, number(),
+                shared.asks() ? beside(beside(of(q), of(d_o)), beside(of(lse), of(products)))
+                              : beside(of(pack.read({index_, keys}, config_.kv_width())),
+                                       of(pack.read({index_, values}, config_.kv_width()))));
   }
 
   /// Adds attention to the keys of others: they answer one's queries, or send keys and values.
   void round_forward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, matrix<T>& o, matrix<T>& lse) {
     if (shared.asks()) {
       const matrix<T> home = pack.rotate(
-          shared, number(), config_.hidden, beside(o.middleRows(shared.first, shared.size), lse.middleRows(shared.first, shared.size)),
+          shared, number(), config_.hidden,
+          beside(o.middleRows(shared.first, shared.size), lse.middleRows(shared.first, shared.size)),
           [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
             each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
               attend(rows.middleRows(row, size), s.begin.value, blocks_of(pack, shared.pieces.front(), s.end()),
@@ -376,11 +404,12 @@ class layer {
   }
 
   /// Adds to gradients of queries what keys of others do, and sets those of keys and values to the sums of all.
-  void round_of_keys(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& lse, const matrix<T>& products,
-                     const matrix<T>& d_o, matrix<T>& dq, matrix<T>& dk, matrix<T>& dv) {
+  void round_of_keys(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& lse,
+                     const matrix<T>& products, const matrix<T>& d_o, matrix<T>& dq, matrix<T>& dk, matrix<T>& dv) {
     const Index width = config_.kv_width();
     const matrix<T> home = pack.rotate(
-        shared, number(), 2 * width, beside(dk.middleRows(shared.first, shared.size), dv.middleRows(shared.first, shared.size)),
+        shared, number(), 2 * width,
+        beside(dk.middleRows(shared.first, shared.size), dv.middleRows(shared.first, shared.size)),
         [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
           const matrix<T> k = rows.leftCols(width), v = rows.rightCols(width);
           matrix<T> more_k = sums.leftCols(width), more_v = sums.rightCols(width);
@@ -416,8 +445,8 @@ class layer {
   }
 
   /// Keys and values of a parcel, and what their gradients are added to.
-  std::vector<key_value_block<T>> blocks_of(std::span<const slimpack::slice> tokens, const matrix<T>& k, const matrix<T>& v,
-                                            T* dk = nullptr, T* dv = nullptr) const {
+  std::vector<key_value_block<T>> blocks_of(std::span<const slimpack::slice> tokens, const matrix<T>& k,
+                                            const matrix<T>& v, T* dk = nullptr, T* dv = nullptr) const {
     std::vector<key_value_block<T>> blocks;
     each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
       const Index at = row * config_.kv_width();
@@ -427,7 +456,8 @@ class layer {
     return blocks;
   }
 
-  /// Keys and values up to a token where they lie, but for those that are lent; dk and dv stand in for accumulators that there are none of.
+  /// Keys and values up to a token where they lie, but for those that are lent; dk and dv stand in for accumulators
+  /// that there are none of.
   std::vector<key_value_block<T>> blocks_of(pack_rows<T>& pack, const slimpack::piece& p, slimpack::tokens end,
                                             T* dk = nullptr, T* dv = nullptr) const {
     std::vector<key_value_block<T>> blocks;
@@ -441,8 +471,9 @@ class layer {
         if (!rows.empty()) return rows.data() + first;
         return instead == nullptr ? nullptr : instead + begin * config_.kv_width();
       };
-      blocks.push_back({begin, size, here.activations({index_, keys}).data() + first, here.activations({index_, values}).data() + first,
-                        accumulator(key_gradients, dk), accumulator(value_gradients, dv)});
+      blocks.push_back({begin, size, here.activations({index_, keys}).data() + first,
+                        here.activations({index_, values}).data() + first, accumulator(key_gradients, dk),
+                        accumulator(value_gradients, dv)});
     });
     return blocks;
   }

@@ -25,9 +25,10 @@ class linear {
   /// Adds dy^T x to the weight's gradient.
   void backward_weights(const matrix<T>& x, const matrix<T>& dy) { weight_.gradient.noalias() += dy.transpose() * x; }
 
-  /// The same for x = g u, what a norm gave, and adds to the gradient of the norm's gain g what flows to it through here.
-  /// Formula   with s = dy^T u: dW += s g, column by column, and dg += sum over outputs of W s. For dg = sum over tokens of
-  ///           (dy W) u, where dy W is what reaches the norm (derived)
+  /// The same for x = g u, what a norm gave, and adds to the gradient of the norm's gain g what flows to it through
+  /// here.
+  /// Formula   with s = dy^T u: dW += s g, column by column, and dg += sum over outputs of W s. For dg = sum over
+  ///           tokens of (dy W) u, where dy W is what reaches the norm (derived)
   void backward_weights(const matrix<T>& u, const matrix<T>& dy, typename parameters<T>::view gain) {
     const matrix<T> s = dy.transpose() * u;
     weight_.gradient.array() += s.array().rowwise() * gain.value.row(0).array();

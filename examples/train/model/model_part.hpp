@@ -18,8 +18,8 @@
 
 namespace train {
 
-/// The layers of one chunk of a stage, with the embedding before the first and the head after the last; or with the final
-/// norm alone after the last, where the vocabulary is spread over the stages.
+/// The layers of one chunk of a stage, with the embedding before the first and the head after the last; or with the
+/// final norm alone after the last, where the vocabulary is spread over the stages.
 template <class T>
 class model_part {
  public:
@@ -31,7 +31,9 @@ class model_part {
   [[nodiscard]] static layout layout_of(const config& c, const layer_range& range) {
     if (range.size() == 0) return {{{static_cast<std::size_t>(c.hidden)}}, {{}}, {}, {{}}};
     const auto layers = static_cast<std::size_t>(range.size());
-    return {{layers, layer<T>::widths_kept(c)}, {layers, layer<T>::widths_accumulated(c)}, {layer<T>::keys, layer<T>::values},
+    return {{layers, layer<T>::widths_kept(c)},
+            {layers, layer<T>::widths_accumulated(c)},
+            {layer<T>::keys, layer<T>::values},
             {layers, layer<T>::widths_left(c)}};
   }
 
@@ -60,7 +62,7 @@ class model_part {
   /// The gradient that goes to the previous part.
   [[nodiscard]] matrix<T> backward(pack_rows<T>& pack, const_matrix_view<T> in) {
     matrix<T> dx = head_   ? head_->backward(pack, layers_.empty() ? kept(pack) : layers_.back().output(pack))
-                   : norm_ ? before_norm(layers_.back().output(pack), in)
+                     : norm_ ? before_norm(layers_.back().output(pack), in)
                            : matrix<T>(in);
     for (std::size_t l = layers_.size(); l-- > 0;) layers_[l].backward(pack, dx);
     if (embedding_ && pack.apart() && layers_.empty())
@@ -84,8 +86,8 @@ class model_part {
   static constexpr typename pack_rows<T>::field only{0, 0};  ///< what a part without layers keeps
   [[nodiscard]] matrix<T> kept(pack_rows<T>& pack) const { return pack.read(only, hidden_); }
 
-  /// The gradient before the final norm. That of its gain is added here even where weight gradients run apart: to keep rows
-  /// for it alone would cost more than it takes.
+  /// The gradient before the final norm. That of its gain is added here even where weight gradients run apart: to keep
+  /// rows for it alone would cost more than it takes.
   [[nodiscard]] matrix<T> before_norm(const matrix<T>& x, const_matrix_view<T> dy) {
     matrix<T> dx = matrix<T>::Zero(x.rows(), x.cols());
     norm_->backward(x, dy, dx, false);

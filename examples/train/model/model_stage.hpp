@@ -54,11 +54,15 @@ class model_stage {
   static constexpr bool lends_attention = true;
   static constexpr bool joins_rows = true;
 
-  /// Requires  c.check(), on.parts() counts in c.on_parts or none there and on.parts() <= c.layers, 0 <= stage < on.stages;
-  ///           plans cut at multiples of on.quantum
+  /// Requires  c.check(), on.parts() counts in c.on_parts or none there and on.parts() <= c.layers, 0 <= stage <
+  ///           on.stages; plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
-      : config_(c), texts_(std::move(texts)), ranges_(ranges_of(c, on, stage)),
-        weights_(tensors_of_all(c, on, stage), seed), store_(layouts_of(c, ranges_), on.quantum), is_last_(stage + 1 == on.stages) {
+      : config_(c),
+        texts_(std::move(texts)),
+        ranges_(ranges_of(c, on, stage)),
+        weights_(tensors_of_all(c, on, stage), seed),
+        store_(layouts_of(c, ranges_), on.quantum),
+        is_last_(stage + 1 == on.stages) {
     std::size_t first = 0;
     for (const layer_range& range : ranges_) {
       parts_.emplace_back(c, range, weights_, first, texts_);
@@ -71,7 +75,8 @@ class model_stage {
 
   /// What a stage holds per token, for the planner: activations and accumulators, no weights.
   [[nodiscard]] static slimpack::memory_rates rates(const config& c, const slimpack::shape& on, int stage) {
-    slimpack::memory_rates rates = slimpack::executors::activation_store<T>(layouts_of(c, ranges_of(c, on, stage)), on.quantum).rates();
+    slimpack::memory_rates rates =
+        slimpack::executors::activation_store<T>(layouts_of(c, ranges_of(c, on, stage)), on.quantum).rates();
     if (on.vocabulary == slimpack::vocabulary::last) return rates;
     rates.logit_token = static_cast<double>(vocabulary_share<T>::kept_of_token(c, on, stage));
     if (stage + 1 == on.stages) rates.turned_token = static_cast<double>(c.hidden) * sizeof(T);
@@ -85,12 +90,15 @@ class model_stage {
   [[nodiscard]] slimpack::row_format rows(std::uint32_t chunk) const { return row_of(config_, ranges_[chunk]); }
 
   /// What stages that lend each other attention send.
-  [[nodiscard]] slimpack::loan_format loans(std::uint32_t chunk) const { return layer<T>::loans(config_, static_cast<int>(ranges_[chunk].size())); }
+  [[nodiscard]] slimpack::loan_format loans(std::uint32_t chunk) const {
+    return layer<T>::loans(config_, static_cast<int>(ranges_[chunk].size()));
+  }
 
   /// The same of every chunk of a stage, to know from a plan what will be sent.
   [[nodiscard]] static std::vector<slimpack::loan_format> loans(const config& c, const slimpack::shape& on, int stage) {
     std::vector<slimpack::loan_format> all;
-    for (const layer_range& range : ranges_of(c, on, stage)) all.push_back(layer<T>::loans(c, static_cast<int>(range.size())));
+    for (const layer_range& range : ranges_of(c, on, stage))
+      all.push_back(layer<T>::loans(c, static_cast<int>(range.size())));
     return all;
   }
 
@@ -170,18 +178,21 @@ class model_stage {
   }
 
   // A spread vocabulary.
-  slimpack::result<void> embed(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+  slimpack::result<void> embed(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                               slimpack::outgoing& out) {
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> fine = check(p); !fine) return fine;
     return out.put(span_of(share_->embed(pack, view(in, size_of(pack)))));
   }
-  slimpack::result<void> output(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+  slimpack::result<void> output(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                slimpack::outgoing& out) {
     const matrix<T> made = share_->output(pack, view(in, size_of(pack)));
     count();
     return out.put(span_of(made));
   }
-  slimpack::result<void> gather_output(std::span<const slimpack::piece> pack, std::span<const std::span<const std::byte>> partials,
-                                       slimpack::outgoing& rows, slimpack::outgoing& statistics) {
+  slimpack::result<void> gather_output(std::span<const slimpack::piece> pack,
+                                       std::span<const std::span<const std::byte>> partials, slimpack::outgoing& rows,
+                                       slimpack::outgoing& statistics) {
     std::vector<const_matrix_view<T>> all;
     for (const std::span<const std::byte> one : partials)
       all.push_back({slimpack::as<T>(one).data(), size_of(pack), vocabulary_rows().partial.width});
@@ -194,7 +205,8 @@ class model_stage {
   slimpack::result<void> output_weights(std::span<const slimpack::piece> pack, std::span<const std::byte> in) {
     return share_->output_weights(pack, slimpack::as<T>(in));
   }
-  slimpack::result<void> embed_gradients(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+  slimpack::result<void> embed_gradients(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                         slimpack::outgoing& out) {
     const const_matrix_view<T> rows = view(in, size_of(pack));
     share_->embed_gradients(pack, rows);
     return out.put(slimpack::as<T>(in));
@@ -208,7 +220,8 @@ class model_stage {
   slimpack::result<void> reduce_part(std::uint32_t chunk, Sums& sums) {
     std::size_t first = 0;
     for (std::uint32_t before = 0; before < chunk; ++before) first += tensors_of(config_, ranges_[before]).size();
-    const std::size_t count = chunk < ranges_.size() ? tensors_of(config_, ranges_[chunk]).size() : tensors_of(config_, word_range{}).size();
+    const std::size_t count =
+        chunk < ranges_.size() ? tensors_of(config_, ranges_[chunk]).size() : tensors_of(config_, word_range{}).size();
     return sums.start(weights_.gradients(first, count));
   }
 
@@ -217,8 +230,8 @@ class model_stage {
   [[nodiscard]] slimpack::bytes held() const noexcept {
     return store_.held() + slimpack::bytes{static_cast<double>(share_ ? share_->held() : 0)};
   }
-  /// The most that activations and accumulators took since the step began; of a spread vocabulary also what waits for its
-  /// weight gradients and, though it is the runtime that keeps them, the gradients of hidden rows between V and B.
+  /// The most that activations and accumulators took since the step began; of a spread vocabulary also what waits for
+  /// its weight gradients and, though it is the runtime that keeps them, the gradients of hidden rows between V and B.
   [[nodiscard]] slimpack::bytes peak() const noexcept { return {peak_}; }
 
   void abort_step() {
@@ -233,7 +246,8 @@ class model_stage {
 
  private:
   [[nodiscard]] static std::vector<layer_range> ranges_of(const config& c, const slimpack::shape& on, int stage) {
-    SLIMPACK_ASSERT(c.check() && (!c.on_parts.empty() || on.parts() <= c.layers), "a layer for each part of the model that needs one");
+    SLIMPACK_ASSERT(c.check() && (!c.on_parts.empty() || on.parts() <= c.layers),
+                    "a layer for each part of the model that needs one");
     std::vector<layer_range> ranges;
     for (int chunk = 0; chunk < on.chunks; ++chunk) ranges.push_back(part_of(c, on, chunk * on.stages + stage));
     return ranges;
@@ -266,13 +280,15 @@ class model_stage {
   }
 
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
-                                     slimpack::outgoing& out, std::span<const slimpack::joined_row> shared, slimpack::lending* lending = nullptr) {
+                                     slimpack::outgoing& out, std::span<const slimpack::joined_row> shared,
+                                     slimpack::lending* lending = nullptr) {
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
     }
     for (const slimpack::joined_row& row : shared)
-      if (slimpack::result<void> admitted = store_.append(pack[row.first], row.with->others()); !admitted) return admitted;
+      if (slimpack::result<void> admitted = store_.append(pack[row.first], row.with->others()); !admitted)
+        return admitted;
     pack_rows<T> rows(store_, pack, shared, lending);
     const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_);
     count();
@@ -280,7 +296,8 @@ class model_stage {
   }
 
   slimpack::result<void> run_backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
-                                      slimpack::outgoing& out, std::span<const slimpack::joined_row> shared, slimpack::lending* lending = nullptr) {
+                                      slimpack::outgoing& out, std::span<const slimpack::joined_row> shared,
+                                      slimpack::lending* lending = nullptr) {
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
     pack_rows<T> rows(store_, pack, shared, lending);
@@ -342,9 +359,9 @@ class model_stage {
   std::vector<model_part<T>> parts_;  // by chunk
   bool is_last_;                      // stage
   std::optional<vocabulary_share<T>> share_;
-  std::int64_t turned_{};             // bytes of gradients of hidden rows that the runtime keeps
-  std::int64_t taken_{};              // of these, those that calls of the running backward pack have taken
-  double peak_{};                     // bytes
+  std::int64_t turned_{};  // bytes of gradients of hidden rows that the runtime keeps
+  std::int64_t taken_{};   // of these, those that calls of the running backward pack have taken
+  double peak_{};          // bytes
   double loss_{};
 };
 

@@ -21,8 +21,8 @@
 namespace train {
 
 /// The rows of a pack's pieces, one piece after the other, and where they are kept from forward to backward.
-/// The stage has had the pack admitted by the store (append, begin_backward, begin_weights), so its rows are there: what
-/// the store would refuse is an error of this model, and throws slimpack::plan_error.
+/// The stage has had the pack admitted by the store (append, begin_backward, begin_weights), so its rows are there:
+/// what the store would refuse is an error of this model, and throws slimpack::plan_error.
 template <class T>
 class pack_rows {
  public:
@@ -40,8 +40,10 @@ class pack_rows {
     [[nodiscard]] bool asks() const { return with->exchange() == slimpack::exchange::queries; }
   };
 
-  /// joined: those of the pieces that replicas share, in the order in which they are posted; lending: where stages lend each other attention
-  pack_rows(store& kept, std::span<const slimpack::piece> pack, std::span<const slimpack::joined_row> joined = {}, slimpack::lending* lending = nullptr)
+  /// joined: those of the pieces that replicas share, in the order in which they are posted; lending: where stages lend
+  /// each other attention
+  pack_rows(store& kept, std::span<const slimpack::piece> pack, std::span<const slimpack::joined_row> joined = {},
+            slimpack::lending* lending = nullptr)
       : store_(kept), pack_(pack), lending_(lending) {
     for (const slimpack::piece& p : pack) size_ += p.slice.length.value;
     for (const slimpack::joined_row& row : joined) {
@@ -110,10 +112,11 @@ class pack_rows {
     const matrix<T> sent = in_order(of, rows);
     of.with->launch(layer, slimpack::as_span(span_of(sent))).value();
   }
-  /// Sends sums after them, and calls visit(tokens, rows, sums) with those of each of the others, to be added to. Gives the
-  /// sums that came home.
+  /// Sends sums after them, and calls visit(tokens, rows, sums) with those of each of the others, to be added to. Gives
+  /// the sums that came home.
   template <class Visit>
-  [[nodiscard]] matrix<T> rotate(const shared_row& of, int layer, Index width, const matrix<T>& sums, const Visit& visit) {
+  [[nodiscard]] matrix<T> rotate(const shared_row& of, int layer, Index width, const matrix<T>& sums,
+                                 const Visit& visit) {
     matrix<T> held = in_order(of, sums);
     for (;;) {
       const slimpack::parcel next = of.with->rotate(layer, slimpack::as_span(span_of(held))).value();
@@ -145,8 +148,12 @@ class pack_rows {
   }
 
   /// What this stage lends others of the pack's attention, and what they lend it.
-  [[nodiscard]] std::span<const slimpack::loan> lent() const { return lending_ == nullptr ? std::span<const slimpack::loan>{} : lending_->lent(); }
-  [[nodiscard]] std::span<const slimpack::loan> helped() const { return lending_ == nullptr ? std::span<const slimpack::loan>{} : lending_->helped(); }
+  [[nodiscard]] std::span<const slimpack::loan> lent() const {
+    return lending_ == nullptr ? std::span<const slimpack::loan>{} : lending_->lent();
+  }
+  [[nodiscard]] std::span<const slimpack::loan> helped() const {
+    return lending_ == nullptr ? std::span<const slimpack::loan>{} : lending_->helped();
+  }
   /// Up to which token a piece's oldest keys are lent.
   [[nodiscard]] Index lent_of(const slimpack::piece& p) const {
     Index end = 0;
@@ -163,24 +170,40 @@ class pack_rows {
     return at;
   }
   /// Messages of a loan: matrices to others, and theirs.
-  void offer(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) { lending_->offer(layer, i, bytes_of(rows)).value(); }
-  void ask(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) { lending_->ask(layer, i, bytes_of(rows)).value(); }
-  void answer(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) { lending_->answer(layer, i, bytes_of(rows)).value(); }
-  [[nodiscard]] std::vector<std::span<const T>> collect(int layer, std::size_t i) { return elements_of(lending_->collect(layer, i).value()); }
-  [[nodiscard]] std::vector<std::span<const T>> take(int layer, std::size_t i) { return elements_of(lending_->take(layer, i).value()); }
+  void offer(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) {
+    lending_->offer(layer, i, bytes_of(rows)).value();
+  }
+  void ask(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) {
+    lending_->ask(layer, i, bytes_of(rows)).value();
+  }
+  void answer(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) {
+    lending_->answer(layer, i, bytes_of(rows)).value();
+  }
+  [[nodiscard]] std::vector<std::span<const T>> collect(int layer, std::size_t i) {
+    return elements_of(lending_->collect(layer, i).value());
+  }
+  [[nodiscard]] std::vector<std::span<const T>> take(int layer, std::size_t i) {
+    return elements_of(lending_->take(layer, i).value());
+  }
 
-  /// Calls f(tokens [begin, end) of a page, from its first row on, their row among the tokens) for each page of tokens of the pack's
-  /// sequences, which a cut may leave a part of.
+  /// Calls f(tokens [begin, end) of a page, from its first row on, their row among the tokens) for each page of tokens
+  /// of the pack's sequences, which a cut may leave a part of.
   template <class F>
   void each_page_in(const slimpack::slice& tokens, F&& f) {
     slimpack::piece p = pack_.front();
     p.slice = {tokens.sequence, {0}, tokens.end()};
     for (const slimpack::piece& one : pack_)
       if (one.slice.sequence == tokens.sequence) p.sequence_length = one.sequence_length;
-    store_.visit(p, [&](const page& here) {
-      const slimpack::tokens begin = std::max(here.begin(), tokens.begin), end = std::min(here.end(), tokens.end());
-      if (begin < end) f(here, Index{(begin - here.begin()).value}, Index{(end - begin).value}, Index{(begin - tokens.begin).value});
-    }).value();
+    store_
+        .visit(p,
+               [&](const page& here) {
+                 const slimpack::tokens begin = std::max(here.begin(), tokens.begin),
+                                        end = std::min(here.end(), tokens.end());
+                 if (begin < end)
+                   f(here, Index{(begin - here.begin()).value}, Index{(end - begin).value},
+                     Index{(begin - tokens.begin).value});
+               })
+        .value();
   }
 
   /// Calls f(page) for what is kept of the pieces' sequence, or the only piece's, up to a token.
@@ -275,7 +298,8 @@ class pack_rows {
 
   /// Of each page's fields one row after the other, page after page: both sides cut pages at the same tokens.
   template <class Fields>
-  [[nodiscard]] std::vector<T> gathered(const shared_row& of, std::span<const slimpack::slice> slices, const Fields& fields) {
+  [[nodiscard]] std::vector<T> gathered(const shared_row& of, std::span<const slimpack::slice> slices,
+                                        const Fields& fields) {
     std::vector<T> rows;
     each_page_of(of, slices, [&](const page& here) {
       fields(here, [&](std::span<T> some) { rows.insert(rows.end(), some.begin(), some.end()); });
@@ -283,7 +307,8 @@ class pack_rows {
     return rows;
   }
   template <class Fields>
-  void scattered(const shared_row& of, std::span<const slimpack::slice> slices, std::span<const T> rows, const Fields& fields) {
+  void scattered(const shared_row& of, std::span<const slimpack::slice> slices, std::span<const T> rows,
+                 const Fields& fields) {
     each_page_of(of, slices, [&](const page& here) {
       fields(here, [&](std::span<T> some) {
         std::ranges::copy(rows.first(some.size()), some.begin());

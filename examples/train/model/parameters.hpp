@@ -32,7 +32,16 @@ struct tensor {
 
 /// The weights of a layer, in the order of tensors_of.
 enum layer_tensor : std::size_t {
-  attention_gain, query, key, value, attention_out, ffn_gain, gate, up, down, tensors_per_layer
+  attention_gain,
+  query,
+  key,
+  value,
+  attention_out,
+  ffn_gain,
+  gate,
+  up,
+  down,
+  tensors_per_layer
 };
 
 /// The tensors of a part: embedding, layers from first to last, final gain and head.
@@ -65,7 +74,8 @@ enum layer_tensor : std::size_t {
 
 /// The tensors of some words: their rows of embedding and head.
 [[nodiscard]] inline std::vector<tensor> tensors_of(const config& c, const word_range& words) {
-  return {{"embedding", words.size(), c.hidden, 0.02, 0, words.first}, {"head", words.size(), c.hidden, 0.02, 1, words.first}};
+  return {{"embedding", words.size(), c.hidden, 0.02, 0, words.first},
+          {"head", words.size(), c.hidden, 0.02, 1, words.first}};
 }
 
 /// The weights of a stage and their gradients, each in one buffer, so that one call reduces all of them.
@@ -82,7 +92,8 @@ class parameters {
     values_.reserve(size);
     for (const tensor& t : tensors_)
       for (Index i = t.first * t.columns; i < t.first * t.columns + t.size(); ++i)
-        values_.push_back(t.is_gain() ? T{1} : static_cast<T>(t.deviation * normal(seed, t.stream, static_cast<std::uint64_t>(i))));
+        values_.push_back(
+            t.is_gain() ? T{1} : static_cast<T>(t.deviation * normal(seed, t.stream, static_cast<std::uint64_t>(i))));
   }
 
   [[nodiscard]] std::span<const tensor> tensors() const noexcept { return tensors_; }

@@ -24,7 +24,8 @@ inline void add_targets(const slimpack::piece& p, const documents& texts, std::v
   const std::int64_t valid = p.slice.length.value - (p.is_last() ? 1 : 0);
   const double weight = valid > 0 ? p.loss_weight / static_cast<double>(valid) : 0;
   for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value; ++at)
-    all.push_back(at + 1 == p.sequence_length.value ? target{} : target{text[static_cast<std::size_t>(at + 1)], weight});
+    all.push_back(at + 1 == p.sequence_length.value ? target{}
+                                                    : target{text[static_cast<std::size_t>(at + 1)], weight});
 }
 
 }  // namespace train

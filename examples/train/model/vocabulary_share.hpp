@@ -24,10 +24,11 @@
 
 namespace train {
 
-/// A stage's words of embedding and head, where the vocabulary is spread over the stages (slimpack/executors/hooks.hpp).
-/// A partial row has, of the words of a stage, h: hidden, the largest logit (1), the sum of exponentials (1), the target's logit
-/// (1), the sum of head rows times exponentials (h), and the target's head row (h). The last stage makes of those of all stages
-/// the loss and the gradient of the hidden row. Hidden rows and logits are kept from V to U.
+/// A stage's words of embedding and head, where the vocabulary is spread over the stages
+/// (slimpack/executors/hooks.hpp). A partial row has, of the words of a stage, h: hidden, the largest logit (1), the
+/// sum of exponentials (1), the target's logit (1), the sum of head rows times exponentials (h), and the target's head
+/// row (h). The last stage makes of those of all stages the loss and the gradient of the hidden row. Hidden rows and
+/// logits are kept from V to U.
 /// Source    parts of a softmax are put together as in FlashAttention, arXiv:2205.14135, over words instead of keys
 template <class T>
 class vocabulary_share {
@@ -43,8 +44,14 @@ class vocabulary_share {
   }
 
   /// Shapes    its rows of the embedding are tensor `first`, of the head the next
-  vocabulary_share(const config& c, const slimpack::shape& on, int stage, parameters<T>& weights, std::size_t first, documents texts)
-      : hidden_(c.hidden), words_(words_of(c, on, stage)), is_first_(stage == 0), embedding_(weights[first]), head_(weights[first + 1]), texts_(std::move(texts)) {}
+  vocabulary_share(const config& c, const slimpack::shape& on, int stage, parameters<T>& weights, std::size_t first,
+                   documents texts)
+      : hidden_(c.hidden),
+        words_(words_of(c, on, stage)),
+        is_first_(stage == 0),
+        embedding_(weights[first]),
+        head_(weights[first + 1]),
+        texts_(std::move(texts)) {}
 
   /// E: adds the embedded rows of its words to those of the stages before.
   [[nodiscard]] matrix<T> embed(pack of, const_matrix_view<T> in) const {
@@ -84,8 +91,8 @@ class vocabulary_share {
 
   /// What V on the last stage makes of all words.
   struct gathered {
-    matrix<T> gradients;       ///< of hidden rows
-    std::vector<T> log_sums;   ///< statistics: logarithms of sums of exponentials
+    matrix<T> gradients;      ///< of hidden rows
+    std::vector<T> log_sums;  ///< statistics: logarithms of sums of exponentials
   };
   /// V on the last stage: puts the partial rows of all stages together, in their order; `loss` grows by the pack's.
   [[nodiscard]] gathered gather(pack of, std::span<const const_matrix_view<T>> partials, double& loss) const {
@@ -93,7 +100,8 @@ class vocabulary_share {
     gathered made{matrix<T>(size_of(of), hidden_), {}};
     for (Index i = 0; i < made.gradients.rows(); ++i) {
       T most = -std::numeric_limits<T>::infinity(), logit = most, total = 0;
-      for (const const_matrix_view<T>& one : partials) most = std::max(most, one(i, largest())), logit = std::max(logit, one(i, target_logit()));
+      for (const const_matrix_view<T>& one : partials)
+        most = std::max(most, one(i, largest())), logit = std::max(logit, one(i, target_logit()));
       auto gradient_row = made.gradients.row(i);
       gradient_row.setZero();
       for (const const_matrix_view<T>& one : partials) {
@@ -115,9 +123,11 @@ class vocabulary_share {
   /// log_sums: the statistics            Formula   d logits = weight (exp(logits - log sum) - one at the target)
   /// Errors    out_of_order: another pack
   [[nodiscard]] slimpack::result<void> output_weights(pack of, std::span<const T> log_sums) {
-    if (kept_.empty() || !std::equal(of.begin(), of.end(), kept_.front().of.begin(), kept_.front().of.end(),
-                                     [](const slimpack::piece& a, const slimpack::piece& b) { return a.slice == b.slice; }))
-      return slimpack::error{slimpack::errc::out_of_order, "weight gradients of the head, of a pack that is not the next"};
+    if (kept_.empty() ||
+        !std::equal(of.begin(), of.end(), kept_.front().of.begin(), kept_.front().of.end(),
+                    [](const slimpack::piece& a, const slimpack::piece& b) { return a.slice == b.slice; }))
+      return slimpack::error{slimpack::errc::out_of_order,
+                             "weight gradients of the head, of a pack that is not the next"};
     kept here = std::move(kept_.front());
     kept_.pop_front();
     held_ -= here.bytes();
@@ -126,7 +136,8 @@ class vocabulary_share {
       const target& next = targets[static_cast<std::size_t>(i)];
       auto row = here.logits.row(i).array();
       row = (row - log_sums[static_cast<std::size_t>(i)]).exp() * static_cast<T>(next.weight);
-      if (const Index word = next.token - words_.first; word >= 0 && word < words_.size()) row[word] -= static_cast<T>(next.weight);
+      if (const Index word = next.token - words_.first; word >= 0 && word < words_.size())
+        row[word] -= static_cast<T>(next.weight);
     }
     head_.gradient.noalias() += here.logits.transpose() * here.x;
     return slimpack::success();
@@ -172,7 +183,8 @@ class vocabulary_share {
     for (const slimpack::piece& p : of) {
       const auto text = texts_(p.slice.sequence);
       for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value; ++at, ++row)
-        if (const Index word = text[static_cast<std::size_t>(at)] - words_.first; word >= 0 && word < words_.size()) f(row, word);
+        if (const Index word = text[static_cast<std::size_t>(at)] - words_.first; word >= 0 && word < words_.size())
+          f(row, word);
     }
   }
 

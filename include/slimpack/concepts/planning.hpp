@@ -39,10 +39,10 @@ concept prices_slices = requires(const C& c, const slice& s, pass p, int part) {
 };
 
 template <class S>
-concept cuts_sequences =
-    requires(const S& s, const sequence& q, tokens at, pass p, const cut_budget& left, const archetype_cost& c) {
-      { s.next(q, at, p, left, c) } -> std::same_as<slice>;
-    };
+concept cuts_sequences = requires(const S& s, const sequence& q, tokens at, pass p, const cut_budget& left,
+                                  const archetype_cost& c) {
+  { s.next(q, at, p, left, c) } -> std::same_as<slice>;
+};
 
 template <class S, class W>
 concept orders_packs = requires(const S& s, const W& w) {
@@ -89,7 +89,8 @@ concept plans_batches = plans_batches_as<P, plan> || plans_batches_as<P, rank_pl
 template <class S>
 concept slicer = std::copyable<S> &&
     (detail::cuts_sequences<S> ||
-     detail::unmet<"a slicer offers slice next(const sequence&, tokens at, pass, const cut_budget&, const auto& cost) const">());
+     detail::unmet<
+         "a slicer offers slice next(const sequence&, tokens at, pass, const cut_budget&, const auto& cost) const">());
 
 /// A cost model says how long a slice runs on a part of the model (part c p + r is chunk c of stage r).
 /// Further questions (overhead, messages, memory, ...) have defaults that a member replaces: costs/hooks.hpp.
@@ -101,23 +102,24 @@ concept slicer = std::copyable<S> &&
 ///  5. equal questions get equal answers, on several threads at once, too
 /// testing/cost_model_laws.hpp checks them. A cost model knows no slicer, solver, schedule or simulator.
 /// Shipped   costs::quadratic (default) seconds per token and pair, to learn, to test and where you have measured them;
-///           costs::transformer from a model's dimensions and a GPU, before you have; costs::profiled from measured times,
-///           of a trainer's own slices or (costs::profiled_of) of kernels and collectives
+///           costs::transformer from a model's dimensions and a GPU, before you have; costs::profiled from measured
+///           times, of a trainer's own slices or (costs::profiled_of) of kernels and collectives
 template <class C>
 concept cost_model = std::copyable<C> &&
-    (detail::prices_slices<C> || detail::unmet<"a cost model offers seconds time(const slice&, pass, int part) const">());
+    (detail::prices_slices<C> ||
+     detail::unmet<"a cost model offers seconds time(const slice&, pass, int part) const">());
 
 /// A schedule orders a replica's packs on each stage. It reads their times and memory, never the cost model;
 /// W is the workload type it reads.
-///  1. each stage runs each forward and each backward pack once per chunk, packs in run order; where weight gradients may
-///     run apart (workload::split), from some backward pack on they do, on all stages, each after its backward
+///  1. each stage runs each forward and each backward pack once per chunk, packs in run order; where weight gradients
+///     may run apart (workload::split), from some backward pack on they do, on all stages, each after its backward
 ///  2. the programs are free of deadlock: the last stage runs every forward that a backward needs before it, and each
 ///     stage runs no fewer forwards before a backward than the next does; with chunks, the task graph is acyclic
 ///  3. the workload's memory limit holds, or the answer is errc::out_of_memory
 ///  4. one that also offers result<timed_programs> timed(const W&) const tells the same programs, and the makespan
 ///     that the task graph tells, to the bit: so that a search need not build the graph (schedules/timed.hpp)
-/// testing/schedule_laws.hpp checks them. orders_may_change, a constant or a question, lets solvers go on from its order;
-/// longer() is itself at more effort, which long searches take.
+/// testing/schedule_laws.hpp checks them. orders_may_change, a constant or a question, lets solvers go on from its
+/// order; longer() is itself at more effort, which long searches take.
 /// Shipped   schedules::list (default) event-driven under the memory limit; schedules::one_f_one_b any lead, where the
 ///           trainer's order is fixed; schedules::zero_bubble where the trainer can run weight
 ///           gradients apart
@@ -134,26 +136,29 @@ concept schedule_for = std::copyable<S> &&
 ///  5. equal problems get equal solutions
 /// testing/solver_laws.hpp checks them.
 /// Shipped   solvers::two_phase (default); solvers::refined around any, where backward takes whole forward pieces;
-///           to compare with, solvers::megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, context_parallel; to judge them on small batches,
-///           solvers::milp
+///           to compare with, solvers::megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, context_parallel; to
+///           judge them on small batches, solvers::milp
 template <class S, class Slicer, class Cost, class Schedule>
-concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && schedule_for<Schedule> &&
-    (detail::solves<S, Slicer, Cost, Schedule> ||
-     detail::unmet<"a solver offers result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const">());
+concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && schedule_for<Schedule> &&(
+    detail::solves<S, Slicer, Cost, Schedule> ||
+    detail::unmet<
+        "a solver offers result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const">());
 
 /// A solver that can also plan one group of replicas alone, so that each rank plans its own (planner.of_replica).
-///  6. the groups of all replicas, put together, are what `solve` answers; each runs what it says, and all groups have the
-///     same fingerprint of the division
+///  6. the groups of all replicas, put together, are what `solve` answers; each runs what it says, and all groups have
+///     the same fingerprint of the division
 /// testing/rank_plan_laws.hpp checks them.
-/// Shipped   solvers::two_phase_estimated, any two_phase_with whose divider needs no plans (solvers/divide/divider.hpp), and
-///           solvers::refined around one
+/// Shipped   solvers::two_phase_estimated, any two_phase_with whose divider needs no plans
+///           (solvers/divide/divider.hpp), and solvers::refined around one
 template <class S, class Slicer, class Cost, class Schedule>
 concept group_solver_for = solver_for<S, Slicer, Cost, Schedule> &&
     (detail::solves_groups<S, Slicer, Cost, Schedule> ||
-     detail::unmet<"a solver that plans one group alone offers result<group_solution> solve_group(const problem&, const Slicer&, const Cost&, const Schedule&, uint32_t replica) const: solvers::two_phase_estimated does">());
+     detail::unmet<
+         "a solver that plans one group alone offers result<group_solution> solve_group(const problem&, const Slicer&, "
+         "const Cost&, const Schedule&, uint32_t replica) const: solvers::two_phase_estimated does">());
 
-/// A simulator tells when the tasks of an accepted plan start: instructions, messages, and the gates at which replicas that
-/// share a sequence wait for each other. Graph is the task graph that it reads.
+/// A simulator tells when the tasks of an accepted plan start: instructions, messages, and the gates at which replicas
+/// that share a sequence wait for each other. Graph is the task graph that it reads.
 ///  1. starts: a task starts when the last of its predecessors ends, and at 0 where it has none
 ///  2. tails: after a task has ended, the longest chain of those that wait for it takes its tail; 0 where none waits
 ///  3. start, duration and tail add up to no more than the makespan, and to the makespan on the critical path
@@ -161,18 +166,19 @@ concept group_solver_for = solver_for<S, Slicer, Cost, Schedule> &&
 ///     (task_graph answers errc::cyclic_schedule)
 ///  5. equal graphs get equal answers, on several threads at once, too
 /// testing/simulator_laws.hpp checks them. There are two ways to simulate, for two purposes. A solver's search asks for
-/// millions of makespans, and has a simulator of its own that is incremental (simulators/order/changing_order.hpp) or keeps
-/// no graph (simulators/graph/makespan.hpp). A planner's simulator runs once over the graph of the plan that was accepted,
-/// and what it finds is what the plan claims. Tests tie them: all of them agree to the last bit.
-/// A plan keeps its makespans, not the start of each task, and a plan file has no simulator. What shows a plan (io/timeline.hpp,
-/// io/trace.hpp, io/plan_graph.hpp, simulators/plan_graphs.hpp) therefore simulates it again, by the simulator that
-/// it is given; the default is sweep, of io/plan_graph.hpp boost_graph.
-/// Shipped   simulators::boost_graph (default of planner.hpp) with the algorithms of Boost.Graph; simulators::sweep, which
-///           costs less to include
+/// millions of makespans, and has a simulator of its own that is incremental (simulators/order/changing_order.hpp) or
+/// keeps no graph (simulators/graph/makespan.hpp). A planner's simulator runs once over the graph of the plan that was
+/// accepted, and what it finds is what the plan claims. Tests tie them: all of them agree to the last bit.
+/// A plan keeps its makespans, not the start of each task, and a plan file has no simulator. What shows a plan
+/// (io/timeline.hpp, io/trace.hpp, io/plan_graph.hpp, simulators/plan_graphs.hpp) therefore simulates it again, by the
+/// simulator that it is given; the default is sweep, of io/plan_graph.hpp boost_graph.
+/// Shipped   simulators::boost_graph (default of planner.hpp) with the algorithms of Boost.Graph; simulators::sweep,
+///           which costs less to include
 template <class S, class Graph = simulators::task_graph>
 concept simulator_for = std::copyable<S> &&
     (detail::runs_tasks<S, Graph> ||
-     detail::unmet<"a simulator offers a constant name, result<vector<seconds>> starts(const task_graph&) const and result<vector<seconds>> tails(const task_graph&) const">());
+     detail::unmet<"a simulator offers a constant name, result<vector<seconds>> starts(const task_graph&) const and "
+                   "result<vector<seconds>> tails(const task_graph&) const">());
 
 /// Whatever plans a batch: what may be cached (service/plan_cache.hpp) and planned ahead (service/async_planner.hpp).
 ///  1. equal lengths get equal plans, as long as nobody asks to stop
@@ -180,8 +186,8 @@ concept simulator_for = std::copyable<S> &&
 /// Shipped   planner, for all replicas; replica_planner, for the group of one; std::ref of a plan_cache around either
 template <class P>
 concept batch_planner = std::move_constructible<P> &&
-    (detail::plans_batches<P> ||
-     detail::unmet<"a batch planner is called with (span<const tokens> lengths, stop_token) and gives result<plan> or result<rank_plan>">());
+    (detail::plans_batches<P> || detail::unmet<"a batch planner is called with (span<const tokens> lengths, "
+                                               "stop_token) and gives result<plan> or result<rank_plan>">());
 
 /// What a batch planner makes: plan or rank_plan.
 template <batch_planner P>

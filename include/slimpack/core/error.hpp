@@ -14,22 +14,22 @@ namespace slimpack {
 
 /// What kind of input cannot be planned, or what stopped a step.
 enum class errc {
-  invalid_input,    ///< an argument outside its documented range
-  out_of_memory,    ///< no plan of this kind fits the memory limit
-  over_budget,      ///< what fits the memory limit is more than the search may simulate
-  cyclic_schedule,  ///< the programs wait for each other: they would deadlock
-  unreadable,       ///< a file cannot be read, or holds something else
-  unwritable,       ///< a file cannot be written
-  disagreement,     ///< ranks hold different plans, message formats or ranks
-  wrong_message,    ///< a compute callback gave no output, or one of another size than the plan's
-  compute_failed,   ///< a compute callback returned an error or threw
-  out_of_order,     ///< a backward that the program must not run yet, or activations that are not there
-  state_left,       ///< a step ended with activations, keys and values or gradients still held
-  transport_failed, ///< the transport cannot carry a message
-  timed_out,        ///< a peer did not answer within the transport's time-out
-  aborted,          ///< another rank stopped the step; the detail is that rank's
-  cancelled,        ///< whoever asked wants no answer any more
-  not_faster,       ///< left before it was whole: it takes no less than what it had to beat
+  invalid_input,     ///< an argument outside its documented range
+  out_of_memory,     ///< no plan of this kind fits the memory limit
+  over_budget,       ///< what fits the memory limit is more than the search may simulate
+  cyclic_schedule,   ///< the programs wait for each other: they would deadlock
+  unreadable,        ///< a file cannot be read, or holds something else
+  unwritable,        ///< a file cannot be written
+  disagreement,      ///< ranks hold different plans, message formats or ranks
+  wrong_message,     ///< a compute callback gave no output, or one of another size than the plan's
+  compute_failed,    ///< a compute callback returned an error or threw
+  out_of_order,      ///< a backward that the program must not run yet, or activations that are not there
+  state_left,        ///< a step ended with activations, keys and values or gradients still held
+  transport_failed,  ///< the transport cannot carry a message
+  timed_out,         ///< a peer did not answer within the transport's time-out
+  aborted,           ///< another rank stopped the step; the detail is that rank's
+  cancelled,         ///< whoever asked wants no answer any more
+  not_faster,        ///< left before it was whole: it takes no less than what it had to beat
 };
 
 /// Why a call gave no value: the kind, for callers that branch, and one line that names the numbers.
@@ -74,9 +74,9 @@ using result_base = boost::outcome_v2::basic_result<T, error, throw_plan_error>;
 
 }  // namespace detail
 
-/// A value, or the error that says why there is none. `.value()` throws plan_error when there is none. Of a result that is a
-/// temporary or moved from it gives the value itself, no reference: `for (auto& x : read(file).value())` walks over what is there
-/// until the loop ends.
+/// A value, or the error that says why there is none. `.value()` throws plan_error when there is none. Of a result that
+/// is a temporary or moved from it gives the value itself, no reference: `for (auto& x : read(file).value())` walks
+/// over what is there until the loop ends.
 template <class T>
 class [[nodiscard]] result : public detail::result_base<T> {
   using base = detail::result_base<T>;

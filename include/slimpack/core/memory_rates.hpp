@@ -4,13 +4,13 @@
 namespace slimpack {
 
 /// What one stage holds, as amounts of the memory limit's unit (bytes of one GPU, or tokens).
-/// Formula   fixed + live_token * (tokens forwarded, not yet backwarded; where forward packs run alone, of sequences that have
-///           not ended on their chunk)
+/// Formula   fixed + live_token * (tokens forwarded, not yet backwarded; where forward packs run alone, of sequences
+///           that have not ended on their chunk)
 ///           + gradient_token * (prefix tokens of sequences whose backward is under way)
 ///           + forward_token * (tokens of the running forward pack), or backward_token * (of the running backward pack)
 ///           + what the pieces forwarded, not yet backwarded, keep beside their tokens (hook `kept` in costs/hooks.hpp)
-///           + other_token * (tokens of shared sequences that other replicas run, from their row's forward to its backward,
-///           if a token of this replica comes after them). Their gradients count as gradient_token
+///           + other_token * (tokens of shared sequences that other replicas run, from their row's forward to its
+///           backward, if a token of this replica comes after them). Their gradients count as gradient_token
 ///           + weight_token * (tokens whose backward has begun, and whose weight gradients run apart and have not run)
 ///           + logit_token * (tokens of a spread vocabulary, from their V to the end of their U)
 ///           + turned_token * (tokens whose V has run on the last stage and whose B on the last part has not)
@@ -24,10 +24,12 @@ struct memory_rates {
   double forward_token{};   ///< held only while a forward pack runs
   double backward_token{};  ///< held only while a backward pack runs: the recomputed layer, the logits' gradient
   double other_token{};     ///< K and V kept of a token that another sharer runs; counted in whole bytes
-  double weight_token{};    ///< what a token's weight gradients need beside live_token, where they run apart: from B to W
+  double weight_token{};    ///< what a token's weight gradients need beside live_token, where they run apart: from B to
+                            ///< W
   double logit_token{};     ///< of a spread vocabulary: a token's logits and hidden row on a stage, from V to U
   double turned_token{};    ///< of a spread vocabulary: the gradient of a token's hidden row, which waits for its B
-  double lent_token{};      ///< K and V of a lent token in two layers, of which one is on its way; backward gradients as large
+  double lent_token{};      ///< K and V of a lent token in two layers, of which one is on its way; backward gradients
+                            ///< as large
 
   /// Held while a forward pack of `running` tokens runs; `live` counts them.
   [[nodiscard]] constexpr double in_forward(double live, double gradient, double running) const noexcept {

@@ -30,9 +30,9 @@ enum class exchange : std::uint8_t { keep, queries, ring };
 
 /// A sequence that several replicas share (DP-Merge): for its slices alone they form one context-parallel group.
 /// A row is a run of its tokens, of which each sharer runs its own slices in a pack of its own. On each stage the packs
-/// of a row start together, when the last of them is ready, and end together with the longest; a row starts when the one
-/// before has ended. A sharer may have none of a row's tokens, where keys and values are kept: what it needs of them it
-/// gets meanwhile, and has it with its next own row; backward it owes their gradients with its own row before.
+/// of a row start together, when the last of them is ready, and end together with the longest; a row starts when the
+/// one before has ended. A sharer may have none of a row's tokens, where keys and values are kept: what it needs of
+/// them it gets meanwhile, and has it with its next own row; backward it owes their gradients with its own row before.
 /// Shapes    forward, backward: one entry per row in run order; a row has the pack of each of `replicas`, or `none`
 /// Law       rows run through the sequence like slices: front to back, backward back to front; a token runs backward on
 ///           the replica that ran it forward; testing/plan_laws.hpp checks them
@@ -47,7 +47,9 @@ struct merge {
   slimpack::exchange exchange{slimpack::exchange::keep};
   std::vector<relay> relays{};  ///< of rows that go round, where they cross from node to node; others cross in one leg
 
-  [[nodiscard]] std::vector<std::vector<pack_id>>& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
+  [[nodiscard]] std::vector<std::vector<pack_id>>& of(pass p) noexcept {
+    return p == pass::forward ? forward : backward;
+  }
   [[nodiscard]] const std::vector<std::vector<pack_id>>& of(pass p) const noexcept {
     return p == pass::forward ? forward : backward;
   }

@@ -15,14 +15,14 @@
 namespace slimpack {
 
 /// What the packs of one pass cost, in run order.
-/// Shapes    time, message: [pack * parts + part]; before: packs + 1; kept: empty, or [stage * (packs + 1) + pack], of a backward
-///           without packs by the forward ones (workload::ended_kept)
+/// Shapes    time, message: [pack * parts + part]; before: packs + 1; kept: empty, or [stage * (packs + 1) + pack], of
+///           a backward without packs by the forward ones (workload::ended_kept)
 struct pass_timing {
-  std::vector<seconds> time;          ///< on each part, per-pack overhead included
-  std::vector<seconds> message;       ///< from its end on a part to its arrival at the part it flows to
-  std::vector<std::int64_t> before;   ///< tokens of the packs run earlier: before[i] sums packs 0..i-1
-  std::vector<double> kept{};         ///< whole bytes that these packs keep, or release, beside their tokens (cost
-                                      ///< model hook `kept`); like rates not part of the plan file
+  std::vector<seconds> time;         ///< on each part, per-pack overhead included
+  std::vector<seconds> message;      ///< from its end on a part to its arrival at the part it flows to
+  std::vector<std::int64_t> before;  ///< tokens of the packs run earlier: before[i] sums packs 0..i-1
+  std::vector<double> kept{};        ///< whole bytes that these packs keep, or release, beside their tokens (cost
+                                     ///< model hook `kept`); like rates not part of the plan file
 
   [[nodiscard]] std::size_t size() const noexcept { return before.empty() ? 0 : before.size() - 1; }
   /// Bytes beside its tokens that a pack keeps from forward to backward on a stage.
@@ -44,8 +44,8 @@ template <class Seconds>
 }
 }  // namespace detail
 
-/// Whether all backward packs compute their weight gradients with those of inputs, or a schedule may leave those of some
-/// packs to W instructions.
+/// Whether all backward packs compute their weight gradients with those of inputs, or a schedule may leave those of
+/// some packs to W instructions.
 enum class weight_gradients : unsigned char { with_inputs, apart };
 
 /// The weight gradients of backward packs, where they run apart (W instructions).
@@ -72,7 +72,8 @@ struct weight_timing {
 template <class Timings>
 [[nodiscard]] seconds time_of(const Timings& t, const instruction& i, std::size_t stage, const shape& on) noexcept {
   if (i.end != model_end::none)
-    return detail::calls_of(t.vocabulary, detail::flow_of(i))[i.pack.value * static_cast<std::size_t>(on.stages) + stage];
+    return detail::calls_of(t.vocabulary,
+                            detail::flow_of(i))[i.pack.value * static_cast<std::size_t>(on.stages) + stage];
   const std::size_t part = i.chunk * static_cast<std::size_t>(on.stages) + stage;
   const std::size_t cell = i.pack.value * static_cast<std::size_t>(on.parts()) + part;
   return i.weights_only ? t.weight.time[cell] : t.of(i.pass).time[cell];

@@ -26,20 +26,21 @@ struct bound {
   friend bool operator==(const bound&, const bound&) = default;
 };
 
-/// Where the time of a step goes, summed over the stages of all replicas. The parts add up to replicas x stages x step time.
+/// Where the time of a step goes, summed over the stages of all replicas. The parts add up to replicas x stages x step
+/// time.
 /// Units     seconds of stages: the GPUs of a tensor- or context-parallel group count as one
 struct rank_time {
   seconds useful{};         ///< work of the batch, each token once (cost model hook `useful`), without collectives
   seconds recomputation{};  ///< what backward computes again
-  seconds packs{};          ///< what packs cost besides: their overheads, the loss of short slices, and what cuts make a
-                            ///< context-parallel ring wait for
-  seconds communication{};  ///< that nothing hides: exchanges of shared sequences, sums of gradients and the optimizer, weights
-                            ///< that first packs wait for
-  seconds imbalance{};      ///< stages that are idle because another stage of their replica has more to do: no order of the
-                            ///< packs can fill it
+  seconds packs{};          ///< what packs cost besides: their overheads, the loss of short slices, and what cuts make
+                            ///< a context-parallel ring wait for
+  seconds communication{};  ///< that nothing hides: exchanges of shared sequences, sums of gradients and the optimizer,
+                            ///< weights that first packs wait for
+  seconds imbalance{};      ///< stages that are idle because another stage of their replica has more to do: no order of
+                            ///< the packs can fill it
   seconds waiting{};        ///< all other idle time: fill and drain, messages, the slowest replica
-  seconds collectives{};    ///< what work of the batch waits for inside its stages (cost model hook `collectives`): sums and
-                            ///< gathers of tensor-parallel ranks, all-to-alls of experts
+  seconds collectives{};    ///< what work of the batch waits for inside its stages (cost model hook `collectives`):
+                            ///< sums and gathers of tensor-parallel ranks, all-to-alls of experts
 
   [[nodiscard]] constexpr seconds total() const noexcept {
     return useful + collectives + recomputation + packs + communication + imbalance + waiting;
@@ -49,8 +50,12 @@ struct rank_time {
 
 /// Its parts with their names in plan files, in order.
 inline constexpr std::pair<const char*, seconds rank_time::*> rank_time_parts[]{
-    {"useful", &rank_time::useful},   {"collectives", &rank_time::collectives},     {"recomputation", &rank_time::recomputation},
-    {"packs", &rank_time::packs},     {"communication", &rank_time::communication}, {"imbalance", &rank_time::imbalance},
+    {"useful", &rank_time::useful},
+    {"collectives", &rank_time::collectives},
+    {"recomputation", &rank_time::recomputation},
+    {"packs", &rank_time::packs},
+    {"communication", &rank_time::communication},
+    {"imbalance", &rank_time::imbalance},
     {"waiting", &rank_time::waiting}};
 
 /// One pipeline's part of a plan.
@@ -60,22 +65,25 @@ struct replica_plan {
   pass_timing forward;
   pass_timing backward;
   weight_timing weight;
-  std::vector<loan> loans{};          ///< attention that its stages lend each other; times of packs have it in
-  vocabulary_timing vocabulary{};     ///< where it is spread over the stages
-  std::vector<program> programs;      ///< one per stage
-  std::vector<double> peak_memory;    ///< per stage, in the plan's memory unit
-  std::vector<memory_rates> rates;    ///< per stage; what peak_memory was computed with, not part of the plan file
-  seconds makespan;                   ///< end of the last instruction, from a common start
-  seconds lower_bound;                ///< for the sequences it shares with no other; decides nothing
-  seconds communication{};            ///< that its packs' times include, see workload; as rates, not part of the plan file
-  std::vector<gradient_span> gradients{};  ///< of each part, where they are reduced beside the work; not part of the file
-  std::vector<seconds> weight_waits{};  ///< of each stage: what its first packs and calls wait for weights that are gathered;
-                                        ///< their times have it in. Empty where nothing waits. Not hashed
+  std::vector<loan> loans{};        ///< attention that its stages lend each other; times of packs have it in
+  vocabulary_timing vocabulary{};   ///< where it is spread over the stages
+  std::vector<program> programs;    ///< one per stage
+  std::vector<double> peak_memory;  ///< per stage, in the plan's memory unit
+  std::vector<memory_rates> rates;  ///< per stage; what peak_memory was computed with, not part of the plan file
+  seconds makespan;                 ///< end of the last instruction, from a common start
+  seconds lower_bound;              ///< for the sequences it shares with no other; decides nothing
+  seconds communication{};          ///< that its packs' times include, see workload; as rates, not part of the plan
+                                    ///< file
+  std::vector<gradient_span> gradients{};  ///< of each part, where they are reduced beside the work; not part of the
+                                           ///< file
+  std::vector<seconds> weight_waits{};     ///< of each stage: what its first packs and calls wait for weights that are
+                                           ///< gathered; their times have it in. Empty where nothing waits. Not hashed
 
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 };
 
-/// What a plan was made with, so that it can be made again. Options are those of the program that planned, without dashes.
+/// What a plan was made with, so that it can be made again. Options are those of the program that planned, without
+/// dashes.
 struct plan_origin {
   /// What a program read besides options: a file, or a description that it has itself.
   struct input {
@@ -86,11 +94,11 @@ struct plan_origin {
   };
   using options = std::vector<std::pair<std::string, std::string>>;  ///< names and values
 
-  std::string version;        ///< of the library
+  std::string version;  ///< of the library
   options planning;
-  options batch;              ///< how the lengths were taken from a list; the plan has the lengths. Of several batches that
-                              ///< were planned together, "number" says which one this is, from 0; it is no option
-  tokens longest{};           ///< of all batches that were planned together: prices are tabulated up to there
+  options batch;     ///< how the lengths were taken from a list; the plan has the lengths. Of several batches
+                     ///< that were planned together, "number" says which one this is, from 0; it is no option
+  tokens longest{};  ///< of all batches that were planned together: prices are tabulated up to there
   std::vector<input> inputs;
 };
 
@@ -103,35 +111,37 @@ struct plan_data {
 
 /// Everything a rank needs for one optimizer step, with its certificate.
 struct plan {
-  std::uint64_t hash{};    ///< core/plan_hash.hpp; ranks compare it before they start
-  bool truncated{};        ///< planned under a wall-clock limit: plan on one rank and broadcast
-  std::string planner;     ///< names given by the caller, for people
+  std::uint64_t hash{};  ///< core/plan_hash.hpp; ranks compare it before they start
+  bool truncated{};      ///< planned under a wall-clock limit: plan on one rank and broadcast
+  std::string planner;   ///< names given by the caller, for people
   std::string cost;
   std::string model;
   std::string gpu;
-  std::string simulator;   ///< that ran it, simulator_for's name; neither hashed nor part of plan files
-  std::vector<tokens> lengths;  ///< as planned; a sequence_id is an index into it
+  std::string simulator;            ///< that ran it, simulator_for's name; neither hashed nor part of plan files
+  std::vector<tokens> lengths;      ///< as planned; a sequence_id is an index into it
   std::optional<plan_data> data{};  ///< where these come from, where the caller says. Not hashed
   slimpack::shape shape;
   std::vector<int> layers{};  ///< of the model on each part, where they were chosen; empty: as the trainer spreads them
   std::vector<replica_plan> replicas;
-  std::vector<merge> merges;  ///< sequences that several replicas share
+  std::vector<merge> merges;                      ///< sequences that several replicas share
   std::optional<gradient_reduction> reduction{};  ///< over copies of the weights, where it runs beside the work
-  seconds reduce_time;     ///< gradient reduction over copies of the weights, as far as it goes on after the slowest replica
-  seconds step_time;       ///< slowest replica + reduce_time
+  seconds reduce_time;        ///< gradient reduction over copies of the weights, as far as it goes on after the slowest
+                              ///< replica
+  seconds step_time;          ///< slowest replica + reduce_time
   std::vector<bound> bounds;  ///< the reduction included
-  seconds lower_bound;     ///< largest of bounds; no plan of this batch on this shape is faster
-  double efficiency{};     ///< lower_bound / step_time
-  double bubble{};         ///< 1 - (useful work + collectives) / (replicas * stages * step_time)
-  std::optional<slimpack::rank_time> rank_time{};  ///< where the time of the stages goes; none of a part, or where a plan
-                                                   ///< file does not say. Follows from the rest: not hashed
-  std::optional<double> mfu{};  ///< model flops utilisation (costs/model/training_flops.hpp), where the caller knows the
-                                ///< model and the GPU. Not hashed
-  std::optional<seconds> any_layout_bound{};  ///< what no plan of this batch on as many GPUs is faster than, whatever its
-                                              ///< layout, layers and recomputation; where the caller knows. Not hashed
-  std::optional<plan_origin> origin{};  ///< where the caller says. Not hashed
-  slimpack::memory_unit memory_unit{};  ///< of every peak_memory and of the limit
-  seconds planning_time;   ///< lengths in memory to certified plan
+  seconds lower_bound;        ///< largest of bounds; no plan of this batch on this shape is faster
+  double efficiency{};        ///< lower_bound / step_time
+  double bubble{};            ///< 1 - (useful work + collectives) / (replicas * stages * step_time)
+  std::optional<slimpack::rank_time> rank_time{};  ///< where the time of the stages goes; none of a part, or where a
+                                                   ///< plan file does not say. Follows from the rest: not hashed
+  std::optional<double> mfu{};  ///< model flops utilisation (costs/model/training_flops.hpp), where the caller knows
+                                ///< the model and the GPU. Not hashed
+  std::optional<seconds> any_layout_bound{};  ///< what no plan of this batch on as many GPUs is faster than, whatever
+                                              ///< its layout, layers and recomputation; where the caller knows. Not
+                                              ///< hashed
+  std::optional<plan_origin> origin{};        ///< where the caller says. Not hashed
+  slimpack::memory_unit memory_unit{};        ///< of every peak_memory and of the limit
+  seconds planning_time;                      ///< lengths in memory to certified plan
 };
 
 /// What the ranks of one group of replicas plan for themselves: the group's part of a plan, and a fingerprint of the
@@ -149,7 +159,8 @@ struct rank_plan {
   plan part;
 };
 
-/// The share of the stages' time that is useful work. Where a file does not say where the time goes, collectives are in it.
+/// The share of the stages' time that is useful work. Where a file does not say where the time goes, collectives are in
+/// it.
 [[nodiscard]] inline double useful_share(const plan& p) noexcept {
   const seconds all = p.rank_time ? p.rank_time->total() : seconds{};
   return all > seconds{} ? p.rank_time->useful / all : 1 - p.bubble;

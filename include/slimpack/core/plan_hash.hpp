@@ -55,8 +55,8 @@ class word_hash {
   return h.value();
 }
 
-/// Fingerprint of everything in the plan file but hash, planning time, rank time, MFU, origin, data and the truncated mark.
-/// Equal on every compiler and build type: it reads values, not memory.
+/// Fingerprint of everything in the plan file but hash, planning time, rank time, MFU, origin, data and the truncated
+/// mark. Equal on every compiler and build type: it reads values, not memory.
 /// Errors    none            Complexity  O(size of the plan)
 [[nodiscard]] std::uint64_t hash_of(const plan& p) noexcept;
 

@@ -23,11 +23,11 @@ namespace slimpack {
 ///   U  the output layer's weight gradients of a forward pack, after its V on all stages
 ///   G  the embedding's gradients of a backward pack, after its last B
 struct instruction {
-  slimpack::pass pass{};   ///< whose packs `pack` counts
+  slimpack::pass pass{};  ///< whose packs `pack` counts
   pack_id pack;
-  std::uint32_t chunk{};   ///< virtual stage on this stage, 0 when there is one, and of the ends of the model
-  bool weights_only{};     ///< W of a backward pack, U of a forward pack
-  model_end end{};         ///< of E and G, embedding; of V and U, output
+  std::uint32_t chunk{};  ///< virtual stage on this stage, 0 when there is one, and of the ends of the model
+  bool weights_only{};    ///< W of a backward pack, U of a forward pack
+  model_end end{};        ///< of E and G, embedding; of V and U, output
 
   /// F or B.
   [[nodiscard]] constexpr bool is_pass() const noexcept { return end == model_end::none && !weights_only; }
@@ -55,7 +55,8 @@ using program = std::vector<instruction>;
 
 /// Which backward packs have weight gradients of their own in the programs: 1 for those; empty when none has.
 /// Complexity O(instructions)
-[[nodiscard]] inline std::vector<std::uint8_t> weights_apart(std::span<const program> programs, std::size_t backward_packs) {
+[[nodiscard]] inline std::vector<std::uint8_t> weights_apart(std::span<const program> programs,
+                                                             std::size_t backward_packs) {
   std::vector<std::uint8_t> apart;
   for (const program& code : programs) {
     for (const instruction& i : code) {

@@ -42,21 +42,22 @@ struct memory_limit {
 
 /// How a model is laid over GPUs, and the rules that every plan on them obeys.
 /// Units     degrees are counts of ranks; quantum in tokens
-/// Requires  every degree and the quantum >= 1; `expert` divides the ranks of a stage. Above 1, tensor-parallel ranks do
-///           not divide an expert: each rank of an expert group has whole ones
+/// Requires  every degree and the quantum >= 1; `expert` divides the ranks of a stage. Above 1, tensor-parallel ranks
+///           do not divide an expert: each rank of an expert group has whole ones
 /// Limits    where expert ranks are of several replicas, plans do not pair the packs of these replicas
-/// Source    the groups of experts are those of Megatron Core's MoE parallel folding: taken from the data-, context- and
-///           tensor-parallel ranks of a stage, with --expert-tensor-parallel-size 1
+/// Source    the groups of experts are those of Megatron Core's MoE parallel folding: taken from the data-, context-
+///           and tensor-parallel ranks of a stage, with --expert-tensor-parallel-size 1
 struct shape {
-  int stages{1};    ///< pipeline depth p (--pp)
-  int replicas{1};  ///< data-parallel copies (--dp)
-  int tensor{1};    ///< tensor-parallel ranks of a stage (--tp)
-  int context{1};   ///< context-parallel ranks of a stage (--cp)
-  int chunks{1};    ///< virtual stages on each stage (--vpp)
-  int expert{1};    ///< ranks of a stage, those of its replicas among them, that divide the experts of its layers (--ep)
-  tokens quantum{128};                ///< sequences may be cut at its multiples (default_quantum)
+  int stages{1};        ///< pipeline depth p (--pp)
+  int replicas{1};      ///< data-parallel copies (--dp)
+  int tensor{1};        ///< tensor-parallel ranks of a stage (--tp)
+  int context{1};       ///< context-parallel ranks of a stage (--cp)
+  int chunks{1};        ///< virtual stages on each stage (--vpp)
+  int expert{1};        ///< ranks of a stage, those of its replicas among them, that divide the experts of its layers
+                        ///< (--ep)
+  tokens quantum{128};  ///< sequences may be cut at its multiples (default_quantum)
   std::optional<memory_limit> memory{};  ///< none: memory is reported, not limited
-  slimpack::vocabulary vocabulary{};  ///< where embedding and output layer are; spread: over 2 stages or more
+  slimpack::vocabulary vocabulary{};     ///< where embedding and output layer are; spread: over 2 stages or more
 
   /// Parts that the model is cut into: part c * stages + r is chunk c of stage r.
   [[nodiscard]] constexpr int parts() const noexcept { return stages * chunks; }
@@ -69,7 +70,9 @@ struct shape {
     return parts() + (vocabulary == slimpack::vocabulary::spread ? stages : 0);
   }
   /// Ranks that run a stage: tensor- and context-parallel ones, of all replicas.
-  [[nodiscard]] constexpr std::int64_t stage_ranks() const noexcept { return std::int64_t{replicas} * context * tensor; }
+  [[nodiscard]] constexpr std::int64_t stage_ranks() const noexcept {
+    return std::int64_t{replicas} * context * tensor;
+  }
   /// Whether some weights have copies, whose gradients are summed: experts that tensor-parallel ranks do not all divide
   /// have copies on one replica, too.
   [[nodiscard]] constexpr bool has_copies() const noexcept {

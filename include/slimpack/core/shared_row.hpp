@@ -20,9 +20,9 @@ struct shared_row {
   tokens begin{};                          ///< of the row
   slimpack::exchange exchange{slimpack::exchange::keep};
   // Where keys and values are kept (exchange::keep); else 0.
-  tokens others{};  ///< of the row, run by other sharers, that come before a token of this replica's: it keeps their keys
-                    ///< and values until they run backward. With those of rows next to it of which this replica has none:
-                    ///< forward of those before, backward of those after
+  tokens others{};  ///< of the row, run by other sharers, that come before a token of this replica's: it keeps their
+                    ///< keys and values until they run backward. With those of rows next to it of which this replica
+                    ///< has none: forward of those before, backward of those after
   tokens sent{};    ///< of the row, run by this replica, once for each other sharer that keeps them
   std::span<const relay> relays{};  ///< of the merge, where rows go round
 };

@@ -38,14 +38,16 @@ using bytes = quantity<struct bytes_unit, double>;  ///< fractional, since shard
 struct sequence_id {
   std::uint32_t value{};
   friend constexpr auto operator<=>(const sequence_id&, const sequence_id&) = default;
-  friend constexpr bool operator==(const sequence_id&, const sequence_id&) = default;  // nvcc 13 does not define what <=> implies
+  friend constexpr bool operator==(const sequence_id&, const sequence_id&) = default;  // nvcc 13 does not define what
+                                                                                       // <=> implies
 };
 
 /// Position of a micropack in the run order of its pass.
 struct pack_id {
   std::uint32_t value{};
   friend constexpr auto operator<=>(const pack_id&, const pack_id&) = default;
-  friend constexpr bool operator==(const pack_id&, const pack_id&) = default;  // nvcc 13 does not define what <=> implies
+  friend constexpr bool operator==(const pack_id&, const pack_id&) = default;  // nvcc 13 does not define what <=>
+                                                                               // implies
 };
 
 }  // namespace slimpack

@@ -35,7 +35,8 @@ namespace slimpack::costs {
 /// where d is half of what a move of the constant by its spread each way changes of log time. The second term keeps
 /// points from crowding at the ends, where slopes are steepest and the model is worst: fitted there, constants would
 /// serve the ends alone, the more so the more points.
-/// Of a table with many rows, 2000 are fitted to: they tell the few constants as well, and a fit takes a second or two at most.
+/// Of a table with many rows, 2000 are fitted to: they tell the few constants as well, and a fit takes a second or two
+/// at most.
 ///
 /// Source    derived; maximum a posteriori under normal priors, Gauss-Newton; choice: detail/telling_places.hpp
 /// Errors    invalid_input, see fit            Complexity  O(points x constants) evaluations of the model a step
@@ -43,8 +44,8 @@ class calibrated {
  public:
   /// Either list may be empty: its constants stay. Of several attention kernels the reference of costs::attention_table
   /// counts; a backward counts where it was measured.
-  /// Of more than 2000 points those count that divide them evenly by what the model says they take, the shortest and the longest
-  /// among them.
+  /// Of more than 2000 points those count that divide them evenly by what the model says they take, the shortest and
+  /// the longest among them.
   /// Errors    invalid_input: times that are not above 0, sizes below 1, fewer than 3 points, points whose work is so
   ///           alike (all within a factor of 8) that launch and rate cannot be told apart
   [[nodiscard]] static result<calibrated> fit(const wave_model& start, std::span<const attention_sample> attention,
@@ -73,9 +74,9 @@ class calibrated {
   [[nodiscard]] const wave_model& model() const noexcept { return model_; }
 
  private:
-  static constexpr double noise = 0.08;       // of a time, and by which the model misses it
-  static constexpr double likeness = 2;       // doublings over which misses become unlike, by a factor of e
-  static constexpr double least_range = 8;    // of times, to tell launch from rate
+  static constexpr double noise = 0.08;     // of a time, and by which the model misses it
+  static constexpr double likeness = 2;     // doublings over which misses become unlike, by a factor of e
+  static constexpr double least_range = 8;  // of times, to tell launch from rate
   static constexpr std::size_t most_candidates = 2000;
   static constexpr std::size_t most_points = 2000;  // that a fit looks at; no shipped GPU has as many
 
@@ -96,7 +97,8 @@ class calibrated {
     return Scales::model(start, Scales::numbers(Scales::of(start)) + by.cwiseProduct(spread));
   }
 
-  /// Keeps most_points of more points. In order of size, so that no regular step through a table meets the same column alone.
+  /// Keeps most_points of more points. In order of size, so that no regular step through a table meets the same column
+  /// alone.
   template <class Sample>
   static void keep_evenly(std::vector<Sample>& samples, std::vector<double>& sizes) {
     std::vector<std::size_t> order(samples.size());

@@ -57,29 +57,30 @@
 ///   seconds vocabulary_message(tokens,                of its messages (core/vocabulary.hpp)  0 s
 ///                  vocabulary_rows, int stage)
 ///
-/// Where the vocabulary is spread, `time` is of layers alone, and `message` is also asked of part 0 backward: what it sends to
-/// the last stage. A pack of more tokens takes no longer than several that have these together.
+/// Where the vocabulary is spread, `time` is of layers alone, and `message` is also asked of part 0 backward: what it
+/// sends to the last stage. A pack of more tokens takes no longer than several that have these together.
 ///
-/// `call_overhead` is for computes that are called piece by piece, which launch their kernels once a piece; `overhead` is what
-/// a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no bound counts it.
-/// Times of slices that a trainer measured in its own calls (profiling/driver.hpp) have it already.
+/// `call_overhead` is for computes that are called piece by piece, which launch their kernels once a piece; `overhead`
+/// is what a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no
+/// bound counts it. Times of slices that a trainer measured in its own calls (profiling/driver.hpp) have it already.
 ///
 /// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.
 ///
-/// `covers` is for computes that are called with whole packs (executors/joined/joined_row.hpp): in each layer they attend to the pack's
-/// own sequences while its rows are exchanged. A pack then takes max(0, e - c) besides its slices, e being what all its rows add, and c
-/// the sum of what its slices of sequences without a row cover: e + c of them one after the other, less min(e, c).
+/// `covers` is for computes that are called with whole packs (executors/joined/joined_row.hpp): in each layer they
+/// attend to the pack's own sequences while its rows are exchanged. A pack then takes max(0, e - c) besides its slices,
+/// e being what all its rows add, and c the sum of what its slices of sequences without a row cover: e + c of them one
+/// after the other, less min(e, c).
 ///
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
-/// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with
-/// chunks means all of a stage's together. It need not add up when a slice is cut, so it is asked about the pieces of
-/// the common refinement (pricing/refine.hpp): what forward packs acquire is what backward packs release, at the end of B
-/// where weight gradients run apart, since W needs a token's activations only. A model of which the longest
+/// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and
+/// with chunks means all of a stage's together. It need not add up when a slice is cut, so it is asked about the pieces
+/// of the common refinement (pricing/refine.hpp): what forward packs acquire is what backward packs release, at the end
+/// of B where weight gradients run apart, since W needs a token's activations only. A model of which the longest
 /// sequence keeps nothing as one piece is not asked about others.
 ///
-/// A member of one of these names that cannot be called so is an error of compilation, not a default. Of `time` that is a
-/// second member that takes a span of slices.
+/// A member of one of these names that cannot be called so is an error of compilation, not a default. Of `time` that is
+/// a second member that takes a span of slices.
 namespace slimpack {
 
 struct loan;  // core/lending/loan.hpp
@@ -123,12 +124,16 @@ concept prices_calls = requires(const Cost& cost, pass p, int part) {
 
 /// Whether `time` takes packs in some form, which is not told by its name: slices have one, too.
 template <class Cost, class Pack>
-concept takes_pack_as = requires(Cost& cost, Pack pack, pass p, int part) { cost.time(pack, p, part); } ||
-                        requires(Cost& cost, Pack pack, pass p) { cost.time(pack, p); } ||
-                        requires(Cost& cost, Pack pack) { cost.time(pack); };
+concept takes_pack_as = requires(Cost& cost, Pack pack, pass p, int part) {
+  cost.time(pack, p, part);
+}
+|| requires(Cost& cost, Pack pack, pass p) { cost.time(pack, p); }
+|| requires(Cost& cost, Pack pack) { cost.time(pack); };
 template <class Cost>
-concept takes_packs = takes_pack_as<Cost, std::span<const slice>> || takes_pack_as<Cost, std::span<slice>> ||
-                      takes_pack_as<Cost, std::vector<slice>&>;
+concept takes_packs =
+    takes_pack_as<Cost, std::span<const slice>> || takes_pack_as<Cost, std::span<slice>> || takes_pack_as < Cost,
+        std::vector<slice>
+& > ;
 
 template <class Cost>
 concept keeps_by_piece = requires(const Cost& cost, const slice& piece, int stage) {
@@ -157,7 +162,9 @@ consteval bool asks_by_piece() {
 
 template <class Cost>
 [[nodiscard]] constexpr seconds pack_overhead(const Cost& cost, pass p, int part) {
-  if constexpr (requires { { cost.overhead(p, part) } -> std::same_as<seconds>; }) {
+  if constexpr (requires {
+                  { cost.overhead(p, part) } -> std::same_as<seconds>;
+                }) {
     return cost.overhead(p, part);
   } else {
     static_assert(!detail::has_member_overhead<Cost>,
@@ -194,7 +201,9 @@ template <class Cost>
 
 template <class Cost>
 [[nodiscard]] constexpr seconds useful_time(const Cost& cost, const slice& s, pass p, int part) {
-  if constexpr (requires { { cost.useful(s, p, part) } -> std::same_as<seconds>; }) {
+  if constexpr (requires {
+                  { cost.useful(s, p, part) } -> std::same_as<seconds>;
+                }) {
     return cost.useful(s, p, part);
   } else {
     static_assert(!detail::has_member_useful<Cost>,
@@ -206,7 +215,9 @@ template <class Cost>
 /// What of a slice's useful time its stage's ranks wait for each other.
 template <class Cost>
 [[nodiscard]] constexpr seconds collective_time(const Cost& cost, const slice& s, pass p, int part) {
-  if constexpr (requires { { cost.collectives(s, p, part) } -> std::same_as<seconds>; }) {
+  if constexpr (requires {
+                  { cost.collectives(s, p, part) } -> std::same_as<seconds>;
+                }) {
     return cost.collectives(s, p, part);
   } else {
     static_assert(!detail::has_member_collectives<Cost>,
@@ -218,7 +229,9 @@ template <class Cost>
 /// The part that a pack goes to next is part + 1 forward, part - 1 backward.
 template <class Cost>
 [[nodiscard]] constexpr seconds message_time(const Cost& cost, tokens size, pass p, int part) {
-  if constexpr (requires { { cost.message(size, p, part) } -> std::same_as<seconds>; }) {
+  if constexpr (requires {
+                  { cost.message(size, p, part) } -> std::same_as<seconds>;
+                }) {
     return cost.message(size, p, part);
   } else {
     static_assert(!detail::has_member_message<Cost>,
@@ -229,7 +242,9 @@ template <class Cost>
 
 template <class Cost>
 [[nodiscard]] constexpr std::optional<memory_rates> memory_of(const Cost& cost, int stage) {
-  if constexpr (requires { { cost.memory(stage) } -> std::same_as<std::optional<memory_rates>>; }) {
+  if constexpr (requires {
+                  { cost.memory(stage) } -> std::same_as<std::optional<memory_rates>>;
+                }) {
     return cost.memory(stage);
   } else {
     static_assert(!detail::has_member_memory<Cost>,
@@ -238,11 +253,14 @@ template <class Cost>
   }
 }
 
-/// What a GPU of a stage holds while it evaluates: weights, keys and values of sequences that are under way, and what runs. Of the
-/// rates only fixed, live_token and forward_token count. Nothing where the model knows no evaluations: they are then held to be steps.
+/// What a GPU of a stage holds while it evaluates: weights, keys and values of sequences that are under way, and what
+/// runs. Of the rates only fixed, live_token and forward_token count. Nothing where the model knows no evaluations:
+/// they are then held to be steps.
 template <class Cost>
 [[nodiscard]] constexpr std::optional<memory_rates> evaluation_memory_of(const Cost& cost, int stage) {
-  if constexpr (requires { { cost.evaluation_memory(stage) } -> std::same_as<std::optional<memory_rates>>; }) {
+  if constexpr (requires {
+                  { cost.evaluation_memory(stage) } -> std::same_as<std::optional<memory_rates>>;
+                }) {
     return cost.evaluation_memory(stage);
   } else {
     static_assert(!detail::has_member_evaluation_memory<Cost>,
@@ -262,11 +280,14 @@ template <class Cost>
 template <class Cost>
 [[nodiscard]] constexpr seconds exchange_time(const Cost& cost, const shared_row& row, std::span<const slice> mine,
                                               pass p, int part) {
-  if constexpr (requires { { cost.exchange(row, mine, p, part) } -> std::same_as<seconds>; }) {
+  if constexpr (requires {
+                  { cost.exchange(row, mine, p, part) } -> std::same_as<seconds>;
+                }) {
     return cost.exchange(row, mine, p, part);
   } else {
     static_assert(!detail::has_member_exchange<Cost>,
-                  "a cost model's exchange(const shared_row&, span<const slice>, pass, int part) is public, const and gives seconds");
+                  "a cost model's exchange(const shared_row&, span<const slice>, pass, int part) is public, const and "
+                  "gives seconds");
     return {};
   }
 }
@@ -274,8 +295,12 @@ template <class Cost>
 /// What of a pack's time grows with its tokens alone.            Requires  a model that offers `token_time`
 template <class Cost>
 [[nodiscard]] constexpr seconds tokens_time(const Cost& cost, tokens size, pass p, int part) {
-  static_assert(requires { { cost.token_time(size, p, part) } -> std::same_as<seconds>; },
-                "a cost model's token_time(tokens, pass, int part) is public, const and gives seconds: it must be there to remap rows");
+  static_assert(
+      requires {
+        { cost.token_time(size, p, part) } -> std::same_as<seconds>;
+      },
+      "a cost model's token_time(tokens, pass, int part) is public, const and gives seconds: it must be there to remap "
+      "rows");
   return cost.token_time(size, p, part);
 }
 
@@ -285,24 +310,30 @@ template <class Cost>
   if constexpr (detail::covers_exchanges<Cost>) {
     return cost.covers(s, p, part);
   } else {
-    static_assert(!detail::has_member_covers<Cost>, "a cost model's covers(const slice&, pass, int part) is public, const and gives seconds");
+    static_assert(!detail::has_member_covers<Cost>,
+                  "a cost model's covers(const slice&, pass, int part) is public, const and gives seconds");
     return {};
   }
 }
 
 template <class Cost>
 [[nodiscard]] constexpr loan_messages loan_messages_of(const Cost& cost, const loan& l, int part) {
-  if constexpr (requires { { cost.lending(l, part) } -> std::same_as<loan_messages>; }) {
+  if constexpr (requires {
+                  { cost.lending(l, part) } -> std::same_as<loan_messages>;
+                }) {
     return cost.lending(l, part);
   } else {
-    static_assert(!detail::has_member_lending<Cost>, "a cost model's lending(const loan&, int part) is public, const and gives loan_messages");
+    static_assert(!detail::has_member_lending<Cost>,
+                  "a cost model's lending(const loan&, int part) is public, const and gives loan_messages");
     return {};
   }
 }
 
 template <class Cost>
 [[nodiscard]] constexpr seconds reduce_time_of(const Cost& cost) {
-  if constexpr (requires { { cost.reduce_time() } -> std::same_as<seconds>; }) {
+  if constexpr (requires {
+                  { cost.reduce_time() } -> std::same_as<seconds>;
+                }) {
     return cost.reduce_time();
   } else {
     static_assert(!detail::has_member_reduce_time<Cost>,
@@ -314,7 +345,9 @@ template <class Cost>
 /// Buckets of a part whose reduction runs beside the work (core/gradient_reduction.hpp); the model keeps what it gives.
 template <class Cost>
 [[nodiscard]] constexpr std::span<const gradient_bucket> gradient_buckets_of(const Cost& cost, int part) {
-  if constexpr (requires { { cost.gradient_buckets(part) } -> std::same_as<std::span<const gradient_bucket>>; }) {
+  if constexpr (requires {
+                  { cost.gradient_buckets(part) } -> std::same_as<std::span<const gradient_bucket>>;
+                }) {
     return cost.gradient_buckets(part);
   } else {
     static_assert(!detail::has_member_gradient_buckets<Cost>,
@@ -325,11 +358,12 @@ template <class Cost>
 
 template <class Cost>
 [[nodiscard]] constexpr std::optional<int> parts_of(const Cost& cost) {
-  if constexpr (requires { { cost.parts() } -> std::same_as<int>; }) {
+  if constexpr (requires {
+                  { cost.parts() } -> std::same_as<int>;
+                }) {
     return cost.parts();
   } else {
-    static_assert(!detail::has_member_parts<Cost>,
-                  "a cost model's parts() is public, const and gives int");
+    static_assert(!detail::has_member_parts<Cost>, "a cost model's parts() is public, const and gives int");
     return std::nullopt;
   }
 }
@@ -337,9 +371,14 @@ template <class Cost>
 /// The part that is asked instead of one: most parts of a model are alike, and are priced once.
 template <class Cost>
 [[nodiscard]] constexpr int like_of(const Cost& cost, int part) {
-  if constexpr (requires { { cost.like(part) } -> std::same_as<int>; }) return cost.like(part);
-  else if constexpr (requires { requires std::same_as<typename Cost::has_equal_parts, Cost>; }) return 0;
-  else static_assert(!detail::has_member_like<Cost>, "a cost model's like(int part) is public, const and gives int");
+  if constexpr (requires {
+                  { cost.like(part) } -> std::same_as<int>;
+                })
+    return cost.like(part);
+  else if constexpr (requires { requires std::same_as<typename Cost::has_equal_parts, Cost>; })
+    return 0;
+  else
+    static_assert(!detail::has_member_like<Cost>, "a cost model's like(int part) is public, const and gives int");
   return part;
 }
 
@@ -358,8 +397,9 @@ template <class Cost>
 /// Whether a cost model can price a vocabulary that is spread over the stages.
 template <class Cost>
 [[nodiscard]] consteval bool spreads_vocabulary() {
-  static_assert(detail::prices_vocabulary<Cost> || !detail::has_member_vocabulary_time<Cost>,
-                "a cost model's vocabulary_time(tokens, vocabulary_call, int stage) is public, const and gives seconds");
+  static_assert(
+      detail::prices_vocabulary<Cost> || !detail::has_member_vocabulary_time<Cost>,
+      "a cost model's vocabulary_time(tokens, vocabulary_call, int stage) is public, const and gives seconds");
   return detail::prices_vocabulary<Cost>;
 }
 
@@ -374,11 +414,14 @@ template <class Cost>
 
 template <class Cost>
 [[nodiscard]] constexpr seconds vocabulary_message(const Cost& cost, tokens size, vocabulary_rows rows, int stage) {
-  if constexpr (requires { { cost.vocabulary_message(size, rows, stage) } -> std::same_as<seconds>; }) {
+  if constexpr (requires {
+                  { cost.vocabulary_message(size, rows, stage) } -> std::same_as<seconds>;
+                }) {
     return cost.vocabulary_message(size, rows, stage);
   } else {
-    static_assert(!detail::has_member_vocabulary_message<Cost>,
-                  "a cost model's vocabulary_message(tokens, vocabulary_rows, int stage) is public, const and gives seconds");
+    static_assert(
+        !detail::has_member_vocabulary_message<Cost>,
+        "a cost model's vocabulary_message(tokens, vocabulary_rows, int stage) is public, const and gives seconds");
     return {};
   }
 }
@@ -388,7 +431,9 @@ template <class Cost>
 /// slices. A model whose times do not add up (law 4) offers `least`.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_time(const Cost& cost, const slice& s, pass p, int part) {
-  if constexpr (requires { { cost.least(s, p, part) } -> std::same_as<seconds>; }) {
+  if constexpr (requires {
+                  { cost.least(s, p, part) } -> std::same_as<seconds>;
+                }) {
     return cost.least(s, p, part);
   } else {
     static_assert(!detail::has_member_least<Cost>,
@@ -397,9 +442,9 @@ template <class Cost>
   }
 }
 
-/// The most of least_time's backward that weight gradients can take out of it: all of a model's own weight_time. However
-/// a slice is cut, backward without weight gradients takes no less than least_time without these. That holds if the
-/// weight times of cuts add up, and if they are the same share of each backward, as the default's.
+/// The most of least_time's backward that weight gradients can take out of it: all of a model's own weight_time.
+/// However a slice is cut, backward without weight gradients takes no less than least_time without these. That holds if
+/// the weight times of cuts add up, and if they are the same share of each backward, as the default's.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_weight_time(const Cost& cost, const slice& s, int part) {
   if constexpr (detail::prices_weights<Cost> || detail::has_member_weight_time<Cost>)

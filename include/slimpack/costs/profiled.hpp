@@ -87,30 +87,35 @@ class profiled {
     seconds message_token{};              ///< and for each of its tokens
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
     std::vector<memory_rates> evaluation_memory{};  ///< the same while it evaluates; empty: as in steps
-    std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
+    std::vector<double> pair_bytes{};        ///< kept by dense attention, by stage, see memory::kept; empty: none
     std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
-    bool joins_rows{};                    ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own sequences covers
-                                          ///< exchanges, where it was measured apart from what runs once over a pack
-    std::optional<loan_rows> lending{};      ///< of attention that stages lend each other; without, its messages take no time
-    seconds reduce{};                     ///< gradient reduction and optimizer, after the step
-    std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, behind them of each stage's share of a spread
-                                                          ///< vocabulary, reduced beside the work: then reduce is the
-                                                          ///< optimizer alone; empty: none
-    std::optional<vocabulary_rates> vocabulary{};  ///< spread over the stages; without, it cannot be spread
-    std::vector<useful_share> useful{};   ///< by part; empty: nothing is computed again, or it is not known
-    provenance sources{};                 ///< where the samples come from, by time; empty: not said
-    seconds call{};                       ///< of each slice besides, in each pass, where samples were measured without it: of
-                                          ///< kernels, not of calls
+    bool joins_rows{};                       ///< packs are called whole (executors/joined/joined_row.hpp): attention of
+                                             ///< their own sequences covers exchanges, where it was measured apart from
+                                             ///< what runs once over a pack
+    std::optional<loan_rows> lending{};      ///< of attention that stages lend each other; without, its messages take
+                                             ///< no time
+    seconds reduce{};                        ///< gradient reduction and optimizer, after the step
+    std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, behind them of each stage's share of a
+                                                          ///< spread vocabulary, reduced beside the work: then reduce
+                                                          ///< is the optimizer alone; empty: none
+    std::optional<vocabulary_rates> vocabulary{};         ///< spread over the stages; without, it cannot be spread
+    std::vector<useful_share> useful{};  ///< by part; empty: nothing is computed again, or it is not known
+    provenance sources{};                ///< where the samples come from, by time; empty: not said
+    seconds call{};                      ///< of each slice besides, in each pass, where samples were measured without
+                                         ///< it: of kernels, not of calls
     std::vector<collective_share> collectives{};  ///< by part; empty: none, or it is not known
 
-    [[nodiscard]] const std::vector<seconds>& overhead(pass p) const noexcept { return p == pass::forward ? forward_overhead : backward_overhead; }
+    [[nodiscard]] const std::vector<seconds>& overhead(pass p) const noexcept {
+      return p == pass::forward ? forward_overhead : backward_overhead;
+    }
   };
 
   /// Slices of a part may take 0 s, all of them, where there are pack samples: the part has no attention.
   /// Errors    invalid_input: no samples; a pass of a part without any, or without pack samples where others have some;
   ///           sizes or times that are none; a wrong number of overheads or memory rates. The detail names which
   /// Complexity O(samples * distinct queries)
-  [[nodiscard]] static result<profiled> make(std::span<const sample> samples, std::span<const pack_sample> packs, extras beside);
+  [[nodiscard]] static result<profiled> make(std::span<const sample> samples, std::span<const pack_sample> packs,
+                                             extras beside);
   [[nodiscard]] static result<profiled> make(std::span<const sample> samples, extras beside) {
     return make(samples, std::span<const pack_sample>{}, std::move(beside));
   }
@@ -139,7 +144,8 @@ class profiled {
     return slices_[index(p, part)].least(s.length, s.begin) + rate(p, part) * static_cast<double>(s.length.value);
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const noexcept {
-    const useful_share own = p == pass::forward || beside_.useful.empty() ? useful_share{} : beside_.useful[static_cast<std::size_t>(part)];
+    const useful_share own =
+        p == pass::forward || beside_.useful.empty() ? useful_share{} : beside_.useful[static_cast<std::size_t>(part)];
     return slices_[index(p, part)].least(s.length, s.begin) * own.attention +
            rate(p, part) * (own.tokens * static_cast<double>(s.length.value));
   }
@@ -167,7 +173,9 @@ class profiled {
     return beside_.message + beside_.message_token * static_cast<double>(size.value);
   }
   /// Attention covers it where it was measured apart from what runs once over a pack; else nothing is known to.
-  [[nodiscard]] loan_messages lending(const loan& l, int part) const { return beside_.lending ? (*beside_.lending)(l, part) : loan_messages{}; }
+  [[nodiscard]] loan_messages lending(const loan& l, int part) const {
+    return beside_.lending ? (*beside_.lending)(l, part) : loan_messages{};
+  }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     if (!beside_.exchange) return {};
     seconds attention{};
@@ -236,7 +244,8 @@ class profiled {
     const auto a = static_cast<std::size_t>(part), b = static_cast<std::size_t>(other);
     const auto same = [&](const auto& list) { return list.empty() || list[a] == list[b]; };
     return kind_[a] == kind_[b] && same(beside_.forward_overhead) && same(beside_.backward_overhead) &&
-           same(beside_.weight_token) && same(beside_.useful) && same(beside_.collectives) && (!beside_.exchange || beside_.exchange->alike(part, other));
+           same(beside_.weight_token) && same(beside_.useful) && same(beside_.collectives) &&
+           (!beside_.exchange || beside_.exchange->alike(part, other));
   }
   /// Least time of a token of what runs once over a pack, and of weight gradients.
   [[nodiscard]] seconds rate(pass p, int part) const noexcept {

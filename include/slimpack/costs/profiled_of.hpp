@@ -19,11 +19,12 @@ namespace slimpack::costs {
 /// of its ranks, tabulated, so that a question of a planner is as fast as any.
 ///
 /// A part is its layers (dense, mixture of experts, MLA), with the embedding on the first and logits and loss on the
-/// last, or, where the shape spreads the vocabulary, on all stages; a step has the reduction of gradients and the optimizer
-/// besides. Detail headers list every kernel, byte and
-/// message: detail/layer_pricing.hpp, detail/part_times.hpp, costs/network/traffic.hpp. `layers`: what was measured on this GPU;
-/// where the model's own layer was on as many tensor-parallel ranks, these times replace its products and element-wise
-/// kernels, and where only others were, both are as much slower than their kernels alone as the others were.
+/// last, or, where the shape spreads the vocabulary, on all stages; a step has the reduction of gradients and the
+/// optimizer besides. Detail headers list every kernel, byte and
+/// message: detail/layer_pricing.hpp, detail/part_times.hpp, costs/network/traffic.hpp. `layers`: what was measured on
+/// this GPU; where the model's own layer was on as many tensor-parallel ranks, these times replace its products and
+/// element-wise kernels, and where only others were, both are as much slower than their kernels alone as the others
+/// were.
 ///
 /// What backward computes again, and what collectives take, are told from useful work by the shares that they have of a
 /// sequence of 8192 tokens.
@@ -42,9 +43,9 @@ namespace slimpack::costs {
 ///           of layers that does not add up, or experts that cannot be divided so
 /// Complexity some thousand questions to kernels for each kind of part
 [[nodiscard]] SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape& on,
-                                                  const kernel_times& kernels, const network& net,
-                                                  const stage_options& with = {},
-                                                  std::span<const layer_sample> layers = {});
+                                                         const kernel_times& kernels, const network& net,
+                                                         const stage_options& with = {},
+                                                         std::span<const layer_sample> layers = {});
 
 }  // namespace slimpack::costs
 

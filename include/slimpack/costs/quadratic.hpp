@@ -20,23 +20,23 @@ namespace slimpack::costs {
 /// Units     tokens in, seconds out
 /// Formula   forward = linear n + attention pairs
 ///           backward = backward_linear linear n + backward_attention attention pairs
-///           a pack costs `per_pack` more in each pass, and `per_call` for each of its slices; a message takes `hop`, and a row that
-///           replicas share one hop for each other sharer, which with joins_rows the pack's attention to other sequences covers; of attention
-///           that a stage lends another, contexts, queries and results a hop each
+///           a pack costs `per_pack` more in each pass, and `per_call` for each of its slices; a message takes `hop`,
+///           and a row that replicas share one hop for each other sharer, which with joins_rows the pack's attention to
+///           other sequences covers; of attention that a stage lends another, contexts, queries and results a hop each
 /// Law       cutting a sequence keeps the sum of its times: pairs telescope, n adds up
 /// Requires  every coefficient >= 0 and finite
 /// Errors    none            Complexity  O(1)
 struct quadratic {
   using has_equal_parts = quadratic;  ///< of no model that inherits from it, whose parts may differ
 
-  double linear{1e-6};            ///< seconds per query token
-  double attention{4.069e-11};    ///< seconds per attended pair; as much as `linear` over 49152 tokens
-  double backward_linear{2.0};    ///< backward over forward, linear layers
-  double backward_attention{2.5}; ///< backward over forward, flash attention by operation count
-  seconds per_pack{0.0};          ///< launch and framework time of a pack, forward and backward alike
-  seconds hop{0.0};               ///< a message between neighbouring stages
-  seconds per_call{0.0};          ///< of each slice besides, where the compute is called piece by piece
-  bool joins_rows{false};         ///< the compute is called with whole packs (executors/joined/joined_row.hpp)
+  double linear{1e-6};             ///< seconds per query token
+  double attention{4.069e-11};     ///< seconds per attended pair; as much as `linear` over 49152 tokens
+  double backward_linear{2.0};     ///< backward over forward, linear layers
+  double backward_attention{2.5};  ///< backward over forward, flash attention by operation count
+  seconds per_pack{0.0};           ///< launch and framework time of a pack, forward and backward alike
+  seconds hop{0.0};                ///< a message between neighbouring stages
+  seconds per_call{0.0};           ///< of each slice besides, where the compute is called piece by piece
+  bool joins_rows{false};          ///< the compute is called with whole packs (executors/joined/joined_row.hpp)
 
   [[nodiscard]] constexpr seconds time(const slice& s, pass p, int /*part*/) const noexcept {
     const double lin = linear * static_cast<double>(s.length.value);
@@ -67,8 +67,8 @@ struct quadratic {
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const quadratic& q) {
     return out << "costs::quadratic{.linear = " << q.linear << ", .attention = " << q.attention
                << ", .backward_linear = " << q.backward_linear << ", .backward_attention = " << q.backward_attention
-               << ", .per_pack = {" << q.per_pack.value << "}, .hop = {" << q.hop.value << "}, .per_call = {" << q.per_call.value
-               << (q.joins_rows ? "}, .joins_rows = true}" : "}}");
+               << ", .per_pack = {" << q.per_pack.value << "}, .hop = {" << q.hop.value << "}, .per_call = {"
+               << q.per_call.value << (q.joins_rows ? "}, .joins_rows = true}" : "}}");
   }
 };
 

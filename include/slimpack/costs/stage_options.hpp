@@ -39,9 +39,10 @@ enum class messages : unsigned char {
 struct stage_options {
   costs::recompute recompute{costs::recompute::none};
   attention_kind attention{attention_kind::flash};
-  costs::context_exchange exchange{costs::context_exchange::ring};  ///< of keys and values between context-parallel ranks
+  costs::context_exchange exchange{costs::context_exchange::ring};  ///< of keys and values between context-parallel
+                                                                    ///< ranks
   costs::messages messages{costs::messages::overlapped};
-  costs::routing routing{};         ///< of tokens to experts that ranks divide
+  costs::routing routing{};  ///< of tokens to experts that ranks divide
   bool sequence_parallel{true};
   bool hides_tensor_traffic{true};  ///< under the weight gradients; false: all of it is waited for
   bool dropout{};                   ///< before both residual additions, and in unfused attention
@@ -51,34 +52,37 @@ struct stage_options {
   saved_tensors tensors{saved_tensors::flash_attention()};
   std::vector<int> layers{};     ///< on each part; empty: as costs::transformer spreads them
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
-  bool joins_rows{};             ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own sequences covers exchanges
+  bool joins_rows{};             ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own
+                                 ///< sequences covers exchanges
 
-  double memory_share{0.85};       ///< of the memory bandwidth, reached by kernels that stream through whole tensors
-  double row_share{0.5};           ///< the same of kernels that go row by row: norms, activation, positions
-  int norm_reads{2};               ///< how often a norm reads its inputs; 1: rows stay in registers, persistent kernels;
-                                   ///< 10: as PyTorch puts a norm together where it does not compile, see eager_pytorch
+  double memory_share{0.85};  ///< of the memory bandwidth, reached by kernels that stream through whole tensors
+  double row_share{0.5};      ///< the same of kernels that go row by row: norms, activation, positions
+  int norm_reads{2};          ///< how often a norm reads its inputs; 1: rows stay in registers, persistent
+                              ///< kernels; 10: as PyTorch puts a norm together where it does not compile, see
+                              ///< eager_pytorch
   /// Bytes moved an element of queries and keys for their positions: 4 where one kernel reads and writes them.
   double position_bytes{4};
-  double linear_speed{1};          ///< of products over bf16's: 2 where they run in FP8
+  double linear_speed{1};  ///< of products over bf16's: 2 where they run in FP8
   /// Bytes moved an element of a product's operands to cast them to FP8: 0 where kernels before it do so, 5 where
   /// scales are dynamic and casts kernels of their own (2 read for the largest, 2 read and 1 written to cast).
   double cast_bytes{0};
-  double gradient_bytes{4};        ///< of a parameter's gradient when it is reduced
+  double gradient_bytes{4};  ///< of a parameter's gradient when it is reduced
   /// Bytes read and written a parameter to add a backward pack's gradients to those of the step: 0 where the weight
   /// gradients' products do, 10 where a kernel of its own adds bf16 to fp32 (2 and 4 read, 4 written).
   double accumulation_traffic{0};
-  double optimizer_traffic{52};    ///< bytes read and written a parameter, see profiled_of
-  seconds launch{3e-5};            ///< of a layer's kernels, forward; backward twice
-  seconds call{};                  ///< of each piece besides, in each pass, where the trainer is called piece by piece
-  tokens longest{1 << 20};         ///< prefix and queries up to which attention is tabulated
+  double optimizer_traffic{52};  ///< bytes read and written a parameter, see profiled_of
+  seconds launch{3e-5};          ///< of a layer's kernels, forward; backward twice
+  seconds call{};                ///< of each piece besides, in each pass, where the trainer is called piece by piece
+  tokens longest{1 << 20};       ///< prefix and queries up to which attention is tabulated
 };
 
 /// The kernels of PyTorch where nothing is compiled or fused: options changed so.
 /// Source    derived from its composite operators (aten/src/ATen/native/layer_norm.cpp of 2024, torchtitan's
 ///           apply_rotary_emb), bytes an element, forward: RMSNorm casts to fp32 (2 read, 4 written), squares (4, 4),
-///           averages (4), multiplies (4, 4), casts back (4, 2) and scales (2, 2), 36 together; positions cast to fp32 (6),
-///           multiply complex numbers (8) and cast back (6), 20. These kernels stream (memory_share), so at row_share they
-///           count as 21 and 12; a norm's backward, 76 bytes, then as 45, which the same norm_reads come to, 44
+///           averages (4), multiplies (4, 4), casts back (4, 2) and scales (2, 2), 36 together; positions cast to fp32
+///           (6), multiply complex numbers (8) and cast back (6), 20. These kernels stream (memory_share), so at
+///           row_share they count as 21 and 12; a norm's backward, 76 bytes, then as 45, which the same norm_reads come
+///           to, 44
 [[nodiscard]] inline stage_options eager_pytorch(stage_options with = {}) {
   with.norm_reads = 10;
   with.position_bytes = 12;

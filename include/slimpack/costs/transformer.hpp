@@ -9,8 +9,8 @@
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/analytic/analytic_rates.hpp>
-#include <slimpack/costs/detail/vocabulary_bytes.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
+#include <slimpack/costs/detail/vocabulary_bytes.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
@@ -41,18 +41,19 @@ struct transformer_options {
   seconds launch{1e-5};          ///< of a layer's kernels in a pass that the device waits for (forward; backward twice)
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
   saved_tensors tensors{saved_tensors::flash_attention()};  ///< what the trainer keeps for backward
-  costs::routing routing{};      ///< of tokens to experts that ranks divide
-  seconds call{};                ///< of each piece besides, in each pass, where the trainer is called piece by piece
-  bool joins_rows{};             ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own sequences covers exchanges
+  costs::routing routing{};                                 ///< of tokens to experts that ranks divide
+  seconds call{};     ///< of each piece besides, in each pass, where the trainer is called piece by piece
+  bool joins_rows{};  ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own
+                      ///< sequences covers exchanges
 };
 
 /// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,
 /// logits and loss on the last; or both on all stages, where the shape spreads the vocabulary.
 ///
-/// `make` prices what trainings take: the kernels, bytes and messages that costs::profiled_of adds up, with element-wise
-/// kernels, slowed traffic and the optimizer, each at one rate (products at costs::gpu::in_layers), and so a straight line
-/// (detail/analytic/training_rates.hpp). `sheet` has what single large kernels sustain and nothing besides; the formula is
-/// its own. How far each is off published trainings: benchmarks/fidelity/priced_trainings.cpp
+/// `make` prices what trainings take: the kernels, bytes and messages that costs::profiled_of adds up, with
+/// element-wise kernels, slowed traffic and the optimizer, each at one rate (products at costs::gpu::in_layers), and so
+/// a straight line (detail/analytic/training_rates.hpp). `sheet` has what single large kernels sustain and nothing
+/// besides; the formula is its own. How far each is off published trainings: benchmarks/fidelity/priced_trainings.cpp
 /// Source    operation counts of costs::layer; sustained rates, and the backward/forward ratio of attention, measured
 ///           (costs::gpu); roofline floor derived: a pack takes at least the time to read its part's weights
 /// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
@@ -64,12 +65,13 @@ struct transformer_options {
 ///                   the gradients: keys and values twice; queries twice and gradients of outputs
 ///           pack  = launches + max(sum of slices, weight bytes / memory bandwidth)
 ///           experts that ranks divide: their rows and bytes are those of the busiest rank (costs::routing); a layer
-///           waits for 1 - overlap of its two all-to-alls (costs::traffic), and for what its products do not cover of the
-///           rest. Its hidden states are gathered and scattered for attention and shared experts only
-///           exchange of a row that replicas share: costs::row_exchange; attention that stages lend each other: costs::loan_rows
-///           a spread vocabulary: flops of the output layer and bytes of embedded rows, derived (detail/analytic/sheet_rates.hpp)
-/// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
-///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
+///           waits for 1 - overlap of its two all-to-alls (costs::traffic), and for what its products do not cover of
+///           the rest. Its hidden states are gathered and scattered for attention and shared experts only
+///           exchange of a row that replicas share: costs::row_exchange; attention that stages lend each other:
+///           costs::loan_rows a spread vocabulary: flops of the output layer and bytes of embedded rows, derived
+///           (detail/analytic/sheet_rates.hpp)
+/// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought;
+///           queries that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
 /// Law       analytic: cutting a sequence conserves its times, but for the exchange: later slices need the keys and
 ///           values of earlier ones once more, so cutting may cost time where attention does not cover it
 /// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
@@ -79,7 +81,8 @@ class transformer {
   using options = transformer_options;
 
   /// As trainings run it: `with` says how the trainer does.
-  [[nodiscard]] static result<transformer> make(model_shape model, gpu device, const shape& on, stage_options with = {});
+  [[nodiscard]] static result<transformer> make(model_shape model, gpu device, const shape& on,
+                                                stage_options with = {});
   /// What single large kernels sustain, and nothing besides: the bound that no training reaches.
   [[nodiscard]] static result<transformer> sheet(model_shape model, gpu device, const shape& on, options with = {});
 
@@ -87,9 +90,7 @@ class transformer {
     const slimpack::detail::pass_rates& r = at(part).of(p);
     return r.priced(s) + r.exchanged(s);
   }
-  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
-    return at(part).useful(p).priced(s);
-  }
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const { return at(part).useful(p).priced(s); }
   [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const {
     return {at(part).useful(p).collectives * static_cast<double>(s.length.value)};
   }
@@ -107,18 +108,25 @@ class transformer {
     for (const slice& s : mine) pairs += s.pairs();
     return exchange_(row, mine, {at(part).of(p).pair * pairs}, p, part);
   }
-  [[nodiscard]] seconds token_time(tokens size, pass p, int part) const { return {at(part).of(p).token * static_cast<double>(size.value)}; }
-  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const { return joins_rows_ ? seconds{at(part).of(p).pair * s.pairs()} : seconds{}; }
+  [[nodiscard]] seconds token_time(tokens size, pass p, int part) const {
+    return {at(part).of(p).token * static_cast<double>(size.value)};
+  }
+  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const {
+    return joins_rows_ ? seconds{at(part).of(p).pair * s.pairs()} : seconds{};
+  }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const { return lending_(l, part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
     return {at(part).weight_token * static_cast<double>(s.length.value)};
   }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
     if (hop_) return *hop_;
-    const auto boundary = static_cast<std::size_t>((p == pass::forward ? part : part - 1 + shape_.stages) % shape_.stages);
+    const auto boundary =
+        static_cast<std::size_t>((p == pass::forward ? part : part - 1 + shape_.stages) % shape_.stages);
     return links_[boundary].over(bytes{message_token_ * static_cast<double>(size.value)});
   }
-  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return states_.memory[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
+    return states_.memory[static_cast<std::size_t>(stage)];
+  }
   [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
     return states_.evaluation[static_cast<std::size_t>(stage)];
   }
@@ -162,7 +170,8 @@ class transformer {
   transformer(model_shape model, gpu device, const shape& on, std::vector<int> layers, const costs::routing& routing,
               const costs::memory& rule, slowdown by, seconds call, std::optional<seconds> hop);
 
-  /// A wire to the last stage, and how many messages of a pack go over its kind at the same time: they share an adapter.
+  /// A wire to the last stage, and how many messages of a pack go over its kind at the same time: they share an
+  /// adapter.
   struct gathering {
     link wire;
     int messages{};
@@ -171,7 +180,9 @@ class transformer {
 
   void find_like();
 
-  [[nodiscard]] const slimpack::detail::part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }
+  [[nodiscard]] const slimpack::detail::part_rates& at(int part) const {
+    return parts_[static_cast<std::size_t>(part)];
+  }
 
   model_shape model_;
   gpu device_;
@@ -186,10 +197,10 @@ class transformer {
   double message_token_{};  // bytes
   std::vector<link> links_;
   std::vector<slimpack::detail::part_rates> parts_;
-  std::vector<int> like_;  // by part
-  vocabulary_rates vocabulary_{};   // of calls; messages differ by stage
-  std::vector<gathering> to_last_;  // by stage, but for the last
-  seconds reduce_;  // after the work
+  std::vector<int> like_;                              // by part
+  vocabulary_rates vocabulary_{};                      // of calls; messages differ by stage
+  std::vector<gathering> to_last_;                     // by stage, but for the last
+  seconds reduce_;                                     // after the work
   std::vector<std::vector<gradient_bucket>> buckets_;  // by part; empty: none beside the work
 };
 

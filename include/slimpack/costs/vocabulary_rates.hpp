@@ -12,7 +12,9 @@ struct vocabulary_rate {
   double call{};
   double token{};
 
-  [[nodiscard]] constexpr seconds operator()(tokens n) const noexcept { return {call + token * static_cast<double>(n.value)}; }
+  [[nodiscard]] constexpr seconds operator()(tokens n) const noexcept {
+    return {call + token * static_cast<double>(n.value)};
+  }
   friend constexpr bool operator==(const vocabulary_rate&, const vocabulary_rate&) = default;
 };
 
@@ -32,19 +34,28 @@ struct vocabulary_rates {
 
   [[nodiscard]] constexpr const vocabulary_rate& of(vocabulary_call call) const noexcept {
     switch (call) {
-      case vocabulary_call::embed: return embed;
-      case vocabulary_call::output: return output;
-      case vocabulary_call::output_weights: return output_weights;
-      default: return embed_gradients;
+      case vocabulary_call::embed:
+        return embed;
+      case vocabulary_call::output:
+        return output;
+      case vocabulary_call::output_weights:
+        return output_weights;
+      default:
+        return embed_gradients;
     }
   }
   [[nodiscard]] constexpr const vocabulary_rate& of(vocabulary_rows rows) const noexcept {
     switch (rows) {
-      case vocabulary_rows::embedded: return embedded;
-      case vocabulary_rows::hidden: return hidden;
-      case vocabulary_rows::partial: return partial;
-      case vocabulary_rows::statistics: return statistics;
-      default: return gradients;
+      case vocabulary_rows::embedded:
+        return embedded;
+      case vocabulary_rows::hidden:
+        return hidden;
+      case vocabulary_rows::partial:
+        return partial;
+      case vocabulary_rows::statistics:
+        return statistics;
+      default:
+        return gradients;
     }
   }
   friend constexpr bool operator==(const vocabulary_rates&, const vocabulary_rates&) = default;

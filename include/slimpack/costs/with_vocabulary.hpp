@@ -9,11 +9,12 @@
 
 namespace slimpack::costs {
 
-/// A cost model of layers, with rates for a vocabulary that is spread over the stages: for models that do not price one, such
-/// as costs::quadratic.
+/// A cost model of layers, with rates for a vocabulary that is spread over the stages: for models that do not price
+/// one, such as costs::quadratic.
 ///
 ///   using cost = costs::with_vocabulary<costs::quadratic>;
-///   cost{costs::quadratic{...}, {.output = {.call = 1e-5, .token = 2e-7}, .output_weights = {.token = 1e-7}, .hidden = {2e-5}}};
+///   cost{costs::quadratic{...}, {.output = {.call = 1e-5, .token = 2e-7}, .output_weights = {.token = 1e-7}, .hidden =
+///   {2e-5}}};
 ///
 /// It answers everything else as the model does. Where the model offers `memory`, its rates should have logit_token and
 /// turned_token (core/memory_rates.hpp).
@@ -24,8 +25,12 @@ class with_vocabulary : public Cost {
   with_vocabulary() = default;
   with_vocabulary(Cost layers, const vocabulary_rates& ends) : Cost(std::move(layers)), ends_(ends) {}
 
-  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const noexcept { return ends_.of(call)(size); }
-  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int /*stage*/) const noexcept { return ends_.of(rows)(size); }
+  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const noexcept {
+    return ends_.of(call)(size);
+  }
+  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int /*stage*/) const noexcept {
+    return ends_.of(rows)(size);
+  }
 
  private:
   vocabulary_rates ends_;

@@ -8,8 +8,8 @@ namespace slimpack::detail {
 template <class Signature>
 class function_ref;
 
-/// What is called for the time of one call, whatever its type, without <functional>, which is dear to include. It is what C++26's
-/// std::function_ref is for.
+/// What is called for the time of one call, whatever its type, without <functional>, which is dear to include. It is
+/// what C++26's std::function_ref is for.
 template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
  public:

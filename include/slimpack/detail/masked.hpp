@@ -31,15 +31,15 @@ struct utf8_character {
   return {code, size};
 }
 
-/// Whether a terminal would do something else with it than show it: the controls of ASCII and of Latin-1, and those that turn the
-/// direction of writing.
+/// Whether a terminal would do something else with it than show it: the controls of ASCII and of Latin-1, and those
+/// that turn the direction of writing.
 [[nodiscard]] constexpr bool is_control(std::uint32_t code) noexcept {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069) || code == utf8_character::none;
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == utf8_character::none;
 }
 
-/// Text that comes from a file or an argument, as a message or a report shows it: in one line, each control character and each
-/// byte that is no UTF-8 by its number, "\x1b" or "\u202e". No more than `most` bytes of it, and then "...".
+/// Text that comes from a file or an argument, as a message or a report shows it: in one line, each control character
+/// and each byte that is no UTF-8 by its number, "\x1b" or "\u202e". No more than `most` bytes of it, and then "...".
 [[nodiscard]] inline std::string masked(std::string_view text, std::size_t most = std::string_view::npos) {
   std::string shown;
   while (!text.empty()) {
@@ -50,7 +50,9 @@ struct utf8_character {
       if (c.code != utf8_character::none && c.code > 0xff)
         std::snprintf(number, sizeof number, "\\u%04x", static_cast<unsigned>(c.code));
       else
-        std::snprintf(number, sizeof number, "\\x%02x", static_cast<unsigned>(c.code == utf8_character::none ? static_cast<unsigned char>(text[0]) : c.code));
+        std::snprintf(
+            number, sizeof number, "\\x%02x",
+            static_cast<unsigned>(c.code == utf8_character::none ? static_cast<unsigned char>(text[0]) : c.code));
       next = number;
     }
     if (next.size() > most - shown.size()) return shown + "...";
@@ -64,14 +66,10 @@ struct utf8_character {
 inline constexpr std::size_t shown_of_value = 40;
 
 /// A value of a file or an argument, for a message: its beginning where it is long.
-[[nodiscard]] inline std::string shown(std::string_view text) {
-  return masked(text, shown_of_value);
-}
+[[nodiscard]] inline std::string shown(std::string_view text) { return masked(text, shown_of_value); }
 
 /// A value of a file or an argument in quotes, cut likewise.
-[[nodiscard]] inline std::string in_quotes(std::string_view text) {
-  return '"' + shown(text) + '"';
-}
+[[nodiscard]] inline std::string in_quotes(std::string_view text) { return '"' + shown(text) + '"'; }
 
 }  // namespace slimpack::detail
 

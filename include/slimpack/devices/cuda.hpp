@@ -65,7 +65,9 @@ class cuda {
     if (result<void> r = told(cudaEventRecord(made, on.get())); !r) return std::move(r).error();
     return e;
   }
-  [[nodiscard]] result<void> wait(const stream& on, const event& at) { return told(cudaStreamWaitEvent(on.get(), at.handle_.get(), 0)); }
+  [[nodiscard]] result<void> wait(const stream& on, const event& at) {
+    return told(cudaStreamWaitEvent(on.get(), at.handle_.get(), 0));
+  }
   [[nodiscard]] result<bool> query(const event& at) {
     const cudaError_t code = cudaEventQuery(at.handle_.get());
     if (code == cudaErrorNotReady) {
@@ -78,7 +80,8 @@ class cuda {
   /// Requires   both are reached
   [[nodiscard]] result<seconds> elapsed(const event& from, const event& to) {
     float milliseconds = 0;
-    if (result<void> r = told(cudaEventElapsedTime(&milliseconds, from.handle_.get(), to.handle_.get())); !r) return std::move(r).error();
+    if (result<void> r = told(cudaEventElapsedTime(&milliseconds, from.handle_.get(), to.handle_.get())); !r)
+      return std::move(r).error();
     return seconds{1e-3 * static_cast<double>(milliseconds)};
   }
   [[nodiscard]] result<void> copy(const stream& on, std::span<std::byte> to, std::span<const std::byte> from) {
@@ -86,7 +89,9 @@ class cuda {
   }
   [[nodiscard]] result<void> run(const stream& on, std::function<void()> work) {
     auto kept = std::make_unique<std::function<void()>>(std::move(work));
-    const auto call = [](void* given) { (*std::unique_ptr<std::function<void()>>(static_cast<std::function<void()>*>(given)))(); };
+    const auto call = [](void* given) {
+      (*std::unique_ptr<std::function<void()>>(static_cast<std::function<void()>*>(given)))();
+    };
     if (result<void> r = told(cudaLaunchHostFunc(on.get(), call, kept.get())); !r) return r;
     (void)kept.release();  // the call's
     return success();

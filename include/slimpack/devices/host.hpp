@@ -18,19 +18,20 @@
 #include <utility>
 #include <vector>
 
-/// Devices, by the CUDA runtime or made of threads: see the concept `streams` (devices/streams.hpp). cuda where there is a GPU;
-/// host to test without one, and to find orders that a GPU would hide.
+/// Devices, by the CUDA runtime or made of threads: see the concept `streams` (devices/streams.hpp). cuda where there
+/// is a GPU; host to test without one, and to find orders that a GPU would hide.
 namespace slimpack::devices {
 
-/// A stand-in for a device, with work that runs later than its call. All streams of a device share one queue, so that its
-/// operations run one at a time in the order of issue, as little as CUDA promises of several streams; or each has a queue of its
-/// own, so that what no event orders runs in any order.
+/// A stand-in for a device, with work that runs later than its call. All streams of a device share one queue, so that
+/// its operations run one at a time in the order of issue, as little as CUDA promises of several streams; or each has a
+/// queue of its own, so that what no event orders runs in any order.
 ///
 ///   std::vector<devices::host> all = devices::host::make(2, {.seed = 7});
 ///
 /// Run a program over both: the first finds transfers that wait for each other, the second events that are missing.
-/// The seed chooses delays, and which transfers go first among those that could. A transfer moves only when both sides have come
-/// to it. Where operations wait for each other, all calls answer cyclic_schedule with the operations by name, and nothing more moves.
+/// The seed chooses delays, and which transfers go first among those that could. A transfer moves only when both sides
+/// have come to it. Where operations wait for each other, all calls answer cyclic_schedule with the operations by name,
+/// and nothing more moves.
 /// Requires   handles of a stream or event go to devices that were made together
 /// Errors     cyclic_schedule
 class host {
@@ -62,7 +63,8 @@ class host {
 
   /// Devices that may wait for each other's events.
   [[nodiscard]] static std::vector<host> make(int devices, options o) {
-    const auto machine = std::make_shared<detail::host_machine>(static_cast<std::size_t>(devices), o.seed, o.delay, o.in_issue_order);
+    const auto machine =
+        std::make_shared<detail::host_machine>(static_cast<std::size_t>(devices), o.seed, o.delay, o.in_issue_order);
     std::vector<host> all;
     for (int d = 0; d < devices; ++d) all.push_back(host(machine, static_cast<std::size_t>(d)));
     return all;
@@ -77,7 +79,8 @@ class host {
     event made;
     made.mark_ = std::make_shared<detail::host_machine::mark>();
     made.mark_->queue = on.queue_;
-    if (result<void> issued = issue(on, {.name = "an event", .sets = made.mark_}); !issued) return std::move(issued).error();
+    if (result<void> issued = issue(on, {.name = "an event", .sets = made.mark_}); !issued)
+      return std::move(issued).error();
     return made;
   }
   [[nodiscard]] result<void> wait(const stream& on, const event& at) {
@@ -125,7 +128,8 @@ class host {
   [[nodiscard]] std::optional<error> mismatch(std::uint64_t wire) { return machine_->mismatch(wire); }
 
  private:
-  host(std::shared_ptr<detail::host_machine> machine, std::size_t device) : machine_(std::move(machine)), device_(device) {}
+  host(std::shared_ptr<detail::host_machine> machine, std::size_t device)
+      : machine_(std::move(machine)), device_(device) {}
 
   result<void> issue(const stream& on, detail::host_machine::operation o) {
     if (std::optional<error> wrong = machine_->cycle()) return *std::move(wrong);

@@ -34,8 +34,8 @@ namespace slimpack::executors {
 ///   store.append(p, others)        room for tokens of the others, found by token as one's own are
 ///   store.end_backward(p, others)  those of the others are freed, with their accumulators
 ///
-/// Where weight gradients run apart (piece::weights_apart), a piece's rows stay until these have run, and with them rows
-/// for what else they need; backward may write over those activations that nobody reads any more:
+/// Where weight gradients run apart (piece::weights_apart), a piece's rows stay until these have run, and with them
+/// rows for what else they need; backward may write over those activations that nobody reads any more:
 ///
 ///   store.begin_backward(p)   makes room for these rows, too; they hold nothing yet
 ///   store.end_backward(p)     accumulators are freed, rows are not
@@ -47,15 +47,15 @@ namespace slimpack::executors {
 ///           (tokens, width) for each layer and field; accumulators have pages of their own
 /// Units     held(), peak() and rates() count the bytes of pages as they are allocated and freed; the tables that find
 ///           pages (under 100 bytes a page) are not counted
-/// Law       the peak of a program is what simulators::peak_memory says with rates(). With several chunks on a stage, if
-///           they hold equally much: a (token, chunk) counts 1 / chunks token there
+/// Law       the peak of a program is what simulators::peak_memory says with rates(). With several chunks on a stage,
+///           if they hold equally much: a (token, chunk) counts 1 / chunks token there
 /// Errors    out_of_order, naming sequence and tokens: a forward that does not continue its sequence, a backward that
 ///           does not end where the last one began, tokens that are not held
 ///           invalid_input: a cut off the quantum, a span of another size than the rows
 ///           After an error nothing has changed.
 /// Complexity  O(log sequences + pages touched)
 template <class T>
-  requires std::is_arithmetic_v<T>
+requires std::is_arithmetic_v<T>
 class activation_store {
  public:
   /// What a chunk keeps of each token: elements of every field of every layer.
@@ -79,7 +79,8 @@ class activation_store {
   activation_store(std::span<const layout> chunks, tokens quantum) : quantum_(quantum.value) {
     SLIMPACK_ASSERT(quantum_ >= 1, "a quantum of at least one token");
     for (const layout& l : chunks)
-      chunks_.push_back({columns(l.activations), columns(l.gradients), columns::only(l.activations, l.sent), columns(l.weights)});
+      chunks_.push_back(
+          {columns(l.activations), columns(l.gradients), columns::only(l.activations, l.sent), columns(l.weights)});
   }
 
   /// Makes room for a forward piece. Its rows are not initialised.
@@ -87,9 +88,11 @@ class activation_store {
     const auto known = sequences_.find(key_of(p));
     const tokens done = known == sequences_.end() ? p.own_begin : known->second.forwarded;
     const tokens length = known == sequences_.end() ? p.sequence_length : known->second.length;
-    if ((p.shared ? p.slice.begin < done : p.slice.begin != done) || p.sequence_length != length || p.slice.end() > length)
-      return refused(errc::out_of_order, "forward", p, "does not continue the " + std::to_string(done.value) +
-                                                           " tokens held of " + std::to_string(length.value));
+    if ((p.shared ? p.slice.begin < done : p.slice.begin != done) || p.sequence_length != length ||
+        p.slice.end() > length)
+      return refused(
+          errc::out_of_order, "forward", p,
+          "does not continue the " + std::to_string(done.value) + " tokens held of " + std::to_string(length.value));
     if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "forward", p, off_quantum());
     held_sequence& s = held(p);
     s.forwarded = p.slice.end();
@@ -120,19 +123,21 @@ class activation_store {
       return refused(errc::out_of_order, "backward", p, "is of a sequence that is not held");
     held_sequence& s = known->second;
     if (s.forwarded < s.own_end)
-      return refused(errc::out_of_order, "backward", p, "begins after " + std::to_string(s.forwarded.value) + " of " +
-                                                            std::to_string(s.own_end.value) + " tokens of forward");
+      return refused(errc::out_of_order, "backward", p,
+                     "begins after " + std::to_string(s.forwarded.value) + " of " + std::to_string(s.own_end.value) +
+                         " tokens of forward");
     if (p.slice.end() > s.opened || own_within(s, p.slice.end(), s.opened))
       return refused(errc::out_of_order, "backward", p, "does not end at " + std::to_string(s.opened.value));
     if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "backward", p, off_quantum());
-    if (s.opened == s.own_end && (p.shared || p.slice.begin > tokens{})) count(s.pages.accumulate(widths_of(p).gradients));
+    if (s.opened == s.own_end && (p.shared || p.slice.begin > tokens{}))
+      count(s.pages.accumulate(widths_of(p).gradients));
     s.opened = p.slice.begin;
     if (p.weights_apart) count(s.pages.allocate(&paged::weights, p.slice.begin, p.slice.end(), widths_of(p).weights));
     return success();
   }
 
-  /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its last token; of
-  /// one whose weight gradients run apart the accumulators alone.
+  /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its last token;
+  /// of one whose weight gradients run apart the accumulators alone.
   [[nodiscard]] result<void> end_backward(const piece& p) {
     const auto known = sequences_.find(key_of(p));
     if (known == sequences_.end() || p.slice.end() > known->second.end || p.slice.begin < known->second.opened ||
@@ -188,8 +193,8 @@ class activation_store {
     return success();
   }
 
-  /// The same with gaps: for those pages alone that are held. Of a shared sequence whose rows go round, others' tokens are
-  /// gaps.
+  /// The same with gaps: for those pages alone that are held. Of a shared sequence whose rows go round, others' tokens
+  /// are gaps.
   /// Errors    out_of_order: a piece of a sequence that is not held
   template <class F>
   [[nodiscard]] result<void> visit_held(const piece& p, F&& f) {
@@ -249,8 +254,11 @@ class activation_store {
   [[nodiscard]] bytes weight_bytes_per_token() const noexcept { return sum(&widths::weights); }
   /// All four, as a planner asks for them.
   [[nodiscard]] memory_rates rates() const noexcept {
-    return {.fixed = 0, .live_token = bytes_per_token().value, .gradient_token = gradient_bytes_per_token().value,
-            .other_token = other_bytes_per_token().value, .weight_token = weight_bytes_per_token().value};
+    return {.fixed = 0,
+            .live_token = bytes_per_token().value,
+            .gradient_token = gradient_bytes_per_token().value,
+            .other_token = other_bytes_per_token().value,
+            .weight_token = weight_bytes_per_token().value};
   }
 
  private:
@@ -290,7 +298,8 @@ class activation_store {
   }
   /// Whether tokens of others are held, without a gap.
   [[nodiscard]] bool others_within(const held_sequence& s, const slice& o) const {
-    return !s.pages.any_of(o.begin, o.end(), [&](std::size_t at) { return !s.pages.activations[at] || s.pages.own[at] != 0; });
+    return !s.pages.any_of(o.begin, o.end(),
+                           [&](std::size_t at) { return !s.pages.activations[at] || s.pages.own[at] != 0; });
   }
   [[nodiscard]] std::string off_quantum() const { return "does not lie on the quantum, " + std::to_string(quantum_); }
   [[nodiscard]] bytes sum(columns widths::*kind) const noexcept {
@@ -312,12 +321,14 @@ class activation_store {
   [[nodiscard]] result<void> check_rows(const piece& p, field which, std::size_t given) {
     const std::size_t width = widths_of(p).activations.width(which.layer, which.index);
     if (given != static_cast<std::size_t>(p.slice.length.value) * width)
-      return refused(errc::invalid_input, "access", p, "of width " + std::to_string(width) + " copies " +
-                                                           std::to_string(given) + " elements");
+      return refused(errc::invalid_input, "access", p,
+                     "of width " + std::to_string(width) + " copies " + std::to_string(given) + " elements");
     std::size_t there = 0;
-    if (result<void> held = visit(p, [&](const page& here) { there += here.activations(which).size(); }); !held) return held;
+    if (result<void> held = visit(p, [&](const page& here) { there += here.activations(which).size(); }); !held)
+      return held;
     if (there == given) return success();
-    return refused(errc::out_of_order, "access", p, "reaches over tokens of others, who do not send field " + std::to_string(which.index));
+    return refused(errc::out_of_order, "access", p,
+                   "reaches over tokens of others, who do not send field " + std::to_string(which.index));
   }
 
   static error refused(errc code, const char* what, const piece& p, const std::string& why) {
@@ -341,7 +352,8 @@ class activation_store {
 
   void allocate(held_sequence& s, const slice& tokens_of, const columns& widths_of, bool own) {
     count(s.pages.allocate(&paged::activations, tokens_of.begin, tokens_of.end(), widths_of));
-    for (std::size_t at = s.pages.first(tokens_of.begin); at < s.pages.end(tokens_of.end()); ++at) s.pages.own[at] = own;
+    for (std::size_t at = s.pages.first(tokens_of.begin); at < s.pages.end(tokens_of.end()); ++at)
+      s.pages.own[at] = own;
   }
 
   /// Frees all rows of tokens of a sequence, and forgets it with the last.
@@ -363,12 +375,13 @@ class activation_store {
 
 /// The rows [begin(), end()) of a sequence that lie in one page, for visit().
 template <class T>
-  requires std::is_arithmetic_v<T>
+requires std::is_arithmetic_v<T>
 class activation_store<T>::page {
  public:
   [[nodiscard]] tokens begin() const noexcept { return begin_; }
   [[nodiscard]] tokens end() const noexcept { return end_; }
-  /// Shapes    (end() - begin(), width), row after row; empty where it is a field that others do not send of their tokens
+  /// Shapes    (end() - begin(), width), row after row; empty where it is a field that others do not send of their
+  ///           tokens
   [[nodiscard]] std::span<T> activations(field which) const {
     const bool own = pages_->own[pages_->first(begin_)];
     return rows(&paged::activations, own ? widths_->activations : widths_->others, which);

@@ -21,11 +21,14 @@ enum class backward_cuts : unsigned char {
 /// Where a compute's backward may cut: what its `static constexpr backward_cuts cuts` says, else at forward cuts.
 template <class Compute>
 [[nodiscard]] consteval backward_cuts cuts_of() {
-  if constexpr (requires { { Compute::cuts } -> std::same_as<const backward_cuts&>;
-                           typename std::integral_constant<backward_cuts, Compute::cuts>; }) {
+  if constexpr (requires {
+                  { Compute::cuts } -> std::same_as<const backward_cuts&>;
+                  typename std::integral_constant<backward_cuts, Compute::cuts>;
+                }) {
     return Compute::cuts;
   } else {
-    static_assert(!detail::has_member_cuts<Compute>, "a stage compute's cuts is a public static constexpr backward_cuts");
+    static_assert(!detail::has_member_cuts<Compute>,
+                  "a stage compute's cuts is a public static constexpr backward_cuts");
     return backward_cuts::forward_cuts;
   }
 }

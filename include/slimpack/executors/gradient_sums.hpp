@@ -13,8 +13,8 @@
 
 namespace slimpack::executors {
 
-/// What a stage compute's reduce_part(chunk, sums) starts its sums with: over the copies of the stage's weights, beside the
-/// rest of the program.
+/// What a stage compute's reduce_part(chunk, sums) starts its sums with: over the copies of the stage's weights, beside
+/// the rest of the program.
 template <class Transport>
 class gradient_sums {
  public:
@@ -24,9 +24,9 @@ class gradient_sums {
 
   [[nodiscard]] std::span<const int> ranks() const noexcept { return sums_->group(); }
 
-  /// Begins to add `data` over the copies, in place; every copy gets the same bits, those of a sum in rising order of rank.
-  /// It has them when the step's execute returns. Until then nobody touches the data. Every copy starts the same sums, in
-  /// the same order.
+  /// Begins to add `data` over the copies, in place; every copy gets the same bits, those of a sum in rising order of
+  /// rank. It has them when the step's execute returns. Until then nobody touches the data. Every copy starts the same
+  /// sums, in the same order.
   /// Errors    those of the transport, after which the step has stopped, and `data` is free
   template <class T>
   result<void> start(std::span<T> data) {
@@ -46,15 +46,17 @@ class gradient_sums {
   result<void> begin(std::span<T> data) {
     if constexpr (sums_itself<T>) {
       const auto sum = [transport = transport_, data, group = ranks()] { return all_reduce(*transport, data, group); };
-      if (!slimpack::detail::starts_all_reduce<Transport>() || !sums_->have_place()) return sums_->later(sum), success();
+      if (!slimpack::detail::starts_all_reduce<Transport>() || !sums_->have_place())
+        return sums_->later(sum), success();
       sums_->note_issued();
       return sum();
     } else {
-      return sums_->start(std::as_writable_bytes(data), sizeof(T), [](std::span<std::byte> into, std::span<const std::byte> from) {
-        T* const sum = reinterpret_cast<T*>(into.data());
-        const T* const more = reinterpret_cast<const T*>(from.data());
-        for (std::size_t i = 0; i < into.size() / sizeof(T); ++i) sum[i] += more[i];
-      });
+      return sums_->start(std::as_writable_bytes(data), sizeof(T),
+                          [](std::span<std::byte> into, std::span<const std::byte> from) {
+                            T* const sum = reinterpret_cast<T*>(into.data());
+                            const T* const more = reinterpret_cast<const T*>(from.data());
+                            for (std::size_t i = 0; i < into.size() / sizeof(T); ++i) sum[i] += more[i];
+                          });
     }
   }
 

@@ -4,8 +4,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/detail/has_member.hpp>
-#include <slimpack/executors/step_outline.hpp>
 #include <slimpack/executors/message_format.hpp>
+#include <slimpack/executors/step_outline.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -77,38 +77,47 @@
 ///                                                   result<void>
 ///
 /// Where the plan spreads the vocabulary over the stages (core/vocabulary.hpp), each has a share of the words, of
-/// the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the output layer,
-/// and five more calls are required, on every stage. Each is made once a pack, in run order, and gives void or result<void>.
-/// The chunk of their pieces is number chunks().
+/// the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the output
+/// layer, and five more calls are required, on every stage. Each is made once a pack, in run order, and gives void or
+/// result<void>. The chunk of their pieces is number chunks().
 ///
 ///   call, given (span<const piece> pack, ...)     of this stage's words                    what it reads and writes
-///   embed(pack, span<const byte> in,              E: adds their embedded rows              in: the sum of stages before, none on
-///         outgoing& out)                                                                   stage 0; out: the sum so far, from the
-///                                                                                          last stage to forward on part 0
-///   output(pack, span<const byte> in,             V: logits, partial softmax               in: hidden rows; out: partial rows, on
+///   embed(pack, span<const byte> in,              E: adds their embedded rows              in: the sum of stages
+///   before, none on
+///         outgoing& out)                                                                   stage 0; out: the sum so
+///         far, from the
+///                                                                                          last stage to forward on
+///                                                                                          part 0
+///   output(pack, span<const byte> in,             V: logits, partial softmax               in: hidden rows; out:
+///   partial rows, on
 ///          outgoing& out)                                                                  the last stage, too
-///   gather_output(pack,                           V on the last stage, right behind its    partials: of all stages, in their order,
-///         span<const span<const byte>> partials,  `output`: puts all words together        the last stage's own at the end;
-///         outgoing& rows, outgoing& statistics)                                            rows: gradients of hidden rows
-///   output_weights(pack,                          U: gradients of their output rows, of    in: statistics, the same on all
+///   gather_output(pack,                           V on the last stage, right behind its    partials: of all stages, in
+///                                                 their order,
+///         span<const span<const byte>> partials,  `output`: puts all words together        the last stage's own at the
+///         end; outgoing& rows, outgoing& statistics)                                            rows: gradients of
+///         hidden rows
+///   output_weights(pack,                          U: gradients of their output rows, of    in: statistics, the same on
+///                                                 all
 ///                  span<const byte> in)           what `output` kept of the pack
-///   embed_gradients(pack, span<const byte> in,    G: gradients of their embedding rows     in: gradients of embedded rows; out: the
+///   embed_gradients(pack, span<const byte> in,    G: gradients of their embedding rows     in: gradients of embedded
+///   rows; out: the
 ///                   outgoing& out)                                                         same, none on stage 0
 ///
 /// So forward always has an `in` and an `out`, and backward, too; backward on the last part reads the gradients that
-/// gather_output made. There loss and gradients of a pack are known, so loss() and valid tokens count on last stages alone, as
-/// ever. Other stages weigh their gradients likewise: valid_tokens says the same on all.
-/// Partial rows come in order of stages whatever messages are first, so that sums over them have the same bits in every run.
-/// What `output` keeps of a pack (hidden rows, logits) is its until `output_weights` of that pack. Nothing of it is discarded
-/// after a step that failed: abort_step drops it. Tensors of gradients of hidden rows are destroyed during the step, once the
-/// copies that read them have been made, or issued.
+/// gather_output made. There loss and gradients of a pack are known, so loss() and valid tokens count on last stages
+/// alone, as ever. Other stages weigh their gradients likewise: valid_tokens says the same on all.
+/// Partial rows come in order of stages whatever messages are first, so that sums over them have the same bits in every
+/// run. What `output` keeps of a pack (hidden rows, logits) is its until `output_weights` of that pack. Nothing of it
+/// is discarded after a step that failed: abort_step drops it. Tensors of gradients of hidden rows are destroyed during
+/// the step, once the copies that read them have been made, or issued.
 /// A compute that can also have its vocabulary in one place gives partial rows of width 0 where it has.
 ///
-/// Where the transport moves memory of a device (transports/hooks.hpp), calls only issue work, on the transport's stream:
-/// copy_rows and add_rows, too, whose spans lie in memory of make_tensor, or in rows that the compute gave a call of sharing.hpp.
+/// Where the transport moves memory of a device (transports/hooks.hpp), calls only issue work, on the transport's
+/// stream: copy_rows and add_rows, too, whose spans lie in memory of make_tensor, or in rows that the compute gave a
+/// call of sharing.hpp.
 ///
-/// Where packflow evaluates (step_outline::forward_only), backward, sequence_done and the reductions are not called: what a
-/// sequence has on a chunk goes to discard right after sequence_forwarded.
+/// Where packflow evaluates (step_outline::forward_only), backward, sequence_done and the reductions are not called:
+/// what a sequence has on a chunk goes to discard right after sequence_forwarded.
 /// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
 
@@ -134,7 +143,9 @@ SLIMPACK_DETAIL_HAS_MEMBER(add_rows);
 /// The compute's answer, or none where it says nothing of chunks.
 template <class Compute>
 [[nodiscard]] std::optional<int> chunks_of(const Compute& compute) {
-  if constexpr (requires { { compute.chunks() } -> std::same_as<int>; }) {
+  if constexpr (requires {
+                  { compute.chunks() } -> std::same_as<int>;
+                }) {
     return compute.chunks();
   } else {
     static_assert(!detail::has_member_chunks<Compute>, "a stage compute's chunks() is public, const and gives int");
@@ -144,7 +155,9 @@ template <class Compute>
 
 template <class Compute>
 [[nodiscard]] tokens valid_tokens_of(const Compute& compute, const slice& s) {
-  if constexpr (requires { { compute.valid_tokens(s) } -> std::same_as<tokens>; }) {
+  if constexpr (requires {
+                  { compute.valid_tokens(s) } -> std::same_as<tokens>;
+                }) {
     return compute.valid_tokens(s);
   } else {
     static_assert(!detail::has_member_valid_tokens<Compute>,
@@ -155,9 +168,13 @@ template <class Compute>
 
 template <class Compute>
 result<void> begin_step(Compute& compute, const step_outline& outline) {
-  if constexpr (requires { { compute.begin_step(outline) } -> std::same_as<result<void>>; }) {
+  if constexpr (requires {
+                  { compute.begin_step(outline) } -> std::same_as<result<void>>;
+                }) {
     return compute.begin_step(outline);
-  } else if constexpr (requires { { compute.begin_step(outline) } -> std::same_as<void>; }) {
+  } else if constexpr (requires {
+                         { compute.begin_step(outline) } -> std::same_as<void>;
+                       }) {
     compute.begin_step(outline);
     return success();
   } else {
@@ -169,33 +186,46 @@ result<void> begin_step(Compute& compute, const step_outline& outline) {
 
 template <class Compute>
 void sequence_forwarded(Compute& compute, sequence_id s, std::uint32_t chunk) {
-  if constexpr (requires { { compute.sequence_forwarded(s, chunk) } -> std::same_as<void>; })
+  if constexpr (requires {
+                  { compute.sequence_forwarded(s, chunk) } -> std::same_as<void>;
+                })
     compute.sequence_forwarded(s, chunk);
-  else if constexpr (requires { { compute.sequence_forwarded(s) } -> std::same_as<void>; })
+  else if constexpr (requires {
+                       { compute.sequence_forwarded(s) } -> std::same_as<void>;
+                     })
     compute.sequence_forwarded(s);
   else
     static_assert(!detail::has_member_sequence_forwarded<Compute>,
-                  "a stage compute's sequence_forwarded(sequence_id), or sequence_forwarded(sequence_id, uint32_t chunk), is public and gives void");
+                  "a stage compute's sequence_forwarded(sequence_id), or sequence_forwarded(sequence_id, uint32_t "
+                  "chunk), is public and gives void");
 }
 
 template <class Compute>
 void sequence_done(Compute& compute, sequence_id s, std::uint32_t chunk) {
-  if constexpr (requires { { compute.sequence_done(s, chunk) } -> std::same_as<void>; })
+  if constexpr (requires {
+                  { compute.sequence_done(s, chunk) } -> std::same_as<void>;
+                })
     compute.sequence_done(s, chunk);
-  else if constexpr (requires { { compute.sequence_done(s) } -> std::same_as<void>; })
+  else if constexpr (requires {
+                       { compute.sequence_done(s) } -> std::same_as<void>;
+                     })
     compute.sequence_done(s);
   else
     static_assert(!detail::has_member_sequence_done<Compute>,
-                  "a stage compute's sequence_done(sequence_id), or sequence_done(sequence_id, uint32_t chunk), is public and gives void");
+                  "a stage compute's sequence_done(sequence_id), or sequence_done(sequence_id, uint32_t chunk), is "
+                  "public and gives void");
 }
 
 template <class Compute, class Group>
 result<void> reduce(Compute& compute, Group& group) {
-  if constexpr (requires { { compute.reduce(group) } -> std::same_as<result<void>>; }) {
+  if constexpr (requires {
+                  { compute.reduce(group) } -> std::same_as<result<void>>;
+                }) {
     return compute.reduce(group);
   } else {
-    static_assert(!detail::has_member_reduce<Compute>,
-                  "a stage compute's reduce(auto& group) is public and gives result<void>, so that a failed sum stops the step");
+    static_assert(
+        !detail::has_member_reduce<Compute>,
+        "a stage compute's reduce(auto& group) is public and gives result<void>, so that a failed sum stops the step");
     return success();
   }
 }
@@ -213,24 +243,30 @@ result<void> reduce_part(Compute& compute, std::uint32_t chunk, Sums& sums) {
     return compute.reduce_part(chunk, sums);
   } else {
     static_assert(!detail::has_member_reduce_part<Compute>,
-                  "a stage compute's reduce_part(uint32_t chunk, auto& sums) is public and gives result<void>, so that a failed sum stops the step");
+                  "a stage compute's reduce_part(uint32_t chunk, auto& sums) is public and gives result<void>, so that "
+                  "a failed sum stops the step");
     return success();
   }
 }
 
 template <class Compute>
 [[nodiscard]] int reductions_of(const Compute& compute, int chunk) {
-  if constexpr (requires { { compute.reductions(chunk) } -> std::same_as<int>; }) {
+  if constexpr (requires {
+                  { compute.reductions(chunk) } -> std::same_as<int>;
+                }) {
     return compute.reductions(chunk);
   } else {
-    static_assert(!detail::has_member_reductions<Compute>, "a stage compute's reductions(int chunk) is public, const and gives int");
+    static_assert(!detail::has_member_reductions<Compute>,
+                  "a stage compute's reductions(int chunk) is public, const and gives int");
     return 0;
   }
 }
 
 template <class Compute>
 [[nodiscard]] double loss_of(Compute& compute) {
-  if constexpr (requires { { compute.loss() } -> std::convertible_to<double>; }) {
+  if constexpr (requires {
+                  { compute.loss() } -> std::convertible_to<double>;
+                }) {
     return compute.loss();
   } else {
     static_assert(!detail::has_member_loss<Compute>, "a stage compute's loss() is public and gives double");
@@ -240,7 +276,9 @@ template <class Compute>
 
 template <class Compute>
 [[nodiscard]] bytes held_by(const Compute& compute) {
-  if constexpr (requires { { compute.held() } -> std::same_as<bytes>; }) {
+  if constexpr (requires {
+                  { compute.held() } -> std::same_as<bytes>;
+                }) {
     return compute.held();
   } else {
     static_assert(!detail::has_member_held<Compute>, "a stage compute's held() is public, const and gives bytes");
@@ -250,7 +288,9 @@ template <class Compute>
 
 template <class Compute>
 void abort_step(Compute& compute) {
-  if constexpr (requires { { compute.abort_step() } -> std::same_as<void>; })
+  if constexpr (requires {
+                  { compute.abort_step() } -> std::same_as<void>;
+                })
     compute.abort_step();
   else
     static_assert(!detail::has_member_abort_step<Compute>, "a stage compute's abort_step() is public and gives void");
@@ -259,7 +299,10 @@ void abort_step(Compute& compute) {
 /// Whether what a call of the compute waits for can be ended from another thread.
 template <class Compute>
 [[nodiscard]] constexpr bool offers_interrupt() {
-  if constexpr (requires(Compute& compute) { { compute.interrupt() } noexcept -> std::same_as<void>; }) {
+  if constexpr (requires(Compute & compute) {
+                  { compute.interrupt() }
+                  noexcept->std::same_as<void>;
+                }) {
     return true;
   } else {
     static_assert(!detail::has_member_interrupt<Compute>,
@@ -271,7 +314,9 @@ template <class Compute>
 /// The compute's answer; of width 0 where it says nothing: its vocabulary is in one place.
 template <class Compute>
 [[nodiscard]] vocabulary_format vocabulary_format_of(const Compute& compute) {
-  if constexpr (requires { { compute.vocabulary_rows() } -> std::same_as<vocabulary_format>; }) {
+  if constexpr (requires {
+                  { compute.vocabulary_rows() } -> std::same_as<vocabulary_format>;
+                }) {
     return compute.vocabulary_rows();
   } else {
     static_assert(!detail::has_member_vocabulary_rows<Compute>,
@@ -284,30 +329,41 @@ template <class Compute>
 template <class Compute>
 result<void> copy_rows(Compute& compute, std::span<const std::byte> from, std::span<std::byte> to) {
   if (from.empty()) return success();
-  if constexpr (requires { { compute.copy_rows(from, to) } -> std::same_as<result<void>>; }) {
+  if constexpr (requires {
+                  { compute.copy_rows(from, to) } -> std::same_as<result<void>>;
+                }) {
     return compute.copy_rows(from, to);
-  } else if constexpr (requires { { compute.copy_rows(from, to) } -> std::same_as<void>; }) {
+  } else if constexpr (requires {
+                         { compute.copy_rows(from, to) } -> std::same_as<void>;
+                       }) {
     compute.copy_rows(from, to);
   } else {
-    static_assert(!detail::has_member_copy_rows<Compute>,
-                  "a stage compute's copy_rows(span<const byte> from, span<byte> to) is public and gives void or result<void>");
+    static_assert(
+        !detail::has_member_copy_rows<Compute>,
+        "a stage compute's copy_rows(span<const byte> from, span<byte> to) is public and gives void or result<void>");
     std::memcpy(to.data(), from.data(), from.size());
   }
   return success();
 }
 
-/// Adds gradients of keys and values, which lie in memory of a device.            Requires  spans of one size that do not overlap
+/// Adds gradients of keys and values, which lie in memory of a device.            Requires  spans of one size that do
+/// not overlap
 /// Errors    compute_failed: the compute offers nothing for it
 template <class Compute>
 result<void> add_rows(Compute& compute, std::span<const std::byte> from, std::span<std::byte> to) {
-  if constexpr (requires { { compute.add_rows(from, to) } -> std::same_as<result<void>>; }) {
+  if constexpr (requires {
+                  { compute.add_rows(from, to) } -> std::same_as<result<void>>;
+                }) {
     return compute.add_rows(from, to);
-  } else if constexpr (requires { { compute.add_rows(from, to) } -> std::same_as<void>; }) {
+  } else if constexpr (requires {
+                         { compute.add_rows(from, to) } -> std::same_as<void>;
+                       }) {
     compute.add_rows(from, to);
     return success();
   } else {
-    static_assert(!detail::has_member_add_rows<Compute>,
-                  "a stage compute's add_rows(span<const byte> from, span<byte> to) is public and gives void or result<void>");
+    static_assert(
+        !detail::has_member_add_rows<Compute>,
+        "a stage compute's add_rows(span<const byte> from, span<byte> to) is public and gives void or result<void>");
     return error{errc::compute_failed, "the compute does not offer add_rows (executors/hooks.hpp)"};
   }
 }
@@ -327,12 +383,12 @@ template <class Tensor>
 class aligned_bytes {
  public:
   explicit aligned_bytes(std::size_t size)
-      : data_(static_cast<std::byte*>(::operator new(size, std::align_val_t{64}))), size_(size) {}
+      : data_(static_cast<std::byte*>(::operator new (size, std::align_val_t{64}))), size_(size) {}
   friend std::span<std::byte> as_span(aligned_bytes& b) noexcept { return {b.data_.get(), b.size_}; }
 
  private:
   struct release {
-    void operator()(std::byte* p) const noexcept { ::operator delete(p, std::align_val_t{64}); }
+    void operator()(std::byte* p) const noexcept { ::operator delete (p, std::align_val_t{64}); }
   };
   std::unique_ptr<std::byte[], release> data_;
   std::size_t size_;

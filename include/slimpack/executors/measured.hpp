@@ -24,15 +24,14 @@ namespace slimpack::detail {
   for (std::size_t i = 0; i < code.size(); ++i) {
     const timed_instruction& t = report.timeline[i];
     if (t.instruction != code[i])
-      return error{errc::invalid_input, where + " reports another instruction than its program's at position " +
-                                            std::to_string(i)};
+      return error{errc::invalid_input,
+                   where + " reports another instruction than its program's at position " + std::to_string(i)};
     // Written so that a time that is no number fails as well.
     if (!(free <= t.begin && t.begin <= t.end && t.end <= report.step))
       return error{errc::invalid_input, where + " reports instruction " + std::to_string(i) + " from " +
                                             std::to_string(t.begin.value) + " to " + std::to_string(t.end.value) +
-                                            " s: not between the end of the one before, " +
-                                            std::to_string(free.value) + " s, and the end of the step, " +
-                                            std::to_string(report.step.value) + " s"};
+                                            " s: not between the end of the one before, " + std::to_string(free.value) +
+                                            " s, and the end of the step, " + std::to_string(report.step.value) + " s"};
     free = t.end;
   }
   return success();
@@ -48,8 +47,8 @@ namespace slimpack::executors {
   std::size_t needed = 0;
   for (const replica_plan& r : p.replicas) needed += r.programs.size();
   if (ranks.size() != needed)
-    return error{errc::invalid_input, "a measured step needs a report of each of the plan's " +
-                                          std::to_string(needed) + " ranks, got " + std::to_string(ranks.size())};
+    return error{errc::invalid_input, "a measured step needs a report of each of the plan's " + std::to_string(needed) +
+                                          " ranks, got " + std::to_string(ranks.size())};
   const step_report* report = ranks.data();
   for (std::size_t r = 0; r < p.replicas.size(); ++r)
     for (std::size_t stage = 0; stage < p.replicas[r].programs.size(); ++stage) {
@@ -76,9 +75,9 @@ struct measured_figures {
   double off{};     ///< median over all instructions of |measured / predicted time - 1|
 };
 
-/// Bubble    derived: a plan's useful work is a share of its instructions' predicted time. Their measured time holds the
-///           same share, so bubble = 1 - (1 - predicted bubble) (busy / predicted busy) (predicted step / step). A step
-///           that runs exactly as predicted has the predicted bubble.
+/// Bubble    derived: a plan's useful work is a share of its instructions' predicted time. Their measured time holds
+///           the same share, so bubble = 1 - (1 - predicted bubble) (busy / predicted busy) (predicted step / step). A
+///           step that runs exactly as predicted has the predicted bubble.
 /// Requires  reports that check_measured accepts            Complexity  O(instructions)
 [[nodiscard]] inline measured_figures figures_of(const plan& p, std::span<const step_report> ranks) {
   measured_figures f;

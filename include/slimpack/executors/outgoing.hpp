@@ -29,13 +29,11 @@ template <class T, class Byte>
 /// The bytes of a tensor that lies in one piece in host memory. A trainer's own tensor type joins in by a function
 /// `std::span<const std::byte> as_span(const its_tensor&)` in the namespace of that type.
 template <class Range>
-  requires requires(const Range& r) {
-    std::span{r};
-    requires std::is_trivially_copyable_v<typename decltype(std::span{r})::element_type>;
-  }
-[[nodiscard]] std::span<const std::byte> as_span(const Range& r) noexcept {
-  return std::as_bytes(std::span{r});
+requires requires(const Range& r) {
+  std::span{r};
+  requires std::is_trivially_copyable_v<typename decltype(std::span{r})::element_type>;
 }
+[[nodiscard]] std::span<const std::byte> as_span(const Range& r) noexcept { return std::as_bytes(std::span{r}); }
 
 /// Where a stage compute puts what goes to the next stage: activations forward, input gradients backward. The bytes are
 /// the message itself (one pack is one message; a piece is a part of it), so nothing is copied twice.
@@ -71,7 +69,8 @@ class outgoing {
   /// Errors    wrong_message: the tensor has another size; the step stops even if the caller drops this result
   template <class Tensor>
   result<void> put(const Tensor& tensor) {
-    return wanted_ ? copied(as_span(tensor)) : result<void>(success());  // the tensor may be null where nothing takes it
+    return wanted_ ? copied(as_span(tensor)) : result<void>(success());  // the tensor may be null where nothing takes
+                                                                         // it
   }
 
   [[nodiscard]] bool written() const noexcept { return written_; }

@@ -22,7 +22,8 @@ class replica_group {
  public:
   /// `end` tells all ranks of an error, so that no message uses the data when it returns; it gives the error to report.
   /// checked: what messages go over that have checksums, where the transport leaves sums to messages; may be null
-  replica_group(Transport& transport, std::vector<int> ranks, std::function<error(error)> end, slimpack::detail::any_transport* checked = nullptr)
+  replica_group(Transport& transport, std::vector<int> ranks, std::function<error(error)> end,
+                slimpack::detail::any_transport* checked = nullptr)
       : transport_(&transport), ranks_(std::move(ranks)), end_(std::move(end)), checked_(checked) {}
 
   [[nodiscard]] std::span<const int> ranks() const noexcept { return ranks_; }
@@ -41,7 +42,8 @@ class replica_group {
   template <class T>
   result<void> added(std::span<T> data) {
     if constexpr (!slimpack::detail::has_member_all_reduce<Transport>)
-      if (checked_ != nullptr && ranks_.size() > 1) return slimpack::detail::all_reduce_over_messages(*checked_, data, std::span<const int>(ranks_));
+      if (checked_ != nullptr && ranks_.size() > 1)
+        return slimpack::detail::all_reduce_over_messages(*checked_, data, std::span<const int>(ranks_));
     return all_reduce(*transport_, data, std::span<const int>(ranks_));
   }
 

@@ -23,11 +23,15 @@ SLIMPACK_DETAIL_HAS_MEMBER(shares_rows);
 /// The exchanges by which a compute can run sequences that replicas share.
 template <class Compute>
 consteval exchange_set exchanges_of() {
-  if constexpr (requires { { Compute::shares_rows } -> std::same_as<const bool&>;
-                           typename std::bool_constant<Compute::shares_rows>; }) {
+  if constexpr (requires {
+                  { Compute::shares_rows } -> std::same_as<const bool&>;
+                  typename std::bool_constant<Compute::shares_rows>;
+                }) {
     return exchange_set{.keep = Compute::shares_rows};
-  } else if constexpr (requires { { Compute::shares_rows } -> std::same_as<const exchange_set&>;
-                                  typename std::bool_constant<Compute::shares_rows.empty()>; }) {
+  } else if constexpr (requires {
+                         { Compute::shares_rows } -> std::same_as<const exchange_set&>;
+                         typename std::bool_constant<Compute::shares_rows.empty()>;
+                       }) {
     return Compute::shares_rows;
   } else {
     static_assert(!has_member_shares_rows<Compute>,
@@ -41,16 +45,17 @@ template <class Compute>
 concept shares_rows = !exchanges_of<Compute>().empty();
 }  // namespace detail
 
-/// What a stage compute gets with its pieces of a row that several replicas share: who they are, whose tokens are whose,
-/// and the transfers between them. Rows of numbers are bytes as the compute's row_format says, token after token in
-/// ascending order, whatever order the pieces have.
+/// What a stage compute gets with its pieces of a row that several replicas share: who they are, whose tokens are
+/// whose, and the transfers between them. Rows of numbers are bytes as the compute's row_format says, token after token
+/// in ascending order, whatever order the pieces have.
 ///
 /// Where keys and values are kept (exchange::keep, which shares_rows = true stands for)
 ///   forward, layer by layer from the first to the last
 ///     with.give(layer, rows)   keys and values of own(): sent to those who attend to them, once
 ///     with.take(layer)         keys and values of others(), to be kept until the backward of these tokens
 ///   backward, layer by layer from the last to the first
-///     with.owe(layer, rows)    the gradients of keys and values of others() that this rank's tokens have added up, those
+///     with.owe(layer, rows)    the gradients of keys and values of others() that this rank's tokens have added up,
+///     those
 ///                              of later rows included; they are sent to their owners and no longer needed here
 ///     with.due(layer, rows)    adds to the gradients of own() what the others owe, all in order of replica
 ///   give and owe do not wait, so that what lies between give and take, or owe and due, runs while the rows travel.
@@ -60,23 +65,25 @@ concept shares_rows = !exchanges_of<Compute>().empty();
 /// Where rows go round (exchange::queries, exchange::ring), in the same order of layers in either pass
 ///     with.launch(layer, rows) what of own() goes round: with ring keys and values, with queries the queries (backward
 ///                              with all that the gradients of keys need of a query). It does not wait
-///     with.rotate(layer, sums) sends on, with what this rank has added up, the parcel that it holds, at first its own; and
+///     with.rotate(layer, sums) sends on, with what this rank has added up, the parcel that it holds, at first its own;
+///     and
 ///                              gives the next: those of the others, one by one, and in the end its own with its sums
 ///   Law    all sharers see each other's parcels in one order, whatever the timing: that of replica self() - 1,
 ///          self() - 2, ... counted in a circle
 ///
-/// Over a transport of device memory (transports/hooks.hpp) all these rows lie there, and calls only issue work, on the transport's
-/// stream: rows that are given may be written again by later work of the compute, and those that are got are there for it. Spans stay
-/// valid for work that is issued before the call that ends them. What the runtime copies and adds it has done by the compute, by
-/// copy_rows and add_rows (executors/hooks.hpp), in memory of make_tensor; where transfers have a place in the plan's order, it is made
-/// before the first instruction, and sends that still read it are waited for by the device alone.
+/// Over a transport of device memory (transports/hooks.hpp) all these rows lie there, and calls only issue work, on the
+/// transport's stream: rows that are given may be written again by later work of the compute, and those that are got
+/// are there for it. Spans stay valid for work that is issued before the call that ends them. What the runtime copies
+/// and adds it has done by the compute, by copy_rows and add_rows (executors/hooks.hpp), in memory of make_tensor;
+/// where transfers have a place in the plan's order, it is made before the first instruction, and sends that still read
+/// it are waited for by the device alone.
 ///
 /// Requires  calls on the thread that called the executor, within the callback
-/// Errors    wrong_message: rows of another size than the plan's. out_of_order: a layer that is not the next, rows that are
-///           taken before this rank gave its own, a call that belongs to another exchange than the plan's, which
+/// Errors    wrong_message: rows of another size than the plan's. out_of_order: a layer that is not the next, rows that
+///           are taken before this rank gave its own, a call that belongs to another exchange than the plan's, which
 ///           exchange() tells. Those of the transport. Each names layer and sequence
-/// Source    keep: derived, as causal context parallelism over the packs of a merge (core/merge.hpp) where keys and values
-///           travel once; ring: ring attention (arXiv:2310.01889); queries: Yang et al. (arXiv:2411.01783)
+/// Source    keep: derived, as causal context parallelism over the packs of a merge (core/merge.hpp) where keys and
+///           values travel once; ring: ring attention (arXiv:2310.01889); queries: Yang et al. (arXiv:2411.01783)
 class sharing {
  public:
   sharing(const sharing&) = delete;
@@ -87,8 +94,8 @@ class sharing {
   [[nodiscard]] virtual std::span<const std::uint32_t> sharers() const = 0;  ///< replicas, ascending
   [[nodiscard]] virtual std::size_t self() const = 0;                        ///< which of them this rank is of
   [[nodiscard]] virtual std::span<const slice> own() const = 0;              ///< of this row, ascending
-  /// Of the others, kept here, ascending: of this row, and of rows next to it of which this rank has no tokens; forward of
-  /// those since its last row, backward of those until its next. None where rows go round.
+  /// Of the others, kept here, ascending: of this row, and of rows next to it of which this rank has no tokens; forward
+  /// of those since its last row, backward of those until its next. None where rows go round.
   [[nodiscard]] virtual std::span<const slice> others() const = 0;
 
   /// rows      (tokens of own(), keys and values)
@@ -97,8 +104,8 @@ class sharing {
   [[nodiscard]] virtual result<std::span<const std::byte>> take(int layer) = 0;
   /// rows      (tokens of others(), gradients)
   [[nodiscard]] virtual result<void> owe(int layer, std::span<const std::byte> rows) = 0;
-  /// rows      (tokens of own(), gradients) that this rank has added up; afterwards those of all sharers. In memory of a device
-  ///           they are added by the compute's add_rows
+  /// rows      (tokens of own(), gradients) that this rank has added up; afterwards those of all sharers. In memory of
+  ///           a device they are added by the compute's add_rows
   template <class T>
   [[nodiscard]] result<void> due(int layer, std::span<T> rows) {
     return add(layer, std::as_writable_bytes(rows), [](std::span<std::byte> sum, std::span<const std::byte> one) {
@@ -108,7 +115,8 @@ class sharing {
     });
   }
 
-  /// The same of elements that are no numbers of C++.        plus: adds bytes as elements; of equal size; of the host alone
+  /// The same of elements that are no numbers of C++.        plus: adds bytes as elements; of equal size; of the host
+  /// alone
   using adder = void (*)(std::span<std::byte> sum, std::span<const std::byte> one);
   [[nodiscard]] virtual result<void> add(int layer, std::span<std::byte> rows, adder plus) = 0;
 

@@ -17,15 +17,16 @@ struct step_outline {
   tokens valid_tokens;                  ///< of the whole batch: what loss weights are relative to
   bool idle{};  ///< none of the batch is this replica's: it runs a piece of weight 0, the beginning of the shortest
                 ///< sequence of the batch as if that were all of it
-  bool forward_only{};  ///< the step evaluates: it calls no backward, and reduces nothing. What a forward keeps of a sequence is
-                        ///< discarded after the sequence's last forward on a chunk, so that what only backward reads need
-                        ///< not be kept
-  std::size_t forward_calls{};          ///< calls of forward, over all chunks
-  std::size_t backward_calls{};         ///< calls of backward, over all chunks; piece.last_of_chunk says which is the last
-  std::size_t packs_in_flight{};        ///< most forward packs run and not yet wholly backwarded, or discarded, at a time,
-                                        ///< in (pack, chunk)
-  tokens tokens_in_flight;              ///< most live tokens at a time
-  tokens largest_pack;                  ///< most tokens in one message, of either pass
+  bool forward_only{};  ///< the step evaluates: it calls no backward, and reduces nothing. What a forward keeps of a
+                        ///< sequence is discarded after the sequence's last forward on a chunk, so that what only
+                        ///< backward reads need not be kept
+  std::size_t forward_calls{};    ///< calls of forward, over all chunks
+  std::size_t backward_calls{};   ///< calls of backward, over all chunks; piece.last_of_chunk says which is the
+                                  ///< last
+  std::size_t packs_in_flight{};  ///< most forward packs run and not yet wholly backwarded, or discarded, at a
+                                  ///< time, in (pack, chunk)
+  tokens tokens_in_flight;        ///< most live tokens at a time
+  tokens largest_pack;            ///< most tokens in one message, of either pass
 };
 
 }  // namespace slimpack

@@ -90,7 +90,8 @@ result<void> write_through(const std::filesystem::path& file, const std::filesys
 
 /// Writes a file whole or not at all: `write` fills a temporary file in the same folder, which is renamed when every
 /// byte is written. On any failure, an exception of `write` included, the temporary is removed and `file` is as it was.
-/// Devices and pipes, such as /dev/stdout, are written directly; symbolic links are followed, also where no file is there yet.
+/// Devices and pipes, such as /dev/stdout, are written directly; symbolic links are followed, also where no file is
+/// there yet.
 /// write     called once with a std::ostream&; returns nothing, or a result<void> whose error is passed on
 /// Errors    unwritable: the folder or file may not be written, or the disk is full
 /// Complexity that of write

@@ -36,7 +36,8 @@ namespace detail {
                                "inside",        "between",         "layer_efficiency",     "adapters_per_node"};
   source.must_only_have(known);
   std::string all;
-  if (const std::optional<json_place> layers = source.find({"layer_efficiency"})) all = "layer_efficiency: " + layers->text();
+  if (const std::optional<json_place> layers = source.find({"layer_efficiency"}))
+    all = "layer_efficiency: " + layers->text();
   if (const std::optional<json_place> adapters = source.find({"adapters_per_node"}))
     all += (all.empty() ? "" : "; ") + std::string("adapters_per_node: ") + adapters->text();
   for (const char* figure : figures)
@@ -58,12 +59,14 @@ namespace detail {
   if (const std::optional<json_place> adapters = file.find({"adapters_per_node"})) {
     g.adapters_per_node = adapters->integer<int>(1, 1'000'000);
     if (g.gpus_per_node % g.adapters_per_node != 0)
-      adapters->expected("a divisor of gpus_per_node, " + std::to_string(g.gpus_per_node) + ", since neighbouring GPUs share an adapter");
+      adapters->expected("a divisor of gpus_per_node, " + std::to_string(g.gpus_per_node) +
+                         ", since neighbouring GPUs share an adapter");
   }
   g.gemm_efficiency = file["gemm_efficiency"].positive(1);
   g.attention_efficiency = file["attention_efficiency"].positive(1);
   g.backward_attention_ratio = file["backward_attention_ratio"].positive(100);
-  if (const std::optional<json_place> layers = file.find({"layer_efficiency"})) g.layer_efficiency = layers->positive(1);
+  if (const std::optional<json_place> layers = file.find({"layer_efficiency"}))
+    g.layer_efficiency = layers->positive(1);
   const json_place inside = file["inside"];
   g.inside = link_of(inside);
   const json_place between = file["between"];
@@ -75,7 +78,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads a GPU and its node from a JSON file. All keys must be there but layer_efficiency and adapters_per_node, and no others:
+/// Reads a GPU and its node from a JSON file. All keys must be there but layer_efficiency and adapters_per_node, and no
+/// others:
 ///
 ///   name                      text, for reports
 ///   memory_bytes              of one GPU
@@ -83,14 +87,15 @@ namespace detail {
 ///   memory_bandwidth          bytes per second
 ///   multiprocessors           count
 ///   gpus_per_node             count
-///   adapters_per_node         count of network adapters, a divisor of gpus_per_node: neighbouring GPUs share one; without it, one for
-///                             each GPU
+///   adapters_per_node         count of network adapters, a divisor of gpus_per_node: neighbouring GPUs share one;
+///                             without it, one for each GPU
 ///   gemm_efficiency           0 to 1: share of the peak that large products reach
 ///   attention_efficiency      0 to 1: share of the peak that causal attention of long slices reaches, forward
 ///   backward_attention_ratio  time of attention backward over forward
-///   layer_efficiency          0 to 1: share of the peak that the products of layers reach, one after the other; without it,
-///                             what costs::gpu::in_layers says
-///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes over one adapter; bytes per second
+///   layer_efficiency          0 to 1: share of the peak that the products of layers reach, one after the other;
+///                             without it, what costs::gpu::in_layers says
+///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes over one adapter; bytes
+///   per second
 ///   source                    where the figures come from: a text, or an object with a text for each key but name
 ///
 /// `name` opens every message.

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/lengths/csv_lengths.hpp>
+#include <slimpack/io/detail/lengths/doubts/token_ids.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_lengths.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
@@ -12,7 +13,6 @@
 #include <slimpack/io/detail/lengths/other_layout.hpp>
 #include <slimpack/io/detail/lengths/peeked_stream.hpp>
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
-#include <slimpack/io/detail/lengths/doubts/token_ids.hpp>
 #include <slimpack/io/detail/megatron_index.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 #include <slimpack/io/detail/open.hpp>

@@ -5,8 +5,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/graph/slack.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/graphviz.hpp>
@@ -53,8 +53,8 @@ using drawn_graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::direc
   const instruction& i = t.what;
   label << letter_of(i) << i.pack.value;
   if (i.chunk > 0) label << '.' << i.chunk;
-  label << "\\nreplica " << replica << ", stage " << t.stage << "\\n" << t.duration.value << " s, slack " << slack.value
-        << " s";
+  label << "\\nreplica " << replica << ", stage " << t.stage << "\\n"
+        << t.duration.value << " s, slack " << slack.value << " s";
   return {label.str(), "box", critical};
 }
 
@@ -83,9 +83,10 @@ template <class Simulator>
     if (result<void> built = graphs.select(group.front()); !built) return built.error();
     tasks += graphs.graph().size();
     if (tasks > most_drawn_tasks)
-      return error{errc::invalid_input, "the plan has more than " + std::to_string(most_drawn_tasks) +
-                                            " tasks (instructions and messages), too many to draw: draw a plan of fewer "
-                                            "sequences or stages, or look at its timeline"};
+      return error{errc::invalid_input,
+                   "the plan has more than " + std::to_string(most_drawn_tasks) +
+                       " tasks (instructions and messages), too many to draw: draw a plan of fewer "
+                       "sequences or stages, or look at its timeline"};
     last = std::max(last, end_of(graphs));
   }
   return last;
@@ -95,8 +96,8 @@ template <class Simulator>
 
 /// Draws a plan's task graph in the language of Graphviz: instructions as boxes, messages as their times, the gates of
 /// shared rows as points, the critical path of the step in red. For small plans.
-/// Groups of replicas that share nothing run apart: only in those that end last is a path critical for the step, and the
-/// tasks of the others have as much more slack as their group ends earlier.
+/// Groups of replicas that share nothing run apart: only in those that end last is a path critical for the step, and
+/// the tasks of the others have as much more slack as their group ends earlier.
 /// Errors    invalid_input: more tasks than most_drawn_tasks; those of plan_graphs and of the simulator
 /// Complexity O(nodes + edges); each group is simulated twice, since slack needs the end of all
 template <class Simulator = simulators::boost_graph>
@@ -114,7 +115,8 @@ template <class Simulator = simulators::boost_graph>
     const seconds earlier = last.value() - detail::end_of(graphs);
     std::vector<simulators::task_graph::node> path;
     if (earlier == seconds{}) path = simulators::critical_nodes(graph, graphs.start());
-    std::vector<simulators::task_graph::node> next(graph.size(), static_cast<simulators::task_graph::node>(graph.size()));
+    std::vector<simulators::task_graph::node> next(graph.size(),
+                                                   static_cast<simulators::task_graph::node>(graph.size()));
     std::vector<char> critical(graph.size(), 0);
     for (std::size_t k = 0; k < path.size(); ++k) {
       critical[path[k]] = 1;

@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_IO_PLAN_JSON_HPP
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
-#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
@@ -30,35 +30,37 @@
 #include <utility>
 #include <vector>
 
-/// Plan files: field for field the plan of core/plan.hpp, but for replica_plan::rates, which are an input of peak_memory.
-/// Whoever has the file can run the plan again: slices are [sequence, begin, length], times are seconds. One pack or stage
-/// a line, so that large files are read by people and by line tools.
+/// Plan files: field for field the plan of core/plan.hpp, but for replica_plan::rates, which are an input of
+/// peak_memory. Whoever has the file can run the plan again: slices are [sequence, begin, length], times are seconds.
+/// One pack or stage a line, so that large files are read by people and by line tools.
 ///
-/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks, a spread vocabulary or loans, a
-///           model flops utilisation, an origin, data, or is written with its rank time; 2 has more fields:
+/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks, a spread
+///           vocabulary or loans, a model flops utilisation, an origin, data, or is written with its rank time; 2 has
+///           more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
-///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
-///             replica that has no tokens of the row; with "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...] where rows that
-///             go round cross between nodes over proxies (core/relays/relay.hpp); their legs have the order of core/relays/legs.hpp
-///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen; 0 at an end of the model
-///             "ep": 8   expert-parallel ranks, where there are more than one
-///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage, forward "embed",
-///             "output" and "output_weights", backward "embed_gradients", and "message" has what these send and are sent: "embedded",
-///             "hidden", "partial", "statistics", "gradients" (core/vocabulary.hpp), and "to_gradients", from B to G
-///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32], "context": [0, 0, 32]}, ...]   of a replica
-///             whose stages lend each other attention (core/lending/loan.hpp): who lends, its stage and instruction, and who helps;
-///             these start together, and end together with the longer. Times of packs have it in
-///             "weight_waits": [s, ...]   of a replica: what the first packs and calls of each stage wait for weights that are gathered
-///             beside the work; their times have it in
-///             "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may be left out
-///             "mfu": 0.41   model flops utilisation, where the model and the GPU are known
+///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for
+///             a replica that has no tokens of the row; with "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1},
+///             ...] where rows that go round cross between nodes over proxies (core/relays/relay.hpp); their legs have
+///             the order of core/relays/legs.hpp "layers": [9, 9, 9, 5]   of the model on each part, where they were
+///             chosen; 0 at an end of the model "ep": 8   expert-parallel ranks, where there are more than one
+///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage,
+///             forward "embed", "output" and "output_weights", backward "embed_gradients", and "message" has what these
+///             send and are sent: "embedded", "hidden", "partial", "statistics", "gradients" (core/vocabulary.hpp), and
+///             "to_gradients", from B to G "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32],
+///             "context": [0, 0, 32]}, ...]   of a replica whose stages lend each other attention
+///             (core/lending/loan.hpp): who lends, its stage and instruction, and who helps; these start together, and
+///             end together with the longer. Times of packs have it in "weight_waits": [s, ...]   of a replica: what
+///             the first packs and calls of each stage wait for weights that are gathered beside the work; their times
+///             have it in "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may
+///             be left out "mfu": 0.41   model flops utilisation, where the model and the GPU are known
 ///             "any_layout_bound": s   what no layout of as many GPUs has a plan faster than, where it is known
-///             "made_with": {"version": "0.1.0", "longest": 4096, "options": {"pp": "2", ...}, "batch": {"seed": "7", ...},
-///             "inputs": [{"option": "model", "name": "...", "hash": "...", "content": "..."}, ...]}
+///             "made_with": {"version": "0.1.0", "longest": 4096, "options": {"pp": "2", ...}, "batch": {"seed": "7",
+///             ...}, "inputs": [{"option": "model", "name": "...", "hash": "...", "content": "..."}, ...]}
 ///             what made the plan (plan_origin); inputs without a content are known by their hash alone
 ///             "data": {"file": "lengths.txt", "rows": [7, 2, {"first": 512, "count": 40}]}
-///             which data row of a file each sequence is, in the order of "lengths" (plan_data): a number is one row, and an object
-///             as many rows as its count says, each the one behind the row before. Rows count from 0, and none comes twice
+///             which data row of a file each sequence is, in the order of "lengths" (plan_data): a number is one row,
+///             and an object as many rows as its count says, each the one behind the row before. Rows count from 0, and
+///             none comes twice
 ///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
 
@@ -167,8 +169,9 @@ namespace detail {
   gradient_reduction r{{}, {place["after"].number(0)}};
   const json_place parts = place["buckets"];
   parts.must_have(static_cast<std::size_t>(p.shape.reduced_parts()),
-                  p.shape.vocabulary == vocabulary::spread ? "one list per part, and one per stage's share of the vocabulary"
-                                                           : "one list per part");
+                  p.shape.vocabulary == vocabulary::spread
+                      ? "one list per part, and one per stage's share of the vocabulary"
+                      : "one list per part");
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const json_place buckets = parts.at(part);
     r.parts.emplace_back();
@@ -188,15 +191,41 @@ namespace detail {
     format.expected("\"" + std::string(plan_format) + "\" or \"" + std::string(plan_format_2) + "\"");
   if (is_second && file["transfers"].text() != transfers_by_start)
     file["transfers"].expected("\"" + std::string(transfers_by_start) + "\", the rule that orders them");
-  file.must_only_have({"format",     "hash",        "truncated",   "planner",      "cost",
-                       "model",      "gpu",         "lengths",     "stages",       "dp",
-                       "tp",         "cp",          "vpp",         "quantum",      "replicas",
-                       "merges",     "reduce_time", "step_time",   "bounds",       "lower_bound",
-                       "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds",
-                       is_second ? "transfers" : "format", is_second ? "rank_time" : "format",
-                       is_second ? "layers" : "format", is_second ? "reduction" : "format", is_second ? "ep" : "format",
-                       is_second ? "vocabulary" : "format", is_second ? "mfu" : "format",
-                       is_second ? "any_layout_bound" : "format", is_second ? "made_with" : "format", is_second ? "data" : "format"});
+  file.must_only_have({"format",
+                       "hash",
+                       "truncated",
+                       "planner",
+                       "cost",
+                       "model",
+                       "gpu",
+                       "lengths",
+                       "stages",
+                       "dp",
+                       "tp",
+                       "cp",
+                       "vpp",
+                       "quantum",
+                       "replicas",
+                       "merges",
+                       "reduce_time",
+                       "step_time",
+                       "bounds",
+                       "lower_bound",
+                       "efficiency",
+                       "bubble",
+                       "memory_unit",
+                       "memory_limit",
+                       "planning_seconds",
+                       is_second ? "transfers" : "format",
+                       is_second ? "rank_time" : "format",
+                       is_second ? "layers" : "format",
+                       is_second ? "reduction" : "format",
+                       is_second ? "ep" : "format",
+                       is_second ? "vocabulary" : "format",
+                       is_second ? "mfu" : "format",
+                       is_second ? "any_layout_bound" : "format",
+                       is_second ? "made_with" : "format",
+                       is_second ? "data" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -229,13 +258,15 @@ namespace detail {
   p.bubble = file["bubble"].number();
   if (const std::optional<json_place> spent = file.find({"rank_time"})) p.rank_time = rank_time_in(*spent, p);
   if (const std::optional<json_place> mfu = file.find({"mfu"})) p.mfu = mfu->number(0);
-  if (const std::optional<json_place> least = file.find({"any_layout_bound"})) p.any_layout_bound = seconds{least->number(0)};
+  if (const std::optional<json_place> least = file.find({"any_layout_bound"}))
+    p.any_layout_bound = seconds{least->number(0)};
   if (const std::optional<json_place> origin = file.find({"made_with"})) p.origin = origin_in(*origin);
   p.memory_unit = memory_unit_in(file["memory_unit"]);
   if (const std::optional<json_place> limit = file.find({"memory_limit"}))
     p.shape.memory = memory_limit{p.memory_unit, limit->number(0)};
   p.planning_time = {file["planning_seconds"].number(0)};
-  if (const result<void> runs = can_run(p); !runs) replicas.expected("replicas whose stages can run: " + runs.error().detail);
+  if (const result<void> runs = can_run(p); !runs)
+    replicas.expected("replicas whose stages can run: " + runs.error().detail);
   if (hash_of(p) != p.hash)
     file["hash"].expected("\"" + hash_text(hash_of(p)) + "\", the hash of what the file holds: it was changed");
   return p;
@@ -256,9 +287,10 @@ namespace detail {
 }
 
 /// Reads a plan that write_plan wrote; `name` opens every message.
-/// Checks shapes, ranges, that its stages can run their programs and loans to the end (core/laws/can_run.hpp), and the hash: the plan is the one
-/// that was written. Coverage is the executor's to check, and times are the planner's.
-/// Errors    invalid_input: not JSON, not a plan, one that waits for ever, or changed since; the place in the file is named
+/// Checks shapes, ranges, that its stages can run their programs and loans to the end (core/laws/can_run.hpp), and the
+/// hash: the plan is the one that was written. Coverage is the executor's to check, and times are the planner's.
+/// Errors    invalid_input: not JSON, not a plan, one that waits for ever, or changed since; the place in the file is
+///           named
 /// Complexity O(size of the plan), and that of can_run
 [[nodiscard]] inline result<plan> read_plan(std::istream& in, const std::string& name = "plan") {
   return detail::read_json(in, name, detail::plan_in);

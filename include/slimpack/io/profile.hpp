@@ -55,8 +55,8 @@ struct profile {
     return all;
   }
 
-  /// What the same chip takes on a board with another clock and another memory: attention and products as much longer as
-  /// the peak is lower, norms, additions, positions, activation and embedding as the bandwidth is. Collectives stay.
+  /// What the same chip takes on a board with another clock and another memory: attention and products as much longer
+  /// as the peak is lower, norms, additions, positions, activation and embedding as the bandwidth is. Collectives stay.
   /// Source    derived: kernels that compute go with the clock, those that move bytes with the memory
   [[nodiscard]] profile on_board(const costs::gpu& measured, const costs::gpu& board) const {
     profile own = *this;
@@ -70,7 +70,8 @@ struct profile {
     for (costs::layer_sample& s : own.layers) {
       for (std::optional<seconds>* t : {&s.attn_pre_proj, &s.attn_post_proj, &s.mlp_up_proj, &s.mlp_down_proj})
         scale(*t, compute);
-      for (std::optional<seconds>* t : {&s.input_layernorm, &s.attn_rope, &s.post_attention_layernorm, &s.mlp_act, &s.add, &s.emb})
+      for (std::optional<seconds>* t :
+           {&s.input_layernorm, &s.attn_rope, &s.post_attention_layernorm, &s.mlp_act, &s.add, &s.emb})
         scale(*t, moved);
     }
     return own;
@@ -95,8 +96,8 @@ struct profile {
     constexpr std::size_t most_of_list = 400;
     std::string list;
     for (const std::string& f : families()) list += (list.empty() ? "" : ", ") + shown(f);
-    return error{errc::invalid_input,
-                 "nothing was measured on " + shown(gpu) + " (" + shown(family) + "), only on " + slimpack::detail::masked(list, most_of_list)};
+    return error{errc::invalid_input, "nothing was measured on " + shown(gpu) + " (" + shown(family) + "), only on " +
+                                          slimpack::detail::masked(list, most_of_list)};
   }
 };
 

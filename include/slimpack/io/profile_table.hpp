@@ -27,9 +27,9 @@ struct profile_table {
   std::vector<costs::product_sample> products{};
   std::vector<costs::layer_sample> layers{};
   std::vector<costs::collective_sample> collectives{};
-  std::vector<std::size_t> lines{};    ///< of each row
-  bool measures{};                     ///< whether its columns are of a form
-  std::vector<profile_note> notes{};   ///< what the reader went on from
+  std::vector<std::size_t> lines{};   ///< of each row
+  bool measures{};                    ///< whether its columns are of a form
+  std::vector<profile_note> notes{};  ///< what the reader went on from
 };
 
 namespace detail {

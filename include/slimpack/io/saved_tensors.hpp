@@ -20,8 +20,8 @@ namespace slimpack::io {
 namespace detail {
 
 [[nodiscard]] inline costs::saved_tensor saved_tensor_of(const json_place& entry) {
-  entry.must_only_have({"name", "kept", "hidden", "gathered", "query", "key_value", "output", "feed_forward", "gate",
-                        "heads", "pairs"});
+  entry.must_only_have(
+      {"name", "kept", "hidden", "gathered", "query", "key_value", "output", "feed_forward", "gate", "heads", "pairs"});
   const auto width = [&](const char* name) {
     const std::optional<json_place> given = entry.find({name});
     return given ? given->number(0) : 0;

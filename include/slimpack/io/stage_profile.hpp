@@ -54,7 +54,8 @@ namespace detail {
 [[nodiscard]] inline profiling::stage_profile stage_profile_in(const json_place& file) {
   const json_place format = file["format"];
   if (format.text() != stage_profile_format) format.expected("\"" + std::string(stage_profile_format) + "\"");
-  file.must_only_have({"format", "forward", "backward", "weight_token", "message", "message_token", "reduce", "check", "samples"});
+  file.must_only_have(
+      {"format", "forward", "backward", "weight_token", "message", "message_token", "reduce", "check", "samples"});
   profiling::stage_profile p;
   const json_place forward = file["forward"], backward = file["backward"], weights = file["weight_token"];
   p.forward = rates_in(forward), p.backward = rates_in(backward);
@@ -66,7 +67,8 @@ namespace detail {
   p.reduce = {file["reduce"].number(0)};
   const json_place check = file["check"];
   check.must_only_have({"kinds", "median", "worst"});
-  p.check = {check["kinds"].integer<std::size_t>(0, std::numeric_limits<std::int64_t>::max()), check["median"].number(0), check["worst"].number(0)};
+  p.check = {check["kinds"].integer<std::size_t>(0, std::numeric_limits<std::int64_t>::max()),
+             check["median"].number(0), check["worst"].number(0)};
   const json_place samples = file["samples"];
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const json_place one = samples.at(i);
@@ -107,11 +109,26 @@ namespace detail {
     rates("forward", p.forward);
     rates("backward", p.backward);
     times("weight_token", p.weight_token);
-    json.field("message", p.message.value).field("message_token", p.message_token.value).field("reduce", p.reduce.value).line();
-    json.key("check").open('{').field("kinds", p.check.kinds).field("median", p.check.median).field("worst", p.check.worst).close('}').line();
+    json.field("message", p.message.value)
+        .field("message_token", p.message_token.value)
+        .field("reduce", p.reduce.value)
+        .line();
+    json.key("check")
+        .open('{')
+        .field("kinds", p.check.kinds)
+        .field("median", p.check.median)
+        .field("worst", p.check.worst)
+        .close('}')
+        .line();
     json.key("samples").open('[').line();
     for (const costs::profiled::sample& s : p.samples) {
-      json.open('[').value(s.pass == pass::forward ? "F" : "B").value(s.part).value(s.queries.value).value(s.keys.value).value(s.time.value).close(']');
+      json.open('[')
+          .value(s.pass == pass::forward ? "F" : "B")
+          .value(s.part)
+          .value(s.queries.value)
+          .value(s.keys.value)
+          .value(s.time.value)
+          .close(']');
       json.line();
     }
     json.close(']').close('}').line();
@@ -122,7 +139,8 @@ namespace detail {
 
 /// Reads what write_stage_profile wrote; `name` opens every message.
 /// Errors    invalid_input: not JSON, or not a stage profile; the place in the file is named
-[[nodiscard]] inline result<profiling::stage_profile> read_stage_profile(std::istream& in, const std::string& name = "stage profile") {
+[[nodiscard]] inline result<profiling::stage_profile> read_stage_profile(std::istream& in,
+                                                                         const std::string& name = "stage profile") {
   return detail::read_json(in, name, detail::stage_profile_in);
 }
 /// Errors    also unreadable: the file

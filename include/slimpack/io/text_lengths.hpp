@@ -9,8 +9,8 @@
 
 namespace slimpack::io {
 
-/// The lengths of a file with one decimal length a line, in file order. io/lengths.hpp reads these and all other formats,
-/// and takes several seconds longer to compile, since it needs a JSON parser.
+/// The lengths of a file with one decimal length a line, in file order. io/lengths.hpp reads these and all other
+/// formats, and takes several seconds longer to compile, since it needs a JSON parser.
 /// Units     tokens, each length from 1 to longest_supported
 /// Errors    unreadable: the file; invalid_input: a line that is no length, or a file without any
 /// Complexity O(file size)

@@ -15,8 +15,8 @@
 #include <slimpack/io/detail/timeline/panels.hpp>
 #include <slimpack/io/detail/timeline/script.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
@@ -56,7 +56,8 @@ struct page_facts {
       double low{};
       double high{};
     };
-    std::string label{};     ///< on tabs and in tables; empty: its planner, and its settings where plans share a planner
+    std::string label{};     ///< on tabs and in tables; empty: its planner, and its settings where plans share a
+                             ///< planner
     std::string settings{};  ///< what it was made with, in words; empty: its layout and what backward computes again
     /// Where prices' errors may put the speed-up of the first plan over this one; 0 < low <= high.
     std::optional<range> speed_up{};
@@ -126,7 +127,8 @@ class timeline_writer {
     json_.key("relays").open('[');
     for (const relay& r : all) {
       json_.open('[');
-      for (const std::vector<std::uint32_t>* const side : {&r.out, &r.in}) list(*side, [](std::uint32_t replica) { return replica; });
+      for (const std::vector<std::uint32_t>* const side : {&r.out, &r.in})
+        list(*side, [](std::uint32_t replica) { return replica; });
       json_.value(r.segments).close(']');
     }
     json_.close(']');
@@ -192,7 +194,9 @@ class timeline_writer {
 
   /// Of each stage, when its stream is busy with gathers of weights and sums of gradients: begin, end, begin, end, ...
   void write_streams(const plan& p) {
-    const auto known = [&](const replica_plan& r) { return r.gradients.size() == static_cast<std::size_t>(p.shape.reduced_parts()); };
+    const auto known = [&](const replica_plan& r) {
+      return r.gradients.size() == static_cast<std::size_t>(p.shape.reduced_parts());
+    };
     if (!p.reduction || !std::all_of(p.replicas.begin(), p.replicas.end(), known)) return;
     json_.key("streams").open('[');
     for (int stage = 0; stage < p.shape.stages; ++stage) {
@@ -291,16 +295,19 @@ class timeline_writer {
   /// What calls of a spread vocabulary take, and their messages, per stage.
   void write_vocabulary(const vocabulary_timing& calls, const shape& s) {
     json_.key("vocabulary").open('{');
-    for (const auto& [name, column] : vocabulary_columns) write_columns(name, calls.*column, static_cast<std::size_t>(s.stages));
+    for (const auto& [name, column] : vocabulary_columns)
+      write_columns(name, calls.*column, static_cast<std::size_t>(s.stages));
     json_.close('}');
   }
 
-  /// Attention that stages lend each other: pass, who lends and who helps (stage, pack, chunk), sequence, queries and keys.
+  /// Attention that stages lend each other: pass, who lends and who helps (stage, pack, chunk), sequence, queries and
+  /// keys.
   void write_loans(std::span<const loan> loans) {
     json_.key("loans").open('[');
     for (const loan& l : loans) {
       json_.open('[').value(l.pass() == pass::forward ? 0 : 1);
-      for (const loan::side& side : {l.lender, l.helper}) json_.value(side.stage).value(side.what.pack.value).value(side.what.chunk);
+      for (const loan::side& side : {l.lender, l.helper})
+        json_.value(side.stage).value(side.what.pack.value).value(side.what.chunk);
       json_.value(l.queries.sequence.value).value(l.queries.length.value).value(l.context.length.value).close(']');
     }
     json_.close(']');
@@ -369,8 +376,8 @@ class timeline_writer {
     json_.close(']');
   }
 
-  /// The path as runs of instructions on one stage: (stage, first, count); a message leads from each to the next, or, where
-  /// replicas share sequences, another replica's part of the path.
+  /// The path as runs of instructions on one stage: (stage, first, count); a message leads from each to the next, or,
+  /// where replicas share sequences, another replica's part of the path.
   void write_critical(std::span<const simulators::critical_task> path, std::size_t replica,
                       std::span<const program> programs) {
     const simulators::critical_seconds sum = simulators::seconds_on(path);
@@ -406,7 +413,8 @@ class timeline_writer {
     const auto [low, high] = *facts.plans[k].speed_up;
     if (!(low > 0 && low <= high && std::isfinite(high)))
       return error{errc::invalid_input, "page_facts of plan " + std::to_string(k) + ": a speed-up between " +
-                                            std::to_string(low) + " and " + std::to_string(high) + "; give 0 < low <= high"};
+                                            std::to_string(low) + " and " + std::to_string(high) +
+                                            "; give 0 < low <= high"};
   }
   return success();
 }
@@ -415,8 +423,8 @@ class timeline_writer {
 
 /// Writes one HTML page that shows plans of one batch: key figures, a lane per stage and replica, the critical path,
 /// memory, and what every pack holds and waited for. The first plan is the main one; the others are comparisons. The
-/// first lines say how much faster it is than the fastest of the others that fit. A plan fits into its own memory limit,
-/// or, where it has none, into that of the first plan.
+/// first lines say how much faster it is than the fastest of the others that fit. A plan fits into its own memory
+/// limit, or, where it has none, into that of the first plan.
 /// Of a plan that was run, the page shows the measured step as well: alone, and each lane under the predicted one on
 /// the same axis, with the ratio of every instruction, of the step, and the measured bubble.
 /// The page is self-contained and loads nothing. A view is its address: `#tab=1&t0=0.5&t1=0.7&replica=2&critical=1&
@@ -427,8 +435,8 @@ class timeline_writer {
 ///           `batches` adds a plot of their step times. `simulator` finds the predicted times and the critical path
 ///           (concepts/planning.hpp). `facts` says what the plans do not.
 /// Requires  plans that share their lengths; as many steps of each planner
-/// Errors    invalid_input: no plan, a measured step that is not one of its plan, facts of another number of plans, or a
-///           range of a speed-up that is none; those of task_graph::assign, when programs cannot run; those of the
+/// Errors    invalid_input: no plan, a measured step that is not one of its plan, facts of another number of plans, or
+///           a range of a speed-up that is none; those of task_graph::assign, when programs cannot run; those of the
 ///           simulator; unwritable: the stream has failed
 /// Complexity O(instructions), streamed
 template <class Simulator = simulators::sweep>
@@ -438,8 +446,8 @@ template <class Simulator = simulators::sweep>
                                           const page_facts& facts = {}) {
   if (plans.empty()) return error{errc::invalid_input, "a timeline page shows at least one plan, got none"};
   if (measured.size() > plans.size())
-    return error{errc::invalid_input, std::to_string(measured.size()) + " measured steps for " +
-                                          std::to_string(plans.size()) + " plans"};
+    return error{errc::invalid_input,
+                 std::to_string(measured.size()) + " measured steps for " + std::to_string(plans.size()) + " plans"};
   for (std::size_t k = 0; k < measured.size(); ++k)
     if (!measured[k].empty())
       if (result<void> fits = executors::check_measured(plans[k], measured[k]); !fits) return fits;
@@ -449,8 +457,8 @@ template <class Simulator = simulators::sweep>
   if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches, facts); !written)
     return written;
   out << "</script>\n<script>\n";
-  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details << detail::timeline_input
-      << detail::timeline_batches;
+  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details
+      << detail::timeline_input << detail::timeline_batches;
   out << "</script>\n</body>\n</html>\n";
   if (!out) return error{errc::unwritable, "the timeline page could not be written: the output stream failed"};
   return success();

@@ -6,8 +6,8 @@
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
-#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/views.hpp>
@@ -28,9 +28,7 @@ namespace slimpack::io {
 namespace detail {
 
 /// Whole nanoseconds: what trace viewers count in. Rounding instants, not durations, keeps neighbours from overlapping.
-[[nodiscard]] inline std::int64_t nanoseconds(seconds s) noexcept {
-  return std::llround(s.value * 1e9);
-}
+[[nodiscard]] inline std::int64_t nanoseconds(seconds s) noexcept { return std::llround(s.value * 1e9); }
 
 /// "17[4096,8192) 18[0,512) +5": the first slices of a pack and the number of the others.
 [[nodiscard]] inline std::string some_slices(std::span<const slice> pack) {
@@ -85,14 +83,15 @@ class trace_writer {
     const process predicted{replica, false};
     begin_process(predicted);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage)
-      write_stage(predicted, stage, work, simulated.stages[stage],
-                  plan_.step_time - plan_.reduce_time, plan_.step_time);
+      write_stage(predicted, stage, work, simulated.stages[stage], plan_.step_time - plan_.reduce_time,
+                  plan_.step_time);
     if (measured_.empty()) return success();
     const process run{replica, true};
     begin_process(run);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       const step_report& report = measured_[replica * r.programs.size() + stage];
-      write_stage(run, stage, work, report.timeline, executors::reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
+      write_stage(run, stage, work, report.timeline, executors::reduction_begin(plan_, measured_, stage),
+                  report.elapsed + report.reduce);
     }
     return success();
   }
@@ -142,7 +141,10 @@ class trace_writer {
     const instruction& i = s.instruction;
     const instruction_view planned = views::instruction(plan_, p.replica, stage, i);
     begin("X", p, stage, name_of(i, plan_.shape.chunks));
-    json_.field("cat", i.end != model_end::none ? "vocabulary" : i.pass == pass::forward ? "forward" : i.weights_only ? "weights" : "backward");
+    json_.field("cat", i.end != model_end::none  ? "vocabulary"
+                       : i.pass == pass::forward ? "forward"
+                       : i.weights_only          ? "weights"
+                                                 : "backward");
     at(nanoseconds(s.begin), nanoseconds(s.end));
     write_flow(p, stage, i);
     json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(planned.slices).value);
@@ -154,14 +156,16 @@ class trace_writer {
     json_.close('}').close('}');
   }
 
-  /// A pack's way through the parts is one flow, with the embedding of a spread vocabulary before it or behind it: viewers draw
-  /// its messages as arrows.
+  /// A pack's way through the parts is one flow, with the embedding of a spread vocabulary before it or behind it:
+  /// viewers draw its messages as arrows.
   void write_flow(process p, std::size_t stage, const instruction& i) {
     if (plan_.shape.parts() == 1 || i.weights_only || i.end == model_end::output) return;
     const int part = static_cast<int>(i.chunk) * plan_.shape.stages + static_cast<int>(stage);
     const bool spread = plan_.shape.vocabulary == vocabulary::spread, layers = i.end == model_end::none;
-    const bool first = i.pass == pass::forward ? part == 0 && layers != spread : layers && part == plan_.shape.parts() - 1;
-    const bool last = i.pass == pass::forward ? layers && part == plan_.shape.parts() - 1 : part == 0 && layers != spread;
+    const bool first =
+        i.pass == pass::forward ? part == 0 && layers != spread : layers && part == plan_.shape.parts() - 1;
+    const bool last =
+        i.pass == pass::forward ? layers && part == plan_.shape.parts() - 1 : part == 0 && layers != spread;
     const std::uint64_t processes = plan_.replicas.size() * (measured_.empty() ? 1 : 2);
     const std::uint64_t id = 2 * (i.pack.value * processes + number_of(p)) + (i.pass == pass::forward ? 1 : 2);
     json_.field("bind_id", id);
@@ -177,8 +181,7 @@ class trace_writer {
   }
 
   /// What a stage holds follows from its order alone: the same amounts at predicted or measured times.
-  void write_memory(process p, std::size_t stage, const workload& work,
-                    std::span<const timed_instruction> lane) {
+  void write_memory(process p, std::size_t stage, const workload& work, std::span<const timed_instruction> lane) {
     const bool bytes = plan_.memory_unit == memory_unit::byte;
     const char* unit = bytes ? "bytes" : "tokens";
     if (bytes && plan_.replicas[p.replica].rates.empty()) return;  // read from a file: only the peaks are known
@@ -186,14 +189,14 @@ class trace_writer {
     std::size_t at = 0;
     double shown = -1;
     simulators::follow_memory(work, plan_.replicas[p.replica].programs[stage], static_cast<int>(stage),
-                             [&](const instruction&, double held) {
-                               const seconds start = lane[at++].begin;
-                               if (held == shown) return;
-                               shown = held;
-                               begin("C", p, stage, title);
-                               json_.field("ts", static_cast<double>(nanoseconds(start)) / 1e3);
-                               json_.key("args").open('{').field(unit, held).close('}').close('}');
-                             });
+                              [&](const instruction&, double held) {
+                                const seconds start = lane[at++].begin;
+                                if (held == shown) return;
+                                shown = held;
+                                begin("C", p, stage, title);
+                                json_.field("ts", static_cast<double>(nanoseconds(start)) / 1e3);
+                                json_.key("args").open('{').field(unit, held).close('}').close('}');
+                              });
   }
 
   json_out json_;

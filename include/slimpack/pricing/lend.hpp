@@ -16,32 +16,40 @@
 namespace slimpack {
 
 /// Puts the loans of a replica into its priced packs.
-/// Formula   layers of both sides run side by side: a helper computes a lender's attention behind its own, and the lender goes on when
-///           it has the results. With L layers on the part, and what a loan's attention takes as the difference of the queries' slice
-///           with these keys and without them,
-///             helper  own + lent attention + L max(0, queries - own attention to prefixes / L), at least L sum of contexts
+/// Formula   layers of both sides run side by side: a helper computes a lender's attention behind its own, and the
+///           lender goes on when it has the results. With L layers on the part, and what a loan's attention takes as
+///           the difference of the queries' slice with these keys and without them,
+///             helper  own + lent attention + L max(0, queries - own attention to prefixes / L), at least L sum of
+///                     contexts
 ///             lender  max(own less what it lends, its helpers) + L results
-///           Contexts are there before a layer begins, so they travel beside the layer before. That queries of one lender hide behind
-///           attention of the helper counts only what the helper attends to before its own slices: less than all
+///           Contexts are there before a layer begins, so they travel beside the layer before. That queries of one
+///           lender hide behind attention of the helper counts only what the helper attends to before its own slices:
+///           less than all
 /// Source    derived
 /// Requires  loans of these packs, of parts with equal layers; nothing lent before
 /// Complexity O(packs * parts + slices of helpers + loans)
 template <class Cost>
 void lend(const partition& packs, const Cost& cost, std::span<const loan> loans, workload& w) {
   w.loans.assign(loans.begin(), loans.end());
-  const auto part_of = [&](const loan::side& s) { return static_cast<int>(s.what.chunk) * w.shape.stages + static_cast<int>(s.stage); };
+  const auto part_of = [&](const loan::side& s) {
+    return static_cast<int>(s.what.chunk) * w.shape.stages + static_cast<int>(s.stage);
+  };
   const auto cell_of = [&](const loan::side& s) {
     return s.what.pack.value * static_cast<std::size_t>(w.shape.parts()) + static_cast<std::size_t>(part_of(s));
   };
   const auto time_of = [&](const loan::side& s) -> seconds& { return w.of(s.what.pass).time[cell_of(s)]; };
   const auto changed = [&](seconds& time, seconds to) { w.communication += to - time, time = to; };
-  struct help { loan::side who; seconds queries{}, context{}; };  // what one side waits for, of all that it helps
+  struct help {
+    loan::side who;
+    seconds queries{}, context{};
+  };  // what one side waits for, of all that it helps
   std::vector<help> helps;
   by_pass<std::vector<std::size_t>> help_of;  // a helper, by cell; counted from 1, 0: none yet
   for (const pass p : both_passes) help_of[p].resize(w.of(p).time.size());
   for (const loan& l : loans) {
     const auto with_keys_from = [&](tokens first) {
-      return cost.time(slice{l.queries.sequence, l.queries.begin - first, l.queries.length}, l.pass(), part_of(l.lender));
+      return cost.time(slice{l.queries.sequence, l.queries.begin - first, l.queries.length}, l.pass(),
+                       part_of(l.lender));
     };
     const seconds attention = with_keys_from(l.context.begin) - with_keys_from(l.context.end());
     time_of(l.lender) = std::max(seconds{}, time_of(l.lender) - attention);
@@ -55,7 +63,8 @@ void lend(const partition& packs, const Cost& cost, std::span<const loan> loans,
   for (const help& h : helps) {
     seconds before{};
     for (const slice& s : packs.of(h.who.what.pass)[h.who.what.pack.value])
-      before += cost.time(s, h.who.what.pass, part_of(h.who)) - cost.time(slice{s.sequence, {0}, s.length}, h.who.what.pass, part_of(h.who));
+      before += cost.time(s, h.who.what.pass, part_of(h.who)) -
+                cost.time(slice{s.sequence, {0}, s.length}, h.who.what.pass, part_of(h.who));
     seconds& time = time_of(h.who);
     changed(time, std::max(time + std::max(seconds{}, h.queries - before), h.context));
   }

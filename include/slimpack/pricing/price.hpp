@@ -2,13 +2,13 @@
 #define SLIMPACK_PRICING_PRICE_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/pricing/detail/sequence_numbers.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>
+#include <slimpack/pricing/detail/sequence_numbers.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -47,7 +47,8 @@ pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int par
   return t;
 }
 
-/// What priced backward packs take in two parts. Each W is a launch of its own, with a pack's overhead, and that of its calls.
+/// What priced backward packs take in two parts. Each W is a launch of its own, with a pack's overhead, and that of its
+/// calls.
 template <class Cost>
 void split_backward(const micropacks& packs, const Cost& cost, int parts, workload& w) {
   w.split.inputs.reserve(w.backward.time.size());
@@ -100,7 +101,8 @@ inline void wait_for_turn(seconds wait, workload& w) {
 
 /// What slices of sequences that are in no row cover of the exchanges of their pack, by pack and part.
 template <class Cost>
-std::vector<seconds> covered_exchanges(const partition& packs, const Cost& cost, std::span<const shared_row> shared, pass p, std::size_t parts) {
+std::vector<seconds> covered_exchanges(const partition& packs, const Cost& cost, std::span<const shared_row> shared,
+                                       pass p, std::size_t parts) {
   std::vector<seconds> covered(packs.of(p).size() * parts);
   std::vector<sequence_id> in_rows;
   for (const shared_row& row : shared) in_rows.push_back(row.sequence);
@@ -112,7 +114,8 @@ std::vector<seconds> covered_exchanges(const partition& packs, const Cost& cost,
     const std::size_t first = row.pack.value * parts;
     for (const slice& s : packs.of(p)[row.pack.value])
       if (!std::binary_search(in_rows.begin(), in_rows.end(), s.sequence))
-        for (std::size_t part = 0; part < parts; ++part) covered[first + part] += covered_time(cost, s, p, like_of(cost, static_cast<int>(part)));
+        for (std::size_t part = 0; part < parts; ++part)
+          covered[first + part] += covered_time(cost, s, p, like_of(cost, static_cast<int>(part)));
   }
   return covered;
 }
@@ -134,7 +137,8 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t cell = row.pack.value * parts + part;
       const auto like = static_cast<std::size_t>(like_of(cost, static_cast<int>(part)));
-      exchanges[part] = like < part ? exchanges[like] : exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
+      exchanges[part] =
+          like < part ? exchanges[like] : exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
       seconds exchange = exchanges[part];
       if constexpr (covers_exchanges<Cost>) {
         seconds& left = covered[row.pass][cell];
@@ -149,8 +153,8 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
 }
 
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
-/// replicas share, a replica has those of its own tokens and of what it keeps of the others'. Where there are no backward
-/// packs, what forward packs let go of.
+/// replicas share, a replica has those of its own tokens and of what it keeps of the others'. Where there are no
+/// backward packs, what forward packs let go of.
 /// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences + rows)
 void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w);
 
@@ -231,14 +235,16 @@ template <class Cost>
   return memory_of(cost, 0) ? memory_unit::byte : memory_unit::token;
 }
 
-/// What each stage holds per token where forward packs run alone: what the cost model says of evaluations, or else of steps.
+/// What each stage holds per token where forward packs run alone: what the cost model says of evaluations, or else of
+/// steps.
 /// Errors    those of rates_of            Complexity  O(stages)
 template <class Cost>
 result<std::vector<memory_rates>> evaluation_rates_of(const Cost& cost, const shape& shape) {
   result<std::vector<memory_rates>> rates = rates_of(cost, shape);
   if (!rates || unit_of(cost, shape) == memory_unit::token) return rates;
   for (std::size_t stage = 0; stage < rates.value().size(); ++stage)
-    if (const std::optional<memory_rates> known = evaluation_memory_of(cost, static_cast<int>(stage))) rates.value()[stage] = *known;
+    if (const std::optional<memory_rates> known = evaluation_memory_of(cost, static_cast<int>(stage)))
+      rates.value()[stage] = *known;
   return rates;
 }
 
@@ -248,20 +254,25 @@ template <class Cost>
   return detail::asks_by_piece<Cost>() && !(forward_only && evaluation_memory_of(cost, 0));
 }
 
-/// Prices one replica's packs: all that schedules and the simulator read. Packs without backward ones are run forward alone.
+/// Prices one replica's packs: all that schedules and the simulator read. Packs without backward ones are run forward
+/// alone.
 /// Shapes    rates: one per stage, from rates_of, or evaluation_rates_of without backward packs;
-///           weights: weight_gradients_of<Schedule> (schedules/hooks.hpp); shared: the rows that the replica takes part in (core/shared_row.hpp)
-/// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to count them
-/// to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
-/// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary, and whose `like` keeps to its range
+///           weights: weight_gradients_of<Schedule> (schedules/hooks.hpp); shared: the rows that the replica takes part
+///           in (core/shared_row.hpp)
+/// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to
+/// count them to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
+/// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary, and whose `like` keeps to its
+///           range
 /// Errors    none            Complexity  O(slices * (parts + log sequences))
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
-                             std::vector<memory_rates> rates,
-                             weight_gradients weights = weight_gradients::with_inputs,
+                             std::vector<memory_rates> rates, weight_gradients weights = weight_gradients::with_inputs,
                              std::span<const shared_row> shared = {}) {
-  // Of several replicas (solvers/divide/stand_in_cost.hpp), or of the model that it stands before (solvers/detail/any_cost.hpp).
-  if constexpr (requires { { cost.priced(packs, shape, rates, weights, shared) } -> std::same_as<workload>; }) {
+  // Of several replicas (solvers/divide/stand_in_cost.hpp), or of the model that it stands before
+  // (solvers/detail/any_cost.hpp).
+  if constexpr (requires {
+                  { cost.priced(packs, shape, rates, weights, shared) } -> std::same_as<workload>;
+                }) {
     return cost.priced(packs, shape, rates, weights, shared);
   } else {
     workload w;

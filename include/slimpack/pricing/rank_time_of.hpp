@@ -23,8 +23,11 @@ namespace detail {
   return busy;
 }
 
-/// A time that is not negative but for sums of the same numbers in different orders, up to `of`: below 0 by no more than that it is 0.
-[[nodiscard]] constexpr seconds without_rounding(seconds t, seconds of) noexcept { return t < seconds{} && t > of * -1e-12 ? seconds{} : t; }
+/// A time that is not negative but for sums of the same numbers in different orders, up to `of`: below 0 by no more
+/// than that it is 0.
+[[nodiscard]] constexpr seconds without_rounding(seconds t, seconds of) noexcept {
+  return t < seconds{} && t > of * -1e-12 ? seconds{} : t;
+}
 
 }  // namespace detail
 
@@ -32,7 +35,8 @@ namespace detail {
 /// Units     seconds of stages
 struct batch_work {
   seconds work{};           ///< each token once (cost model hook `useful`), and its calls for a spread vocabulary
-  seconds collectives{};    ///< of work, what the ranks of a stage wait for each other; of the vocabulary's calls it is not known
+  seconds collectives{};    ///< of work, what the ranks of a stage wait for each other; of the vocabulary's calls it is
+                            ///< not known
   seconds recomputation{};  ///< what backward computes again: least - useful, where that is positive
 };
 
@@ -54,15 +58,15 @@ template <class Cost>
   if (p.shape.vocabulary == vocabulary::spread)
     for (const tokens length : p.lengths)
       for (int stage = 0; stage < p.shape.stages; ++stage)
-        for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
-                                           vocabulary_call::embed_gradients})
+        for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output,
+                                           vocabulary_call::output_weights, vocabulary_call::embed_gradients})
           sum.work += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {0}, call, stage);
   return sum;
 }
 
 /// Splits the time of a plan's stages into what is useful and what is not.
-/// Formula   with b_r the time that stage r of a replica is busy without w_r, in which it waits for weights, B the largest b_r,
-///           and idle_r = step - reduction - b_r - w_r:
+/// Formula   with b_r the time that stage r of a replica is busy without w_r, in which it waits for weights, B the
+///           largest b_r, and idle_r = step - reduction - b_r - w_r:
 ///             imbalance     = sum over replicas and stages of min(B - b_r, idle_r)
 ///             waiting       = sum over replicas and stages of idle_r, less the imbalance
 ///             packs         = sum of all b_r less work of the batch, recomputation and exchanges
@@ -70,12 +74,15 @@ template <class Cost>
 ///           What a stage waits for its weights is communication; that others idle meanwhile is waiting.
 /// Requires  a plan with its step time, and what its batch takes            Complexity  O(instructions)
 [[nodiscard]] inline rank_time rank_time_of(const plan& p, const batch_work& done) {
-  rank_time spent{.useful = done.work - done.collectives, .recomputation = done.recomputation, .collectives = done.collectives};
+  rank_time spent{
+      .useful = done.work - done.collectives, .recomputation = done.recomputation, .collectives = done.collectives};
   seconds busy{};
   seconds inside{};  // packs: exchanges, and waiting for weights
   for (const replica_plan& r : p.replicas) {
     const std::vector<seconds> all = detail::busy_of(r, p.shape);
-    const auto worked = [&](std::size_t stage) { return all[stage] - (r.weight_waits.empty() ? seconds{} : r.weight_waits[stage]); };
+    const auto worked = [&](std::size_t stage) {
+      return all[stage] - (r.weight_waits.empty() ? seconds{} : r.weight_waits[stage]);
+    };
     seconds most{};
     for (std::size_t stage = 0; stage < all.size(); ++stage) most = std::max(most, worked(stage));
     for (std::size_t stage = 0; stage < all.size(); ++stage) {
@@ -90,7 +97,8 @@ template <class Cost>
   spent.packs = detail::without_rounding(busy - done.work - done.recomputation - inside, busy);
   return spent;
 }
-/// The same of a plan with its step time, of this cost model.            Complexity  O(sequences * parts + instructions)
+/// The same of a plan with its step time, of this cost model.            Complexity  O(sequences * parts +
+/// instructions)
 template <class Cost>
 [[nodiscard]] rank_time rank_time_of(const plan& p, const Cost& cost) {
   return rank_time_of(p, batch_work_of(p, cost));

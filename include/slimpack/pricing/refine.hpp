@@ -48,9 +48,11 @@ class common_cuts {
       return visit(slice{s.sequence, at->at, end - at->at});
     };
     if (p == pass::forward)
-      for (auto at = first; at != last && piece(at); ++at) {}
+      for (auto at = first; at != last && piece(at); ++at) {
+      }
     else
-      for (auto at = last; at != first && piece(--at);) {}
+      for (auto at = last; at != first && piece(--at);) {
+      }
   }
 
  private:

@@ -24,7 +24,8 @@ class rows_of_merges {
   template <class PacksOf>
   rows_of_merges(std::span<const merge> merges, const PacksOf& packs_of, std::span<const std::uint32_t> members) {
     for (const merge& m : merges) {
-      if (std::find_first_of(m.replicas.begin(), m.replicas.end(), members.begin(), members.end()) == m.replicas.end()) continue;
+      if (std::find_first_of(m.replicas.begin(), m.replicas.end(), members.begin(), members.end()) == m.replicas.end())
+        continue;
       merges_.push_back(&m);
       slimpack::by_pass<row_slices>& slices = slices_.emplace_back();
       for (const pass p : both_passes) {
@@ -45,7 +46,8 @@ class rows_of_merges {
   }
 
   /// Those of a member, merge by merge.
-  /// Complexity O(rows log(sharers)), and O(sharers) besides for each row that ends behind its own last token, and for each of its
+  /// Complexity O(rows log(sharers)), and O(sharers) besides for each row that ends behind its own last token, and for
+  /// each of its
   ///            slices that ends behind some sharer's
   [[nodiscard]] std::vector<shared_row> of(std::uint32_t replica) const {
     std::vector<shared_row> rows;
@@ -66,12 +68,15 @@ class rows_of_merges {
           row.end = sum.end;
           if (m.exchange == exchange::keep) {
             const std::span<const row_slice> all = slices_[i][p].of(r);
-            const auto needed = [&last](const slice& one, std::size_t by) { return std::max(tokens{}, std::min(one.end(), last[by]) - one.begin); };
+            const auto needed = [&last](const slice& one, std::size_t by) {
+              return std::max(tokens{}, std::min(one.end(), last[by]) - one.begin);
+            };
             if (sum.end <= last[place])
               row.others = sum.length;
             else
               for (const row_slice& s : all) row.others += needed(s.what, place);
-            for (auto s = std::ranges::lower_bound(all, place, {}, &row_slice::sharer); s != all.end() && s->sharer == place; ++s) {
+            for (auto s = std::ranges::lower_bound(all, place, {}, &row_slice::sharer);
+                 s != all.end() && s->sharer == place; ++s) {
               row.others -= needed(s->what, place);
               if (s->what.end() <= all_need)
                 row.sent += s->what.length * static_cast<std::int64_t>(last.size() - 1);

@@ -26,8 +26,8 @@ struct backward_parts {
   friend bool operator==(const backward_parts&, const backward_parts&) = default;
 };
 
-/// What runs at once of a backward pack with a row that replicas share and anything else: its rows, one after the other in
-/// order of sequence, and then all else. What one lets go of, the next has room for.
+/// What runs at once of a backward pack with a row that replicas share and anything else: its rows, one after the other
+/// in order of sequence, and then all else. What one lets go of, the next has room for.
 struct backward_call {
   std::int64_t tokens{};
   std::int64_t others{};            ///< of other sharers, let go of at its end
@@ -41,24 +41,28 @@ struct workload {
   slimpack::shape shape;
   pass_timing forward;
   pass_timing backward;
-  weight_timing weight{};       ///< as programs have decided (`settled`)
+  weight_timing weight{};          ///< as programs have decided (`settled`)
   vocabulary_timing vocabulary{};  ///< where the shape spreads it over the stages
   std::vector<loan> loans{};       ///< attention that stages lend each other; the times have it in (pricing/lend.hpp)
-  backward_parts split{};       ///< what a schedule may decide on, if it was priced so; backward.time is then of whole packs
-  std::vector<std::uint32_t> turn;  ///< phi(i): last forward pack with a sequence of backward packs 0..i
+  backward_parts split{};  ///< what a schedule may decide on, if it was priced so; backward.time is then of whole
+                           ///< packs
+  std::vector<std::uint32_t> turn;             ///< phi(i): last forward pack with a sequence of backward packs 0..i
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage
-  seconds communication{};                     ///< that the times include, over all packs and parts: exchanges of shared
-                                               ///< rows, what first packs wait for weights, and stages for lent attention
-  seconds turn_wait{};                         ///< of each forward pack's message to the stage that stands for a spread vocabulary
-                                               ///< in a search (pricing/detail/vocabulary_turn.hpp): a part that packs do not set
-  std::vector<backward_call> calls{};           ///< of backward packs that have several
-  std::vector<std::uint32_t> calls_before{};    ///< packs + 1: where those of each begin; empty where none has several
-  std::vector<std::int64_t> ended{};  ///< where there are forward packs alone: of each, the tokens of the sequences that end
-                                      ///< in it, which are let go of after it; empty of a step
-  std::vector<seconds> weight_waits{};  ///< of each stage: what its first packs and calls wait for weights that are gathered, a
-                                        ///< part of their times and of communication; empty where there is nothing to wait for
+  seconds communication{};                     ///< that the times include, over all packs and parts: exchanges of
+                                               ///< shared rows, what first packs wait for weights, and stages for lent
+                                               ///< attention
+  seconds turn_wait{};                         ///< of each forward pack's message to the stage that stands for a spread
+                                               ///< vocabulary in a search (pricing/detail/vocabulary_turn.hpp): a part
+                                               ///< that packs do not set
+  std::vector<backward_call> calls{};          ///< of backward packs that have several
+  std::vector<std::uint32_t> calls_before{};   ///< packs + 1: where those of each begin; empty where none has several
+  std::vector<std::int64_t> ended{};    ///< where there are forward packs alone: of each, the tokens of the sequences
+                                        ///< that end in it, which are let go of after it; empty of a step
+  std::vector<seconds> weight_waits{};  ///< of each stage: what its first packs and calls wait for weights that are
+                                        ///< gathered, a part of their times and of communication; empty where there is
+                                        ///< nothing to wait for
 
   [[nodiscard]] pass_timing& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
@@ -71,8 +75,9 @@ struct workload {
     return std::span(calls).subspan(calls_before[pack], calls_before[pack + 1] - calls_before[pack]);
   }
 
-  /// Bytes beside their tokens that a stage lets go of after a forward pack, where there are forward packs alone: what the sequences
-  /// that end in it have kept. A plan keeps them as backward.kept, by forward packs: [stage * (packs + 1) + pack].
+  /// Bytes beside their tokens that a stage lets go of after a forward pack, where there are forward packs alone: what
+  /// the sequences that end in it have kept. A plan keeps them as backward.kept, by forward packs: [stage * (packs + 1)
+  /// + pack].
   [[nodiscard]] double ended_kept(std::size_t pack, std::size_t stage) const noexcept {
     if (backward.kept.empty()) return 0;
     const double* const sums = &backward.kept[stage * (forward.size() + 1)];
@@ -87,8 +92,8 @@ struct workload {
   }
 };
 
-/// The workload as these packs make it: where `apart`, a backward pack takes what B takes and its weight gradients come in
-/// an instruction of their own; other packs run whole.
+/// The workload as these packs make it: where `apart`, a backward pack takes what B takes and its weight gradients come
+/// in an instruction of their own; other packs run whole.
 /// Shapes    apart: empty, or one per backward pack
 /// Requires  none is apart, or work.split tells what they take            Complexity  O(packs * parts)
 [[nodiscard]] inline workload settled(workload work, std::vector<std::uint8_t> apart) {

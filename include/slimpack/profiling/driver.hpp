@@ -44,22 +44,23 @@
 
 namespace slimpack::profiling {
 
-/// Finds what a stage compute takes, with the calls of the runtime and the transport that will train, before the first step. All
-/// ranks run it at the same time, since they share a machine's memory and heat in training, too.
+/// Finds what a stage compute takes, with the calls of the runtime and the transport that will train, before the first
+/// step. All ranks run it at the same time, since they share a machine's memory and heat in training, too.
 ///
 ///   slimpack::profiling::driver drive{stage, shape, longest, transport};
 ///   drive.prepare = [&](std::span<const slimpack::sequence> s) { ... };      // texts of such lengths, under these ids
 ///   slimpack::profiling::stage_profile measured = drive.measure().value();        // on every rank the same
 ///   slimpack::planner plan_batch{shape, {}, measured.cost({.memory = rates}).value()};
 ///
-/// Messages of a trial are made up, of numbers about 1. The trials (trials.hpp) go round until the budget is over, three times at
-/// least, and of a kind of pack the median counts. Then the sum of gradients is timed, as a step would start it, and messages
-/// there and back between the first two stages. Weights are read and gradients added to: set these to zero afterwards.
-/// A replica's ranks time each other's stage; ranks of one stage are observations of one part.
-/// The calls of a vocabulary that is spread over the stages are not timed; layers are called as it needs, with a message at either end.
+/// Messages of a trial are made up, of numbers about 1. The trials (trials.hpp) go round until the budget is over,
+/// three times at least, and of a kind of pack the median counts. Then the sum of gradients is timed, as a step would
+/// start it, and messages there and back between the first two stages. Weights are read and gradients added to: set
+/// these to zero afterwards. A replica's ranks time each other's stage; ranks of one stage are observations of one
+/// part. The calls of a vocabulary that is spread over the stages are not timed; layers are called as it needs, with a
+/// message at either end.
 /// Watch     stopwatch.hpp: the host's clock, or events of a device
-/// Errors    those of the compute, which name the trial, and of the transport; those of fit. All ranks end with one. What the compute
-///           throws leaves measure on its own rank, after the same
+/// Errors    those of the compute, which name the trial, and of the transport; those of fit. All ranks end with one.
+///           What the compute throws leaves measure on its own rank, after the same
 template <stage_compute Compute, transport Transport, stopwatch Watch = host_stopwatch>
 class driver {
   static constexpr bool splits = slimpack::detail::splits_weight_gradients<Compute>;
@@ -67,21 +68,27 @@ class driver {
  public:
   /// Requires  a transport of on.stages * on.replicas ranks; longest >= 1
   driver(Compute& compute, const shape& on, tokens longest, Transport& transport, Watch watch = {})
-      : compute_(compute), shape_(on), longest_(longest), transport_(transport), port_(transport), watch_(std::move(watch)) {}
+      : compute_(compute),
+        shape_(on),
+        longest_(longest),
+        transport_(transport),
+        port_(transport),
+        watch_(std::move(watch)) {}
 
-  seconds budget{3};  ///< for the trials
+  seconds budget{3};   ///< for the trials
   bool apart{splits};  ///< whether weight gradients are timed apart, too, where the compute can
   std::function<void(std::span<const sequence>)> prepare{};  ///< told what runs next, before begin_step
 
   [[nodiscard]] result<stage_profile> measure() {
     if (transport_.size() != shape_.stages * shape_.replicas)
-      return error{errc::invalid_input, "the shape has " + std::to_string(shape_.stages * shape_.replicas) + " ranks, the transport " +
-                                            std::to_string(transport_.size())};
+      return error{errc::invalid_input, "the shape has " + std::to_string(shape_.stages * shape_.replicas) +
+                                            " ranks, the transport " + std::to_string(transport_.size())};
     const std::vector<trial> all = trials_for(longest_, shape_.quantum, splits && apart);
     if (result<void> together = meet(); !together) return std::move(together).error();
     const auto begin = clock::now();
     std::vector<observation> seen;
-    for (int rounds = 0; rounds < 3 || std::chrono::duration<double>(clock::now() - begin).count() < budget.value; ++rounds)
+    for (int rounds = 0; rounds < 3 || std::chrono::duration<double>(clock::now() - begin).count() < budget.value;
+         ++rounds)
       for (const trial& t : all)
         if (result<void> ran = run(t, seen); !ran) return std::move(ran).error();
     const std::vector<observation> own = detail::medians(seen);  // what is sent does not grow with the budget
@@ -118,7 +125,8 @@ class driver {
     rt::host_row_memory unused;
     rt::running_exchanges nobody(port_, unused, script.stage, script.on.stages, script.row_channel());
     rt::no_transfers unlent;
-    rt::piece_calls<Compute, rt::running_exchanges, rt::no_transfers> calls(compute_, script, nobody, {}, unlent, nullptr);
+    rt::piece_calls<Compute, rt::running_exchanges, rt::no_transfers> calls(compute_, script, nobody, {}, unlent,
+                                                                            nullptr);
     script.outline.valid_tokens = all;
     script.outline.sequences = script.sequences;
     script.outline.forward_calls = calls.calls(pass::forward);
@@ -143,16 +151,22 @@ class driver {
         calls.discard_all();
         abort_step(compute_);
         error why = thrown ? error{errc::compute_failed, "the compute threw"} : ran.error();
-        why.detail = "a trial of " + std::to_string(t.copies) + " sequences of " + std::to_string(t.length().value) + " tokens, " +
-                     name_of(i, shape_.chunks) + ": " + why.detail;
+        why.detail = "a trial of " + std::to_string(t.copies) + " sequences of " + std::to_string(t.length().value) +
+                     " tokens, " + name_of(i, shape_.chunks) + ": " + why.detail;
         transport_.abort(why.detail);
         if (thrown) std::rethrow_exception(thrown);
         return why;
       }
       const std::span<const slice> pack = p.replicas[0].partition.of(i.pass)[i.pack.value];
-      if (i.pass == pass::backward && !i.weights_only && t.apart) continue;  // without its weight gradients it is no backward
+      if (i.pass == pass::backward && !i.weights_only && t.apart)
+        continue;  // without its weight gradients it is no
+                   // backward
       if (took > seconds{})
-        seen.push_back({i.pass, static_cast<int>(i.chunk) * shape_.stages + stage(), i.weights_only, {pack.begin(), pack.end()}, took});
+        seen.push_back({i.pass,
+                        static_cast<int>(i.chunk) * shape_.stages + stage(),
+                        i.weights_only,
+                        {pack.begin(), pack.end()},
+                        took});
     }
     return success();
   }
@@ -206,7 +220,8 @@ class driver {
       return slowest(11, stage() < 2, [&]() -> result<void> {
         const int other = transport_.rank() + (stage() == 0 ? 1 : -1);
         for (const bool sends : {stage() == 0, stage() != 0}) {
-          auto moving = sends ? transport_.send(other, 1, message.bytes(size)) : transport_.receive(other, 1, message.bytes(size));
+          auto moving = sends ? transport_.send(other, 1, message.bytes(size))
+                              : transport_.receive(other, 1, message.bytes(size));
           const result<void> moved = moving ? transport_.wait(moving.value()) : result<void>(std::move(moving).error());
           if (moved) continue;
           transport_.abort(moved.error().detail);  // the other side may use the message until then
@@ -221,7 +236,8 @@ class driver {
     if (!many) return many.error();
     made.message = few.value() * 0.5;
     if (longest_ > tokens{1})
-      made.message_token = std::max(seconds{}, (many.value() - few.value()) * (0.5 / static_cast<double>(longest_.value - 1)));
+      made.message_token =
+          std::max(seconds{}, (many.value() - few.value()) * (0.5 / static_cast<double>(longest_.value - 1)));
     return success();
   }
 

@@ -12,8 +12,8 @@
 
 namespace slimpack::profiling {
 
-/// A profile of what was seen: rates by least squares of relative errors, none negative; slices with the rest of their packs' times,
-/// by shares that the rates say; and how far that is off kinds of packs left out.
+/// A profile of what was seen: rates by least squares of relative errors, none negative; slices with the rest of their
+/// packs' times, by shares that the rates say; and how far that is off kinds of packs left out.
 /// Source    derived. Relative errors, since a planner balances small packs against large ones
 /// Law       equal observations in equal order give equal bits, on processors of one kind
 /// Shapes    parts: of the model
@@ -24,8 +24,8 @@ namespace slimpack::profiling {
 /// How the packs of a step took against a cost model: its drift, once the model was made of others.
 struct drift {
   std::size_t packs{};
-  double ratio{1};    ///< median of measured / predicted: below 1, the machine is faster now
-  double error{};     ///< median of |predicted / measured - 1|
+  double ratio{1};  ///< median of measured / predicted: below 1, the machine is faster now
+  double error{};   ///< median of |predicted / measured - 1|
 };
 
 /// Requires  observations of the model's parts            Complexity  O(observations log observations)

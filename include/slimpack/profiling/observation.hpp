@@ -23,34 +23,39 @@ namespace slimpack::profiling {
 /// One pack that a stage ran, and how long it took: what a profile is fitted to.
 struct observation {
   slimpack::pass pass{};
-  int part{};              ///< of the model
-  bool weights{};          ///< weight gradients alone, that run apart: W
-  std::vector<slice> pack; ///< whose lengths and prefixes count; ids do not
+  int part{};               ///< of the model
+  bool weights{};           ///< weight gradients alone, that run apart: W
+  std::vector<slice> pack;  ///< whose lengths and prefixes count; ids do not
   seconds time;
 
   friend bool operator==(const observation&, const observation&) = default;
 };
 
-/// What a rank's step tells: each pack on each chunk. A pack whose weight gradients ran apart is told twice, B and W together as a
-/// backward, and W alone. Nothing of a replica without work, of calls of a spread vocabulary, or of packs for which stages lend each other
-/// attention: they run other work than their slices'.
+/// What a rank's step tells: each pack on each chunk. A pack whose weight gradients ran apart is told twice, B and W
+/// together as a backward, and W alone. Nothing of a replica without work, of calls of a spread vocabulary, or of packs
+/// for which stages lend each other attention: they run other work than their slices'.
 /// Requires  the report of that rank of the plan, or of the part that it runs
-/// Errors    invalid_input: the report is of another program            Complexity  O(instructions * log packs + slices)
-[[nodiscard]] inline result<std::vector<observation>> observations_of(const plan& p, int rank, const step_report& report) {
-  const auto stage = static_cast<std::size_t>(rank % p.shape.stages), replica = static_cast<std::size_t>(rank / p.shape.stages);
+/// Errors    invalid_input: the report is of another program            Complexity  O(instructions * log packs +
+///           slices)
+[[nodiscard]] inline result<std::vector<observation>> observations_of(const plan& p, int rank,
+                                                                      const step_report& report) {
+  const auto stage = static_cast<std::size_t>(rank % p.shape.stages),
+             replica = static_cast<std::size_t>(rank / p.shape.stages);
   if (rank < 0 || replica >= p.replicas.size())
     return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
   const replica_plan& r = p.replicas[replica];
   std::vector<observation> all;
   if (r.sequences.empty()) return all;
   if (stage >= r.programs.size() || r.programs[stage].size() < report.timeline.size())
-    return error{errc::invalid_input, "the report of rank " + std::to_string(rank) + " has " + std::to_string(report.timeline.size()) +
+    return error{errc::invalid_input, "the report of rank " + std::to_string(rank) + " has " +
+                                          std::to_string(report.timeline.size()) +
                                           " instructions, more than its program"};
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> split;  // by pack and chunk: where a B waits for its W
   for (std::size_t at = 0; at < report.timeline.size(); ++at) {
     const timed_instruction& t = report.timeline[at];
     if (t.instruction != r.programs[stage][at])
-      return error{errc::invalid_input, "the report of rank " + std::to_string(rank) + " has another instruction than its program at " + std::to_string(at)};
+      return error{errc::invalid_input, "the report of rank " + std::to_string(rank) +
+                                            " has another instruction than its program at " + std::to_string(at)};
     const instruction& i = t.instruction;
     const auto lends = [&](const loan& l) {
       return (l.lender.stage == stage && l.lender.what == i) || (l.helper.stage == stage && l.helper.what == i);
@@ -71,8 +76,8 @@ namespace detail {
 [[nodiscard]] inline std::vector<std::int64_t> words_of(std::span<const observation> all) {
   std::vector<std::int64_t> words;
   for (const observation& o : all) {
-    words.insert(words.end(), {(o.pass == pass::backward ? 1 : 0) + (o.weights ? 2 : 0), o.part, static_cast<std::int64_t>(o.pack.size()),
-                               std::bit_cast<std::int64_t>(o.time.value)});
+    words.insert(words.end(), {(o.pass == pass::backward ? 1 : 0) + (o.weights ? 2 : 0), o.part,
+                               static_cast<std::int64_t>(o.pack.size()), std::bit_cast<std::int64_t>(o.time.value)});
     for (const slice& s : o.pack) words.insert(words.end(), {s.begin.value, s.length.value});
   }
   return words;
@@ -93,9 +98,10 @@ inline void read_words(std::span<const std::int64_t> words, std::vector<observat
 
 }  // namespace detail
 
-/// Every rank's observations on all ranks, in order of rank: what each then fits has the same bits. Call it on every rank, between
-/// steps. Sequence ids are lost.
-/// Errors    those of the transport, which is then aborted            Complexity  two gathers, the second as long as the most that a rank has
+/// Every rank's observations on all ranks, in order of rank: what each then fits has the same bits. Call it on every
+/// rank, between steps. Sequence ids are lost.
+/// Errors    those of the transport, which is then aborted            Complexity  two gathers, the second as long as
+///           the most that a rank has
 template <class Transport>
 [[nodiscard]] result<std::vector<observation>> gather(Transport& transport, std::span<const observation> own) {
   std::vector<std::int64_t> words = detail::words_of(own);
@@ -108,7 +114,8 @@ template <class Transport>
   const result<std::vector<std::int64_t>> theirs = gathered(transport, std::span<const std::int64_t>(words));
   if (!theirs) return theirs.error();
   for (std::size_t rank = 0; rank < sizes.value().size(); ++rank)
-    detail::read_words(std::span(theirs.value()).subspan(rank * longest, static_cast<std::size_t>(sizes.value()[rank])), all);
+    detail::read_words(std::span(theirs.value()).subspan(rank * longest, static_cast<std::size_t>(sizes.value()[rank])),
+                       all);
   return all;
 }
 

@@ -11,7 +11,8 @@
 
 namespace slimpack::profiling {
 
-/// How far a fit is off packs that it has not seen: every fifth kind of pack was left out, and predicted by a fit of the others.
+/// How far a fit is off packs that it has not seen: every fifth kind of pack was left out, and predicted by a fit of
+/// the others.
 struct fit_check {
   std::size_t kinds{};  ///< of packs that were left out
   double median{};      ///< of |predicted / measured - 1|; 0 where none were
@@ -27,8 +28,8 @@ struct pack_rates {
   friend bool operator==(const pack_rates&, const pack_rates&) = default;
 };
 
-/// Times of a trainer's own slices on every part, measured by itself: what costs::profiled is made of, and how good it is.
-/// io/stage_profile.hpp writes and reads it.
+/// Times of a trainer's own slices on every part, measured by itself: what costs::profiled is made of, and how good it
+/// is. io/stage_profile.hpp writes and reads it.
 struct stage_profile {
   std::vector<costs::profiled::sample> samples;
   std::vector<pack_rates> forward, backward;  ///< by part: backward with weight gradients
@@ -40,8 +41,8 @@ struct stage_profile {
 
   [[nodiscard]] std::vector<pack_rates>& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
 
-  /// The cost model. beside: what is known besides, such as memory; overheads, weight gradients, messages and, without buckets,
-  /// the reduction are the profile's
+  /// The cost model. beside: what is known besides, such as memory; overheads, weight gradients, messages and, without
+  /// buckets, the reduction are the profile's
   /// Errors    those of costs::profiled::make
   [[nodiscard]] result<costs::profiled> cost(costs::profiled::extras beside = {}) const {
     beside.forward_overhead.clear(), beside.backward_overhead.clear();

@@ -16,7 +16,8 @@
 
 namespace slimpack::profiling {
 
-/// Sequences of one length side by side, cut alike: forward from the first slices to the last, a pack for each, then back.
+/// Sequences of one length side by side, cut alike: forward from the first slices to the last, a pack for each, then
+/// back.
 struct trial {
   std::int64_t copies{1};
   std::vector<tokens> slices;
@@ -29,12 +30,13 @@ struct trial {
   }
 };
 
-/// What is run to know what slices, packs and pairs take. Whole sequences of rising length, short ones in company as in training;
-/// the longest cut into slices of all sizes, in two orders, so that each meets several prefixes; the shortest alone and joined. Whole
-/// sequences again where weight gradients may run apart.
+/// What is run to know what slices, packs and pairs take. Whole sequences of rising length, short ones in company as in
+/// training; the longest cut into slices of all sizes, in two orders, so that each meets several prefixes; the shortest
+/// alone and joined. Whole sequences again where weight gradients may run apart.
 /// Shapes    longest: of a sequence; company: tokens of a pack of short ones
 /// Requires  longest >= 1            Complexity  O(log longest) trials of the longest sequence
-[[nodiscard]] inline std::vector<trial> trials_for(tokens longest, tokens quantum, bool apart, tokens company = {1024}) {
+[[nodiscard]] inline std::vector<trial> trials_for(tokens longest, tokens quantum, bool apart,
+                                                   tokens company = {1024}) {
   std::vector<trial> all;
   const std::int64_t most = longest.value, least = std::min<std::int64_t>(most, 16);
   std::vector<std::int64_t> lengths;

@@ -15,7 +15,8 @@
 ///   static constexpr bool orders_may_change, or       solvers may go on from its order                   false
 ///   bool orders_may_change() const
 ///   Schedule longer() const                           itself at more effort, which long searches take    itself
-///   result<timed_programs> timed(const workload&)     its programs and their makespan, to the bit        the simulator's
+///   result<timed_programs> timed(const workload&)     its programs and their makespan, to the bit        the
+///   simulator's
 ///     const                                           (schedules/timed.hpp)
 ///
 /// A member of one of these names that cannot be read or called so is an error of compilation, not a default.
@@ -26,8 +27,10 @@ SLIMPACK_DETAIL_HAS_MEMBER(splits_weight_gradients);
 
 template <class Policy>
 consteval bool says_splits_weight_gradients() {
-  if constexpr (requires { { Policy::splits_weight_gradients } -> std::same_as<const bool&>;
-                           typename std::bool_constant<Policy::splits_weight_gradients>; }) {
+  if constexpr (requires {
+                  { Policy::splits_weight_gradients } -> std::same_as<const bool&>;
+                  typename std::bool_constant<Policy::splits_weight_gradients>;
+                }) {
     return Policy::splits_weight_gradients;
   } else {
     static_assert(!has_member_splits_weight_gradients<Policy>,
@@ -48,22 +51,28 @@ inline constexpr weight_gradients weight_gradients_of =
 namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(orders_may_change);
 template <class Schedule>
-concept asks_whether_orders_change = requires(const Schedule& s) { { s.orders_may_change() } -> std::same_as<bool>; };
+concept asks_whether_orders_change = requires(const Schedule& s) {
+  { s.orders_may_change() } -> std::same_as<bool>;
+};
 
 template <class Schedule>
 consteval bool says_orders_may_change() {
-  if constexpr (requires { { Schedule::orders_may_change } -> std::same_as<const bool&>;
-                           typename std::bool_constant<Schedule::orders_may_change>; }) {
+  if constexpr (requires {
+                  { Schedule::orders_may_change } -> std::same_as<const bool&>;
+                  typename std::bool_constant<Schedule::orders_may_change>;
+                }) {
     return Schedule::orders_may_change;
   } else {
-    static_assert(asks_whether_orders_change<Schedule> || !has_member_orders_may_change<Schedule>,
-                  "a schedule's orders_may_change is a public static constexpr bool, or a const function that gives a bool");
+    static_assert(
+        asks_whether_orders_change<Schedule> || !has_member_orders_may_change<Schedule>,
+        "a schedule's orders_may_change is a public static constexpr bool, or a const function that gives a bool");
     return asks_whether_orders_change<Schedule>;
   }
 }
 }  // namespace detail
 
-/// Whether solvers may ever change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it.
+/// Whether solvers may ever change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps
+/// it.
 template <class Schedule>
 inline constexpr bool orders_may_change_of = detail::says_orders_may_change<Schedule>();
 
@@ -83,7 +92,9 @@ SLIMPACK_DETAIL_HAS_MEMBER(longer);
 /// The schedule that a long search asks. A schedule that derives from another has a longer one only of its own.
 template <class Schedule>
 [[nodiscard]] constexpr Schedule longer_of(const Schedule& schedule) {
-  if constexpr (requires { { schedule.longer() } -> std::same_as<Schedule>; }) {
+  if constexpr (requires {
+                  { schedule.longer() } -> std::same_as<Schedule>;
+                }) {
     return schedule.longer();
   } else if constexpr (requires { requires std::derived_from<Schedule, decltype(schedule.longer())>; }) {
     return schedule;  // longer() of the schedule that this one derives from would lose what this one adds

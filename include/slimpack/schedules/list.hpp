@@ -22,14 +22,15 @@ namespace slimpack::schedules {
 /// the time before; the last run is on the step, and the shortest order is kept.
 /// Source    list scheduling and forward-backward improvement (K. Y. Li and R. J. Willis, 1992), applied to the two
 ///           flows of a pipeline; derived
-/// With virtual stages a free stage runs, of the next packs of all its chunks, what is ready first, and the order found from
-/// both ends, as above, breaks ties. Where memory binds, what runs is a unit, a pack on one chunk: units of a pass run in
-/// Megatron-LM's interleaved order on all stages, and the rule decides where forwards and backwards follow each other.
+/// With virtual stages a free stage runs, of the next packs of all its chunks, what is ready first, and the order found
+/// from both ends, as above, breaks ties. Where memory binds, what runs is a unit, a pack on one chunk: units of a pass
+/// run in Megatron-LM's interleaved order on all stages, and the rule decides where forwards and backwards follow each
+/// other.
 /// Requires  passes >= 1
 /// Errors    out_of_memory: the packs themselves do not fit; the detail has the shortfall
 /// Complexity O(passes * packs * stages); with virtual stages O(passes * packs * parts (stages + chunks))
 struct list {
-  using with_tested_laws = list;  ///< searches need not look at its answers again (timed.hpp)
+  using with_tested_laws = list;                   ///< searches need not look at its answers again (timed.hpp)
   static constexpr bool orders_may_change = true;  ///< solvers may improve what it found
 
   int passes{2};  ///< runs of the rule; 1: the plain rule, once

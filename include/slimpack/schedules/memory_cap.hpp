@@ -24,13 +24,14 @@ namespace slimpack::schedules {
 /// always allowed to run them.
 class memory_cap {
  public:
-  /// Complexity  O(packs) for each stage that differs in memory from the one before; where accumulators take memory, O(packs) more for
-  ///             each pack that opens some
+  /// Complexity  O(packs) for each stage that differs in memory from the one before; where accumulators take memory,
+  ///             O(packs) more for each pack that opens some
   explicit memory_cap(const workload& work) : packs_(work.backward.size()) {
     const auto stages = static_cast<std::size_t>(work.shape.stages);
     const auto all = static_cast<std::uint32_t>(work.forward.size());
     for (std::size_t r = 0; r < stages; ++r) {
-      const bool alike = r > 0 && (!work.shape.memory || (work.rates[r] == work.rates[r - 1] && work.forward.kept.empty()));
+      const bool alike =
+          r > 0 && (!work.shape.memory || (work.rates[r] == work.rates[r - 1] && work.forward.kept.empty()));
       if (!alike) {
         allowed_.resize(allowed_.size() + packs_ + 1, all);
         if (work.shape.memory) fill(work, r, work.shape.memory->amount, &allowed_[allowed_.size() - (packs_ + 1)]);
@@ -66,16 +67,18 @@ class memory_cap {
     for (std::size_t i = 0; i < work.backward.size(); ++i) {
       for (; run <= work.turn[i]; ++run)
         consider(rates.in_forward(static_cast<double>(f[run + 1] - b[i]), static_cast<double>(work.gradient_before[i]),
-                                  static_cast<double>(f[run + 1] - f[run])) + work.kept(stage, run + 1, i),
+                                  static_cast<double>(f[run + 1] - f[run])) +
+                     work.kept(stage, run + 1, i),
                  "forward pack ", run);
       consider(rates.in_backward(static_cast<double>(f[run] - b[i]), static_cast<double>(work.gradient_running[i]),
-                                 static_cast<double>(b[i + 1] - b[i])) + work.kept(stage, run, i),
+                                 static_cast<double>(b[i + 1] - b[i])) +
+                   work.kept(stage, run, i),
                "backward pack ", i);
     }
     const memory_limit& limit = *work.shape.memory;
-    return {errc::out_of_memory, "stage " + std::to_string(stage) + " holds " + detail::amount(most, limit.unit) +
-                                     " while it runs " + when + ", even with no forward before it is needed; the limit is " +
-                                     detail::amount(limit.amount, limit.unit)};
+    return {errc::out_of_memory,
+            "stage " + std::to_string(stage) + " holds " + detail::amount(most, limit.unit) + " while it runs " + when +
+                ", even with no forward before it is needed; the limit is " + detail::amount(limit.amount, limit.unit)};
   }
 
   static void fill(const workload& work, std::size_t stage, double limit, std::uint32_t* allowed) {

@@ -42,7 +42,8 @@ struct one_f_one_b {
   int lead{2};
 
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
-    if (lead < 0) return error{errc::invalid_input, "one_f_one_b needs a lead of at least 0, got " + std::to_string(lead)};
+    if (lead < 0)
+      return error{errc::invalid_input, "one_f_one_b needs a lead of at least 0, got " + std::to_string(lead)};
     const std::size_t most = static_cast<std::size_t>(lead) * (static_cast<std::size_t>(work.shape.stages) - 1);
     std::vector<program> whole = ordered(work, most, start::gradual);
     if (fits(work, whole)) return whole;

@@ -15,21 +15,21 @@ namespace slimpack::schedules {
 
 /// Programs of layers with the calls of a spread vocabulary put between them, for all replicas of a group.
 ///
-/// Weight gradients that wait until a stage has nothing else to run mostly shorten the step, and hold logits. So this tries limits on
-/// how many packs may be owed, eight and none, and some between where eight do not fit the memory. It takes what ends first of what
-/// fits; where nothing does, what needs least. Where stages lend each other attention, calls run in lock step with it
-/// (detail/lock_step_calls.hpp).
-/// Shapes    works: one per replica of the group, priced for a shape that spreads the vocabulary; programs: one per stage each
+/// Weight gradients that wait until a stage has nothing else to run mostly shorten the step, and hold logits. So this
+/// tries limits on how many packs may be owed, eight and none, and some between where eight do not fit the memory. It
+/// takes what ends first of what fits; where nothing does, what needs least. Where stages lend each other attention,
+/// calls run in lock step with it (detail/lock_step_calls.hpp).
+/// Shapes    works: one per replica of the group, priced for a shape that spreads the vocabulary; programs: one per
+///           stage each
 /// to_beat: programs that take no less need not be found
 /// Law       those of detail::vocabulary_fill
-/// Errors    those of task_graph::assign about the programs of layers; cyclic_schedule: they wait for each other; not_faster: they
-///           take no less than to_beat
+/// Errors    those of task_graph::assign about the programs of layers; cyclic_schedule: they wait for each other;
+///           not_faster: they take no less than to_beat
 /// Complexity that of detail::vocabulary_fill
-[[nodiscard]] result<std::vector<std::vector<program>>> spread_vocabulary(std::span<const std::uint32_t> group,
-                                                                          std::span<const workload> works,
-                                                                          std::span<const std::vector<program>> programs,
-                                                                          std::span<const merge> merges,
-                                                                          seconds to_beat = seconds{std::numeric_limits<double>::infinity()});
+[[nodiscard]] result<std::vector<std::vector<program>>> spread_vocabulary(
+    std::span<const std::uint32_t> group, std::span<const workload> works,
+    std::span<const std::vector<program>> programs, std::span<const merge> merges,
+    seconds to_beat = seconds{std::numeric_limits<double>::infinity()});
 
 }  // namespace slimpack::schedules
 

@@ -22,10 +22,12 @@ concept tells_makespan = requires(const S& s, const workload& work) {
   { s.timed(work) } -> std::same_as<result<timed_programs>>;
 };
 
-/// Whether the laws of a schedule that tells its makespan are tested, so that a search need not look at each answer: that of the
-/// shipped ones, but not of a schedule that inherits from one.
+/// Whether the laws of a schedule that tells its makespan are tested, so that a search need not look at each answer:
+/// that of the shipped ones, but not of a schedule that inherits from one.
 template <class S>
-concept needs_no_check = requires { requires std::same_as<typename S::with_tested_laws, S>; };
+concept needs_no_check = requires {
+  requires std::same_as<typename S::with_tested_laws, S>;
+};
 
 /// The makespan of a schedule's answer, if its programs can be run.
 [[nodiscard]] inline result<seconds> makespan_of_answer(const workload& work, const std::vector<program>& programs) {
@@ -42,7 +44,8 @@ concept needs_no_check = requires { requires std::same_as<typename S::with_teste
   const seconds given = told.value().makespan, rounding = due.value() * 1e-9;
   if (!(given >= due.value() - rounding && given <= due.value() + rounding)) {
     char numbers[96];
-    std::snprintf(numbers, sizeof numbers, "it tells a makespan of %g s, its programs take %g s", given.value, due.value().value);
+    std::snprintf(numbers, sizeof numbers, "it tells a makespan of %g s, its programs take %g s", given.value,
+                  due.value().value);
     return error{errc::invalid_input, "the schedule's answer is wrong: " + std::string(numbers) + " (schedule law 4)"};
   }
   return told;
@@ -54,8 +57,10 @@ namespace slimpack::schedules {
 /// A schedule's programs and their makespan: how candidates are scored. A schedule that knows the makespan of what it
 /// decides offers `result<timed_programs> timed(const workload&) const`; of others the simulator tells it.
 /// Law       the makespan is the task graph's, to the bit (testing/schedule_laws.hpp)
-/// Errors    those of the schedule; of its programs, those of simulators::makespan; invalid_input: they take another time than it tells
-/// Complexity that of the schedule, plus O(instructions) for the simulator, which need not be asked of shipped schedules that tell
+/// Errors    those of the schedule; of its programs, those of simulators::makespan; invalid_input: they take another
+///           time than it tells
+/// Complexity that of the schedule, plus O(instructions) for the simulator, which need not be asked of shipped
+/// schedules that tell
 ///           their makespan
 template <schedule_for Schedule>
 [[nodiscard]] result<timed_programs> timed(const Schedule& schedule, const workload& work) {

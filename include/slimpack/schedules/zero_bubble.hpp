@@ -23,7 +23,8 @@ namespace slimpack::schedules {
 
 /// Which packs have their weight gradients apart, the order that these are put into, and the memory that they may take.
 enum class zero_bubble_order : unsigned char {
-  automatic,  ///< what ends first of none, the last packs, and all, in list's order or 1F1B's, under the workload's limit
+  automatic,  ///< what ends first of none, the last packs, and all, in list's order or 1F1B's, under the workload's
+              ///< limit
   h1,         ///< all packs, in 1F1B of lead 1, the classic one; no stage holds more than its fullest stage, if
               ///< weight gradients need no more than activations (memory_rates::weight_token)
   h2,         ///< all packs, in 1F1B of lead 2, near twice the memory; likewise
@@ -40,10 +41,10 @@ enum class zero_bubble_order : unsigned char {
 /// one stage run beside the last W of another get the bubble of the span.
 /// Among orders that end at the same time, the one with the shortest such span is kept.
 ///
-/// A W is a launch more, with a pack's overhead, so automatic splits few packs where packs are many: the last ones, from
-/// one on, which is what trainers can run (a sequence's tokens are done with from the last to the first). It takes as
-/// many as have W on the last stage for some multiples of what its wait for the first stage's last backward lasts: only
-/// there a stage has nothing else to run. No step is longer than list's with each W inside its backward.
+/// A W is a launch more, with a pack's overhead, so automatic splits few packs where packs are many: the last ones,
+/// from one on, which is what trainers can run (a sequence's tokens are done with from the last to the first). It takes
+/// as many as have W on the last stage for some multiples of what its wait for the first stage's last backward lasts:
+/// only there a stage has nothing else to run. No step is longer than list's with each W inside its backward.
 /// Source    Qi et al. (arXiv:2401.10241), sections 2 and 3.1; packs of unequal times, that share sequences, and with
 ///           chunks are derived: any order that is free of deadlock without W is so with it, since nothing waits for W.
 ///           The split of some packs is derived
@@ -52,7 +53,8 @@ enum class zero_bubble_order : unsigned char {
 /// under a limit are made with as much room in each backward.
 /// Requires  a workload priced so that weight gradients may run apart (weight_gradients_of)
 /// Errors    out_of_memory: the order does not fit even with each W right after its B; the detail has the shortfall
-/// Complexity a few times that of list, plus O(instructions * stages); where it may pay to split all, that of one_f_one_b
+/// Complexity a few times that of list, plus O(instructions * stages); where it may pay to split all, that of
+/// one_f_one_b
 struct zero_bubble {
   using with_tested_laws = zero_bubble;  ///< searches need not look at its answers again (timed.hpp)
   static constexpr bool splits_weight_gradients = true;
@@ -104,7 +106,8 @@ struct zero_bubble {
     }
     if (!best) return *std::move(why);
     if (work.shape.chunks == 1) {
-      for (double share = 3; share <= 12; share *= 2) try_last(best, work, last_of(packs, last_packs(work, share)), limit);
+      for (double share = 3; share <= 12; share *= 2)
+        try_last(best, work, last_of(packs, last_packs(work, share)), limit);
     } else {  // whose orders take longer to find, and are best where all packs are apart, or few
       try_last(best, work, last_of(packs, packs), limit);
       try_last(best, work, last_of(packs, last_packs(work, 3)), limit);
@@ -151,7 +154,8 @@ struct zero_bubble {
   /// How many last packs have, on the last stage, weight gradients for `share` times what the last backward takes from
   /// there to its end on the first part.
   static std::size_t last_packs(const workload& work, double share) {
-    const auto stages = static_cast<std::size_t>(work.shape.stages), parts = static_cast<std::size_t>(work.shape.parts());
+    const auto stages = static_cast<std::size_t>(work.shape.stages),
+               parts = static_cast<std::size_t>(work.shape.parts());
     const std::size_t packs = work.backward.size();
     if (packs == 0 || work.split.weights.empty()) return 0;
     double drain = 0;
@@ -161,7 +165,9 @@ struct zero_bubble {
     }
     // A last stage that only turns packs (pricing/detail/vocabulary_turn.hpp) has none.
     std::size_t last = stages - 1;
-    const auto has_weights = [&](std::size_t stage) { return work.split.weights[(packs - 1) * parts + stage] > seconds{}; };
+    const auto has_weights = [&](std::size_t stage) {
+      return work.split.weights[(packs - 1) * parts + stage] > seconds{};
+    };
     while (last > 0 && !has_weights(last)) --last;
     std::size_t apart = 0;
     for (double sum = 0; apart < packs && sum < share * drain; ++apart)
@@ -176,14 +182,16 @@ struct zero_bubble {
 
   /// Puts weight gradients of all packs into an order within a budget. Waits filled one by one may make a step longer;
   /// each W before what comes next never does.
-  static void try_all(std::optional<filled>& best, const workload& all, const std::vector<program>& order, double budget) {
+  static void try_all(std::optional<filled>& best, const workload& all, const std::vector<program>& order,
+                      double budget) {
     constexpr double at_once = -1;  // no stage holds so little: each W runs before what comes next
     for (const double most : {budget, at_once})
       keep_better(best, detail::zero_bubble::fill(all, order, most, overrun::alike).programs());
   }
 
   /// Orders the packs as if weight gradients that are apart took no time, then puts these in.
-  static void try_last(std::optional<filled>& best, const workload& work, std::vector<std::uint8_t> apart, double budget) {
+  static void try_last(std::optional<filled>& best, const workload& work, std::vector<std::uint8_t> apart,
+                       double budget) {
     if (apart.empty()) return;
     const workload some = settled(work, std::move(apart));
     if (busiest(some) >= best->makespan) return;

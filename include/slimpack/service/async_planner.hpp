@@ -45,7 +45,6 @@ class async_planner {
  public:
   using ticket = basic_plan_ticket<made>;  ///< of plans, or of rank_plans
 
-
   /// Errors    std::system_error: no thread can be started
   explicit async_planner(Planner plan_batch, std::size_t queue = 1)
       : plan_batch_(std::move(plan_batch)),

@@ -14,10 +14,11 @@ namespace slimpack {
 ///
 ///   slimpack::result<slimpack::plan> best = plan_batch(lengths, slimpack::deadline{50ms}.token());
 ///
-/// The time runs from construction. How far a search comes in it differs from machine to machine, so one rank plans under
-/// a deadline and the others get its plan, which is marked (plan::truncated). A deadline destroyed early stops nothing.
-/// No deadline lasts longer than ten years.
-/// Errors    std::system_error: no thread can be started            Complexity  one thread, asleep till the time is over
+/// The time runs from construction. How far a search comes in it differs from machine to machine, so one rank plans
+/// under a deadline and the others get its plan, which is marked (plan::truncated). A deadline destroyed early stops
+/// nothing. No deadline lasts longer than ten years.
+/// Errors    std::system_error: no thread can be started            Complexity  one thread, asleep till the time is
+///           over
 class deadline {
  public:
   template <class Rep, class Period>

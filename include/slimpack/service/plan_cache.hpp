@@ -22,8 +22,8 @@ namespace slimpack {
 ///
 /// Key           the lengths, in order, of one planner: shape and policies, users' own cost models included, are values
 ///               inside it and never change. Other policies are another planner, with a cache of its own.
-/// Order         matters: the same lengths in another order are another batch. To rename the ids of a plan at hand would
-///               make plans depend on what a rank happened to plan before, and ranks disagree.
+/// Order         matters: the same lengths in another order are another batch. To rename the ids of a plan at hand
+///               would make plans depend on what a rank happened to plan before, and ranks disagree.
 /// Bound         `most` plans; the one not asked for the longest goes first
 /// Left out      plans of a search that was stopped, which a later one may better; errors
 /// Truncated     marks plans asked for under a stop token, known or not: another rank may not know them, and be stopped

@@ -49,7 +49,8 @@ class plan_job {
   result<Plan> wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return answered_; });
-    std::optional<result<Plan>> found = std::exchange(found_, error{errc::invalid_input, "this plan was fetched before"});
+    std::optional<result<Plan>> found =
+        std::exchange(found_, error{errc::invalid_input, "this plan was fetched before"});
     if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
     return *std::move(found);
   }
@@ -66,8 +67,8 @@ class plan_job {
 
 }  // namespace detail
 
-/// The plan of a submitted batch, to be fetched when it is needed (async_planner.hpp). Outlives the planner that gave it.
-/// A ticket that is dropped does not cancel its batch.
+/// The plan of a submitted batch, to be fetched when it is needed (async_planner.hpp). Outlives the planner that gave
+/// it. A ticket that is dropped does not cancel its batch.
 /// Plan      plan, or rank_plan where a rank plans its own group (replica_planner)
 template <class Plan>
 class basic_plan_ticket {

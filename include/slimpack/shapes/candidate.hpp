@@ -25,17 +25,17 @@ enum class outcome : unsigned char {
 struct candidate {
   shapes::layout layout{};
   shapes::outcome outcome{outcome::untried};
-  std::string why{};        ///< of too_large, no_room, too_long and refused: a sentence with numbers
-  double missing{};         ///< of too_large: memory
-  seconds lower_bound{};    ///< no plan of these batches on this layout takes less; 0 where nothing was bounded
-  seconds step_time{};      ///< of the plans
-  seconds fastest{};        ///< of the batches
+  std::string why{};      ///< of too_large, no_room, too_long and refused: a sentence with numbers
+  double missing{};       ///< of too_large: memory
+  seconds lower_bound{};  ///< no plan of these batches on this layout takes less; 0 where nothing was bounded
+  seconds step_time{};    ///< of the plans
+  seconds fastest{};      ///< of the batches
   seconds slowest{};
   double bubble{};
-  double peak_memory{};     ///< the most that any stage holds in any batch
+  double peak_memory{};  ///< the most that any stage holds in any batch
   slimpack::memory_unit memory_unit{};
-  bool finalist{};          ///< planned at the effort asked for; others with less
-  double useful{};          ///< work, as a share of the stages' time (useful_share)
+  bool finalist{};  ///< planned at the effort asked for; others with less
+  double useful{};  ///< work, as a share of the stages' time (useful_share)
 
   [[nodiscard]] double efficiency() const noexcept { return step_time > seconds{} ? lower_bound / step_time : 1; }
 };

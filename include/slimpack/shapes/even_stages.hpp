@@ -60,7 +60,8 @@ struct stage_load {
     return before[to] - before[from] + (part == 0 ? times.first.value : 0) + (part + 1 == parts ? times.last.value : 0);
   };
   constexpr stage_load none{std::numeric_limits<double>::infinity(), 0, 0};
-  // The best of the first parts that have the first layers; first by how busy the busiest is, then by squares under that.
+  // The best of the first parts that have the first layers; first by how busy the busiest is, then by squares under
+  // that.
   std::vector<std::size_t> cut((parts + 1) * (layers + 1), 0);
   const auto best_under = [&](double cap) {
     std::vector<stage_load> best(layers + 1, none);
@@ -93,11 +94,12 @@ struct stage_load {
 
 }  // namespace detail
 
-/// How many layers each part has so that the busiest stage has least to do. Parts have their layers in the model's order:
-/// part c * stages + r is chunk c of stage r.
-/// Law       without chunks no other division has a less busy busiest stage; nor with chunks where all layers take the same
-/// Formula   without chunks dynamic programming; with chunks, from an even division, that layer which moves from a part to
-///           another one and helps most, until none does: the busiest stage first, then all stages, then all parts
+/// How many layers each part has so that the busiest stage has least to do. Parts have their layers in the model's
+/// order: part c * stages + r is chunk c of stage r.
+/// Law       without chunks no other division has a less busy busiest stage; nor with chunks where all layers take the
+///           same
+/// Formula   without chunks dynamic programming; with chunks, from an even division, that layer which moves from a part
+///           to another one and helps most, until none does: the busiest stage first, then all stages, then all parts
 /// Shapes    result: one count per part, each at least 1; or 0 where the part has an end of the model that takes time
 /// Requires  at least as many layers as parts
 /// Complexity O(stages layers^2) without chunks; with, O(parts^2 layers) for each layer that moves
@@ -115,7 +117,8 @@ struct stage_load {
       for (std::size_t to = 0; to < parts && counts[from] > detail::least_layers(times, on, from); ++to) {
         if (from == to) continue;
         --counts[from], ++counts[to];
-        if (const detail::stage_load with = detail::load_of(times, counts, on); with < best) best = with, move = {from, to};
+        if (const detail::stage_load with = detail::load_of(times, counts, on); with < best)
+          best = with, move = {from, to};
         ++counts[from], --counts[to];
       }
     if (!(best < now)) return counts;

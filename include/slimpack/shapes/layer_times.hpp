@@ -30,8 +30,9 @@ struct layer_times {
 ///           T(2) - T(1), and the last part T(1) - (T(2) - T(1)) besides. Kinds are those of costs::layer_kind
 /// Errors    those of cost_of            Complexity  two cost models for each kind, and O(sequences)
 template <class CostOf>
-result<layer_times> layer_times_of(const costs::model_shape& model, const layout& on, std::span<const std::vector<tokens>> batches,
-                                   const CostOf& cost_of, std::span<const pass> passes = both_passes) {
+result<layer_times> layer_times_of(const costs::model_shape& model, const layout& on,
+                                   std::span<const std::vector<tokens>> batches, const CostOf& cost_of,
+                                   std::span<const pass> passes = both_passes) {
   layout alone = on;
   alone.shape.stages = alone.shape.chunks = 1;
   alone.layers.clear();

@@ -13,7 +13,7 @@ namespace slimpack::shapes {
 /// What a search found: every candidate, the planned ones first and the fastest of them in front.
 struct ranking {
   std::vector<candidate> candidates{};
-  double batch_tokens{};  ///< the mean
+  double batch_tokens{};      ///< the mean
   std::vector<plan> plans{};  ///< those of the best candidate, by batch
 
   /// The winner, or null where nothing was planned.
@@ -21,8 +21,8 @@ struct ranking {
     return count(outcome::planned) > 0 ? &candidates.front() : nullptr;
   }
   [[nodiscard]] std::size_t count(outcome what) const noexcept {
-    return static_cast<std::size_t>(std::count_if(candidates.begin(), candidates.end(),
-                                                  [what](const candidate& c) { return c.outcome == what; }));
+    return static_cast<std::size_t>(
+        std::count_if(candidates.begin(), candidates.end(), [what](const candidate& c) { return c.outcome == what; }));
   }
   /// Tokens that each GPU trains in a second.
   [[nodiscard]] double rate(const candidate& c) const noexcept {

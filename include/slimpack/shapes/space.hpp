@@ -22,7 +22,7 @@ struct space {
   int gpus_per_node{8};
   int layers{1};
   int heads{1};
-  int experts{0};  ///< of a layer; 0: the model has none
+  int experts{0};                   ///< of a layer; 0: the model has none
   std::optional<tokens> quantum{};  ///< none: default_quantum of each layout's cp
   std::optional<memory_limit> memory{};
   std::optional<int> replicas{};  ///< degrees that are given
@@ -51,9 +51,16 @@ struct space {
               for (const vocabulary words : vocabularies) {
                 if (p == 1 && words == vocabulary::spread) continue;
                 for (const costs::recompute again : recompute)
-                  all.push_back({{.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v, .expert = e,
-                                  .quantum = quantum.value_or(default_quantum(c)), .memory = memory,
-                                  .vocabulary = words}, again});
+                  all.push_back({{.stages = p,
+                                  .replicas = d,
+                                  .tensor = t,
+                                  .context = c,
+                                  .chunks = v,
+                                  .expert = e,
+                                  .quantum = quantum.value_or(default_quantum(c)),
+                                  .memory = memory,
+                                  .vocabulary = words},
+                                 again});
               }
             }
           }

@@ -16,9 +16,9 @@ namespace slimpack::simulators {
 /// What one stage holds, instruction by instruction: it follows from order alone.
 /// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
 /// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Where weight
-/// gradients run apart, a token stays live until they have run, since they need its activations, and from its B on keeps
-/// weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with it. Where forward packs run
-/// alone, a sequence's tokens go with its last forward on a chunk.
+/// gradients run apart, a token stays live until they have run, since they need its activations, and from its B on
+/// keeps weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with it. Where
+/// forward packs run alone, a sequence's tokens go with its last forward on a chunk.
 /// Source    derived; what B and W release: Qi et al. (arXiv:2401.10241), table 1
 /// Units     those of work.rates            Errors    none            Complexity  O(1) each
 /// Requires  the workload outlives it
@@ -37,7 +37,8 @@ class stage_memory {
   [[nodiscard]] double during(const instruction& i) const {
     if (i.end != model_end::none) return during_end(i);
     if (lent_.empty() || i.weights_only) return during_pass(i);
-    return during_pass(i) + work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass == pass::forward ? 1 : 2);
+    return during_pass(i) +
+           work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass == pass::forward ? 1 : 2);
   }
 
   /// Runs `i`: what it acquires stays, what it was kept for goes.
@@ -67,11 +68,14 @@ class stage_memory {
     const memory_rates& rates = work_->rates[stage_];
     const auto running = static_cast<double>(size_of(i));
     if (i.pass == pass::forward)
-      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) + owed(0) + ends();
+      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) +
+             owed(0) + ends();
     if (i.is_weights()) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends();
-    if (const std::span<const backward_call> calls = work_->calls_of(i.pack.value); !calls.empty()) return during(i, calls);
+    if (const std::span<const backward_call> calls = work_->calls_of(i.pack.value); !calls.empty())
+      return during(i, calls);
     const std::int64_t open = gradients_ - gradient_[i.chunk] + work_->gradient_running[i.pack.value];
-    return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0) + ends();
+    return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0) +
+           ends();
   }
 
   /// The most of what a backward pack holds in its calls, one after the other.
@@ -81,9 +85,10 @@ class stage_memory {
     std::int64_t tokens = 0, others = 0;  // that the calls before had
     for (const backward_call& c : calls) {
       const std::int64_t open = gradients_ - gradient_[i.chunk] + c.gradient_running;
-      const double held = rates.in_backward(share(live_ - (splits(i) ? 0 : tokens)), share(open), static_cast<double>(c.tokens)) +
-                          share(kept_ - std::ceil(rates.other_token) * static_cast<double>(others)) +
-                          owed(splits(i) ? tokens + c.tokens : 0) + ends();
+      const double held =
+          rates.in_backward(share(live_ - (splits(i) ? 0 : tokens)), share(open), static_cast<double>(c.tokens)) +
+          share(kept_ - std::ceil(rates.other_token) * static_cast<double>(others)) +
+          owed(splits(i) ? tokens + c.tokens : 0) + ends();
       most = std::max(most, held);
       tokens += c.tokens, others += c.others;
     }
@@ -127,9 +132,7 @@ class stage_memory {
   }
   [[nodiscard]] bool splits(const instruction& i) const { return work_->weight.splits(i.pack.value); }
   /// What tokens keep for weight gradients that are to come, and `more` tokens with them.
-  [[nodiscard]] double owed(std::int64_t more) const {
-    return work_->rates[stage_].weight_token * share(owed_ + more);
-  }
+  [[nodiscard]] double owed(std::int64_t more) const { return work_->rates[stage_].weight_token * share(owed_ + more); }
   [[nodiscard]] double kept_by(const instruction& i) const { return work_->of(i.pass).kept_by(i.pack.value, stage_); }
 
   const workload* work_;
@@ -140,7 +143,8 @@ class stage_memory {
   std::int64_t owed_{};                 // (token, chunk) between B and W
   std::int64_t logits_{};               // tokens between V and U
   std::int64_t turned_{};               // tokens between V on the last stage and B on the last part
-  std::vector<std::int64_t> lent_;      // keys that others lend while a pack runs on a chunk, of both passes; empty: none
+  std::vector<std::int64_t> lent_;      // keys that others lend while a pack runs on a chunk, of both passes; empty:
+                                        // none
   double kept_{};                       // whole bytes, so sums are exact
 };
 

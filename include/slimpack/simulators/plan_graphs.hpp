@@ -19,8 +19,9 @@
 
 namespace slimpack::simulators {
 
-/// The task graphs of a plan, one for each group of replicas that run together (joint_groups), and when their tasks start.
-/// The graph of one group is there at a time. Whatever shows a plan asks here, so that it shows the times of one simulator.
+/// The task graphs of a plan, one for each group of replicas that run together (joint_groups), and when their tasks
+/// start. The graph of one group is there at a time. Whatever shows a plan asks here, so that it shows the times of one
+/// simulator.
 template <class Simulator = sweep>
 class plan_graphs {
  public:

@@ -35,14 +35,17 @@ template <class Cost>
 /// When the gradients of each part of each replica become final, in a graph of replicas that run together.
 /// Shapes    start: of each task, from task_graph::sweep; answer [replica][part]
 /// Complexity O(nodes)
-[[nodiscard]] inline std::vector<std::vector<gradient_span>> gradients_of(const task_graph& graph, std::span<const seconds> start,
+[[nodiscard]] inline std::vector<std::vector<gradient_span>> gradients_of(const task_graph& graph,
+                                                                          std::span<const seconds> start,
                                                                           std::size_t replicas, const shape& on) {
-  std::vector<std::vector<gradient_span>> found(replicas, std::vector<gradient_span>(static_cast<std::size_t>(on.reduced_parts())));
+  std::vector<std::vector<gradient_span>> found(
+      replicas, std::vector<gradient_span>(static_cast<std::size_t>(on.reduced_parts())));
   for (std::size_t n = 0; n < graph.size(); ++n) {
     const task& t = graph.tasks()[n];
     // A backward that leaves its weight gradients to a W ends before it.
     if (!t.is_instruction() || (t.what.pass == pass::forward && !t.what.weights_only)) continue;
-    const auto chunk = static_cast<std::size_t>(t.what.end == model_end::none ? static_cast<int>(t.what.chunk) : on.chunks);
+    const auto chunk =
+        static_cast<std::size_t>(t.what.end == model_end::none ? static_cast<int>(t.what.chunk) : on.chunks);
     gradient_span& last = found[t.replica][chunk * static_cast<std::size_t>(on.stages) + t.stage];
     if (start[n] + t.duration >= last.end) last = {start[n], start[n] + t.duration};
   }
@@ -61,7 +64,8 @@ struct stream_use {
 
 /// The gathers of a stage in the order of its stream, one after the other from the step's begin.
 /// Complexity O(buckets)
-[[nodiscard]] inline std::vector<stream_use> gathered_buckets(const gradient_reduction& reduction, const shape& on, int stage) {
+[[nodiscard]] inline std::vector<stream_use> gathered_buckets(const gradient_reduction& reduction, const shape& on,
+                                                              int stage) {
   std::vector<stream_use> gathers;
   seconds free{};
   const auto gather = [&](int part) {
@@ -76,13 +80,13 @@ struct stream_use {
   return gathers;
 }
 
-/// The sums of a stage in the order of its stream: each begins when the one before has ended and its gradients are final
-/// on all replicas.
+/// The sums of a stage in the order of its stream: each begins when the one before has ended and its gradients are
+/// final on all replicas.
 /// Shapes    gradients(replica): a replica's gradient_span of each part
 /// Complexity O(buckets * replicas)
 template <class GradientsOf>
 [[nodiscard]] std::vector<stream_use> reduced_buckets(const gradient_reduction& reduction, const shape& on, int stage,
-                                                          const GradientsOf& gradients) {
+                                                      const GradientsOf& gradients) {
   std::vector<stream_use> sums;
   seconds free{};
   const auto sum = [&](int part) {
@@ -102,10 +106,12 @@ template <class GradientsOf>
   return sums;
 }
 
-/// The sums of a stage of a plan whose replicas have their gradients (replica_plan::gradients): not of one read from a file.
+/// The sums of a stage of a plan whose replicas have their gradients (replica_plan::gradients): not of one read from a
+/// file.
 [[nodiscard]] inline std::vector<stream_use> reduced_buckets(const plan& p, int stage) {
-  return reduced_buckets(*p.reduction, p.shape, stage,
-                         [&](std::size_t replica) { return std::span<const gradient_span>(p.replicas[replica].gradients); });
+  return reduced_buckets(*p.reduction, p.shape, stage, [&](std::size_t replica) {
+    return std::span<const gradient_span>(p.replicas[replica].gradients);
+  });
 }
 
 /// How much longer than its slowest replica a step takes for its gradients.
@@ -115,8 +121,7 @@ template <class GradientsOf>
   for (const replica_plan& r : p.replicas) slowest = std::max(slowest, r.makespan);
   seconds end = slowest;
   for (int stage = 0; stage < p.shape.stages; ++stage)
-    for (const stream_use& sum : reduced_buckets(p, stage))
-      end = std::max(end, sum.end);
+    for (const stream_use& sum : reduced_buckets(p, stage)) end = std::max(end, sum.end);
   return end - slowest + p.reduction->after;
 }
 

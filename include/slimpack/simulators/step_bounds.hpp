@@ -21,10 +21,10 @@
 namespace slimpack::simulators {
 
 /// What the reduction of gradients adds to every bound on the work of a step.
-/// Proof     where it follows the work: all of it. Where it runs beside the work, no part begins before part 0 has run its
-///           first pack, which ends no earlier than the gather of its first bucket and then its own time. Whatever
-///           instruction of a part computes its last weight gradients, the first bucket of that part is final at its end,
-///           so that at least the shortest sum of a first bucket follows the last work.
+/// Proof     where it follows the work: all of it. Where it runs beside the work, no part begins before part 0 has run
+///           its first pack, which ends no earlier than the gather of its first bucket and then its own time. Whatever
+///           instruction of a part computes its last weight gradients, the first bucket of that part is final at its
+///           end, so that at least the shortest sum of a first bucket follows the last work.
 ///           Stage 0 gathers its share of a spread vocabulary before.
 /// Complexity O(parts)
 template <class Cost>
@@ -41,16 +41,18 @@ template <class Cost>
 }
 
 /// How much later than its first bucket a later stage gets its first pack, because part 0 waits for all its weights.
-/// Proof     the first pack of part 0 takes t and leaves it no earlier than max_k G_k + (1 - a_k) t (wait_for_weights). That
-///           does not fall as t grows, since no a_k is above 1, and t is no less than that of the shortest first slice.
-///           stage_bound has t itself, and least_reduction the first bucket.
+/// Proof     the first pack of part 0 takes t and leaves it no earlier than max_k G_k + (1 - a_k) t (wait_for_weights).
+///           That does not fall as t grows, since no a_k is above 1, and t is no less than that of the shortest first
+///           slice. stage_bound has t itself, and least_reduction the first bucket.
 /// Complexity O(sequences + buckets)
 template <class Cost>
 [[nodiscard]] seconds late_weights(const Cost& cost, const shape& on, std::span<const sequence> batch) {
   const std::span<const gradient_bucket> buckets = gradient_buckets_of(cost, 0);
   if (buckets.empty()) return {};
-  const sequence& shortest = *std::min_element(batch.begin(), batch.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
-  const seconds t = pack_overhead(cost, pass::forward, 0) + cost.time(first_slice(shortest, on.quantum), pass::forward, 0);
+  const sequence& shortest = *std::min_element(
+      batch.begin(), batch.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
+  const seconds t =
+      pack_overhead(cost, pass::forward, 0) + cost.time(first_slice(shortest, on.quantum), pass::forward, 0);
   seconds gathered{}, wait{};
   for (const gradient_bucket& b : buckets) {
     gathered += b.gather;
@@ -59,7 +61,8 @@ template <class Cost>
   return wait - buckets.front().gather;
 }
 
-/// Every bound of a batch's step: lower_bounds and least_reduction; beside the work also late weights, and each stage's stream.
+/// Every bound of a batch's step: lower_bounds and least_reduction; beside the work also late weights, and each stage's
+/// stream.
 /// Proof     of the stream: it carries a stage's gathers and sums one after the other, all in one step
 /// Errors    none; an empty batch has no bounds            Complexity  O(sequences * parts + buckets)
 template <class Cost>

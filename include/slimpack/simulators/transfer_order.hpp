@@ -29,7 +29,8 @@ namespace detail {
 
 /// Makes times of a plan that has none, which is written by hand, and checks those of any other.
 /// places: parts of the model, or stages            Errors    invalid_input: too many or too few, or no times
-inline result<void> complete_times(std::vector<seconds>& times, std::size_t packs, std::size_t places, const std::string& where) {
+inline result<void> complete_times(std::vector<seconds>& times, std::size_t packs, std::size_t places,
+                                   const std::string& where) {
   if (times.empty()) times.resize(packs * places);
   if (times.size() != packs * places)
     return error{errc::invalid_input, where + " has " + std::to_string(times.size()) + " times, its packs need " +
@@ -40,7 +41,8 @@ inline result<void> complete_times(std::vector<seconds>& times, std::size_t pack
 }
 
 /// The times of a pass.            Errors    as complete_times
-inline result<pass_timing> timing_in_plan(const pass_timing& from, std::size_t packs, std::size_t parts, const std::string& where) {
+inline result<pass_timing> timing_in_plan(const pass_timing& from, std::size_t packs, std::size_t parts,
+                                          const std::string& where) {
   pass_timing timing{from.time, from.message, std::vector<std::int64_t>(packs + 1)};
   std::iota(timing.before.begin(), timing.before.end(), std::int64_t{0});
   for (std::vector<seconds>* const times : {&timing.time, &timing.message})
@@ -49,12 +51,14 @@ inline result<pass_timing> timing_in_plan(const pass_timing& from, std::size_t p
 }
 
 /// The times of the calls of a spread vocabulary.            Errors    as complete_times
-inline result<vocabulary_timing> vocabulary_in_plan(const replica_plan& r, std::size_t stages, const std::string& where) {
+inline result<vocabulary_timing> vocabulary_in_plan(const replica_plan& r, std::size_t stages,
+                                                    const std::string& where) {
   vocabulary_timing timing = r.vocabulary;
   for (const auto& [name, column] : vocabulary_columns) {
     const bool is_backward = column == &vocabulary_timing::embed_gradients || column == &vocabulary_timing::gradients;
-    if (result<void> whole = complete_times(timing.*column, r.partition.of(is_backward ? pass::backward : pass::forward).size(), stages,
-                                            where + " (" + name + ")");
+    if (result<void> whole =
+            complete_times(timing.*column, r.partition.of(is_backward ? pass::backward : pass::forward).size(), stages,
+                           where + " (" + name + ")");
         !whole)
       return std::move(whole).error();
   }
@@ -73,7 +77,8 @@ using merge_row = std::pair<std::uint32_t, std::uint32_t>;  // merge, and row of
 
 /// Of packs: the rows they hold for which `is_meant(merge, packs of the row)`.
 template <class IsMeant>
-[[nodiscard]] std::map<std::tuple<std::uint32_t, pass, pack_id>, std::vector<merge_row>> rows_where(const plan& p, const IsMeant& is_meant) {
+[[nodiscard]] std::map<std::tuple<std::uint32_t, pass, pack_id>, std::vector<merge_row>> rows_where(
+    const plan& p, const IsMeant& is_meant) {
   std::map<std::tuple<std::uint32_t, pass, pack_id>, std::vector<merge_row>> found;
   for (std::uint32_t m = 0; m < p.merges.size(); ++m)
     for (const pass way : both_passes)
@@ -88,7 +93,9 @@ template <class IsMeant>
 
 /// Of which some sharer has no tokens.
 [[nodiscard]] inline auto rows_with_absent(const plan& p) {
-  return rows_where(p, [](const merge&, const std::vector<pack_id>& packs) { return std::find(packs.begin(), packs.end(), merge::none) != packs.end(); });
+  return rows_where(p, [](const merge&, const std::vector<pack_id>& packs) {
+    return std::find(packs.begin(), packs.end(), merge::none) != packs.end();
+  });
 }
 /// That cross between nodes over proxies.
 [[nodiscard]] inline auto rows_with_relays(const plan& p) {
@@ -123,9 +130,9 @@ inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
   }
   w.weight = r.weight;
   if (!w.weight.apart.empty() && w.weight.apart.size() != w.backward.size())
-    return error{errc::invalid_input, "replica " + std::to_string(replica) + " says of " + std::to_string(w.weight.apart.size()) +
-                                          " backward packs where their weight gradients run, it has " +
-                                          std::to_string(w.backward.size())};
+    return error{errc::invalid_input,
+                 "replica " + std::to_string(replica) + " says of " + std::to_string(w.weight.apart.size()) +
+                     " backward packs where their weight gradients run, it has " + std::to_string(w.backward.size())};
   w.weight.time.resize(w.backward.time.size());
   w.turn.resize(w.backward.size());  // that a backward comes after its forwards is what the program says
   return w;
@@ -136,15 +143,17 @@ inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
 namespace simulators {
 
 /// Transfers of an instruction: a message that it sends, or what its pack's rows exchange with the other sharers. Or
-/// those of a sharer with a row of which it has no tokens. Or, behind its rows, a leg of a relay, in every hop of every layer.
+/// those of a sharer with a row of which it has no tokens. Or, behind its rows, a leg of a relay, in every hop of every
+/// layer.
 struct transfer {
   instruction what;
   std::uint32_t stage{};
   std::uint32_t replica{};
   bool is_rows{};    ///< the exchanges of all rows of the pack; those of the sharers stand next to each other
-  bool is_absent{};  ///< of a sharer without tokens of the row that `what` names in place of a pack; behind those of the row
-  std::uint32_t merge{};  ///< of that row: which of the plan's
-  std::uint32_t gate{};   ///< rows that run together have one number
+  bool is_absent{};  ///< of a sharer without tokens of the row that `what` names in place of a pack; behind those of
+                     ///< the row
+  std::uint32_t merge{};     ///< of that row: which of the plan's
+  std::uint32_t gate{};      ///< rows that run together have one number
   std::uint32_t receiver{};  ///< of a message: the stage; of a leg: the replica
   bool is_leg{};             ///< of a relay of `merge`, whose row `what` names in place of a pack; `replica` sends it
   std::uint32_t leg{};       ///< its place in legs_in_order
@@ -152,16 +161,17 @@ struct transfer {
   friend bool operator==(const transfer&, const transfer&) = default;
 };
 
-/// One order of all transfers of the replicas that run together with `replica`: by the starts of their times in the plan.
-/// Every rank that issues its part of it in this order cannot deadlock, even over a transport that runs one transfer at a
-/// time: of all that are not done, the first is next on each rank that takes part in it. Replicas that share nothing need
-/// no order between them.
+/// One order of all transfers of the replicas that run together with `replica`: by the starts of their times in the
+/// plan. Every rank that issues its part of it in this order cannot deadlock, even over a transport that runs one
+/// transfer at a time: of all that are not done, the first is next on each rank that takes part in it. Replicas that
+/// share nothing need no order between them.
 /// Legs stand behind the rows of their merge, in the order in which sharers post them (core/relays/legs.hpp).
 /// Law       a rank's transfers stand in the order of its program: an instruction's rows before its message, and both
-///           after all that the instructions before it have; no message stands before one that its instruction waits for
-/// Source    derived: one order for all is what NCCL's maintainers ask for (nccl #784); starts, since transfers that come
-///           early in time keep nobody waiting; equal starts as the task graph is numbered, which is topologically, messages
-///           right behind their sender
+///           after all that the instructions before it have; no message stands before one that its instruction waits
+///           for
+/// Source    derived: one order for all is what NCCL's maintainers ask for (nccl #784); starts, since transfers that
+///           come early in time keep nobody waiting; equal starts as the task graph is numbered, which is
+///           topologically, messages right behind their sender
 /// Requires  merges that name replicas there are
 /// Errors    invalid_input: programs or times that do not fit the packs; cyclic_schedule: programs that wait for each
 ///           other, of one replica or through rows, so that there is no such order
@@ -188,16 +198,19 @@ struct transfer {
   std::vector<task_graph::node> nodes;
   for (task_graph::node n = 0; n < graph.size(); ++n) {
     if (graph.tasks()[n].is_gate) nodes.push_back(n);
-    for (const task_graph::node to : graph.tasks()[n].is_instruction() ? graph.successors(n) : std::span<const task_graph::node>{})
+    for (const task_graph::node to :
+         graph.tasks()[n].is_instruction() ? graph.successors(n) : std::span<const task_graph::node>{})
       if (graph.tasks()[to].is_message) nodes.push_back(to);
   }
-  std::stable_sort(nodes.begin(), nodes.end(), [&](task_graph::node a, task_graph::node b) { return start[a] < start[b]; });
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [&](task_graph::node a, task_graph::node b) { return start[a] < start[b]; });
   const auto with_absent = detail::rows_with_absent(p);
   const auto with_relays = detail::rows_with_relays(p);
   std::vector<transfer> order;
   for (const task_graph::node n : nodes) {
     const task& t = graph.tasks()[n];
-    if (t.is_message) order.push_back({.what = t.what, .stage = t.stage, .replica = group[t.replica], .receiver = t.receiver});
+    if (t.is_message)
+      order.push_back({.what = t.what, .stage = t.stage, .replica = group[t.replica], .receiver = t.receiver});
     if (!t.is_gate) continue;
     std::vector<detail::merge_row> absent;  // from the rows that run here
     std::vector<detail::merge_row> relayed;
@@ -213,7 +226,8 @@ struct transfer {
     for (const auto& [m, row] : relayed) {
       const std::vector<leg> legs = legs_in_order(p.merges[m].relays);
       for (std::uint32_t k = 0; k < legs.size(); ++k)
-        order.push_back({{t.what.pass, {row}, t.what.chunk}, t.stage, legs[k].from, false, false, m, n, legs[k].to, true, k});
+        order.push_back(
+            {{t.what.pass, {row}, t.what.chunk}, t.stage, legs[k].from, false, false, m, n, legs[k].to, true, k});
     }
     detail::in_order_of_sequence(absent, p.merges);
     for (const auto& [m, row] : absent)

@@ -7,11 +7,11 @@ namespace slimpack {
 
 /// What the open pack can still take: the question a solver asks a slicer.
 struct cut_budget {
-  seconds time;        ///< left, as the cost model counts on `part`
-  tokens size;         ///< left; never exceeded
-  tokens quantum{128}; ///< cuts fall on its multiples, counted from the sequence's start
-  int part{};          ///< the part whose time is balanced: the busiest
-  bool empty{};        ///< the pack holds nothing yet: some slice must be taken, were it over `time`
+  seconds time;         ///< left, as the cost model counts on `part`
+  tokens size;          ///< left; never exceeded
+  tokens quantum{128};  ///< cuts fall on its multiples, counted from the sequence's start
+  int part{};           ///< the part whose time is balanced: the busiest
+  bool empty{};         ///< the pack holds nothing yet: some slice must be taken, were it over `time`
 };
 
 }  // namespace slimpack

@@ -12,8 +12,8 @@ namespace slimpack::slicers {
 
 /// Cuts where the cost model says that the pack's time budget is used up, so that packs weigh the same.
 /// Source    slices of equal cost follow SlimPack (arXiv:2509.26246) and Seq1F1B; the search is derived: time does not
-///           fall as a slice grows (cost_model law 3), so bisection over quanta finds the largest that fits. All that is
-///           left is asked for first, which fits more often than not, then where a straight line through two answers
+///           fall as a slice grows (cost_model law 3), so bisection over quanta finds the largest that fits. All that
+///           is left is asked for first, which fits more often than not, then where a straight line through two answers
 ///           reaches the budget. That takes half as many questions as bisection alone.
 /// Units     tokens, seconds
 /// Law       a slice overshoots the budget only when the pack is empty and one quantum already does
@@ -33,8 +33,9 @@ struct equal_cost {
     };
     const auto time_of = [&](std::int64_t k) { return cost.time(slice_of(k), p, left.part); };
     std::int64_t low = 0;
-    std::int64_t high = cuts + 1;  // low fits, high does not
-    if constexpr (requires { requires Cost::times_may_fall; }) {  // the search's own stand-ins: the first that does not fit ends it
+    std::int64_t high = cuts + 1;                                 // low fits, high does not
+    if constexpr (requires { requires Cost::times_may_fall; }) {  // the search's own stand-ins: the first that does not
+                                                                  // fit ends it
       const auto fits = [&](std::int64_t k) { return slice_of(k).length <= left.size && time_of(k) <= left.time; };
       for (std::int64_t k = 1; k < high; k *= 2) (fits(k) ? low : high) = k;
       while (high - low > 1) {
@@ -44,7 +45,9 @@ struct equal_cost {
     } else {
       const std::int64_t reach = std::min(left.size, forward ? s.length - at : at).value;
       const std::int64_t border = forward ? at.value + reach : at.value - reach;
-      const std::int64_t most = !forward ? first - (border + q - 1) / q : border < s.length.value ? border / q - first : cuts;
+      const std::int64_t most = !forward                  ? first - (border + q - 1) / q
+                                : border < s.length.value ? border / q - first
+                                                          : cuts;
       if (most > 0) {
         seconds within{}, beyond = time_of(most);
         if (beyond <= left.time) return slice_of(most);
@@ -53,7 +56,8 @@ struct equal_cost {
           const std::int64_t span = high - low;
           const seconds room = std::max(seconds{}, left.time - within), rise = beyond - within;
           const bool straight = asked < straight_lines && room < rise;  // a wrong model's times fall, or are no numbers
-          const std::int64_t ahead = straight ? static_cast<std::int64_t>(room / rise * static_cast<double>(span)) : span / 2;
+          const std::int64_t ahead =
+              straight ? static_cast<std::int64_t>(room / rise * static_cast<double>(span)) : span / 2;
           const std::int64_t middle = low + std::max<std::int64_t>(ahead, 1);
           const seconds time = time_of(middle);
           if (time <= left.time)

@@ -21,8 +21,8 @@ struct uniform {
   template <class Cost>
   [[nodiscard]] constexpr slice next(const sequence& s, tokens at, pass p, const cut_budget& left,
                                      const Cost& /*cost*/) const noexcept {
-    const std::int64_t step = (std::max<std::int64_t>(at_most.value, 1) + left.quantum.value - 1) /
-                              left.quantum.value * left.quantum.value;
+    const std::int64_t step =
+        (std::max<std::int64_t>(at_most.value, 1) + left.quantum.value - 1) / left.quantum.value * left.quantum.value;
     const std::int64_t begin = p == pass::forward ? at.value : (at.value - 1) / step * step;
     const std::int64_t end = p == pass::forward ? std::min((at.value / step + 1) * step, s.length.value) : at.value;
     if (end - begin > left.size.value) return {s.id, at, {0}};

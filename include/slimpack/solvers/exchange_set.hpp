@@ -26,8 +26,8 @@ struct exchange_set {
   [[nodiscard]] constexpr exchange_set without_keeping() const noexcept { return {false, queries, ring}; }
   [[nodiscard]] constexpr bool empty() const noexcept { return !keep && !queries && !ring; }
 
-  /// The one that sends the fewest bytes for a sequence of so many rows in the pass that has more. A ring among those is
-  /// for one row; with no other, more rows have none, which the solver refuses.
+  /// The one that sends the fewest bytes for a sequence of so many rows in the pass that has more. A ring among those
+  /// is for one row; with no other, more rows have none, which the solver refuses.
   [[nodiscard]] constexpr exchange best(std::size_t rows) const noexcept {
     if (keep) return exchange::keep;
     return ring && (rows <= 1 || !queries) ? exchange::ring : exchange::queries;

@@ -27,16 +27,18 @@
 
 namespace slimpack::solvers {
 
-/// Packs and programs of a batch that runs forward alone: what basic_planner::plan_forward asks, whatever solver and schedule
-/// the planner has for steps. Sequences are balanced over replicas by their work on the busiest part, none is shared; then each
-/// replica has a search of its own (pack/forward_packs.hpp).
+/// Packs and programs of a batch that runs forward alone: what basic_planner::plan_forward asks, whatever solver and
+/// schedule the planner has for steps. Sequences are balanced over replicas by their work on the busiest part, none is
+/// shared; then each replica has a search of its own (pack/forward_packs.hpp).
 struct forward_search {
-  /// Shapes    threads: that search side by side, 0: one per core; the answer does not depend on it; options: what tunes the search
+  /// Shapes    threads: that search side by side, 0: one per core; the answer does not depend on it; options: what
+  ///           tunes the search
   /// Law       equal problems get equal solutions, unless stopped
   /// Errors    out_of_memory, with the shortfall in numbers; invalid_input: those of rates_of
   /// Complexity of a replica, about 100 candidates of O(slices * parts) each; four times as many under a memory limit
   template <class Slicer, class Cost>
-  [[nodiscard]] static result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost, std::size_t threads,
+  [[nodiscard]] static result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                              std::size_t threads,
                                               const search_options& options = default_search_options) {
     if (result<void> fine = options.check(); !fine) return std::move(fine).error();
     const result<std::vector<memory_rates>> rates = evaluation_rates_of(cost, batch.shape);
@@ -48,7 +50,8 @@ struct forward_search {
     for (int part = 0; part < batch.shape.parts(); ++part) {
       std::vector<double> here;
       double sum = 0;
-      for (const sequence& s : all) sum += here.emplace_back(cost.time({s.id, {0}, s.length}, pass::forward, part).value);
+      for (const sequence& s : all)
+        sum += here.emplace_back(cost.time({s.id, {0}, s.length}, pass::forward, part).value);
       if (sum > most) most = sum, busiest = part, weight = std::move(here);
     }
     const auto replicas = static_cast<std::size_t>(batch.shape.replicas);
@@ -75,7 +78,9 @@ struct forward_search {
   /// What tunes a solver of steps tunes this search, too; the defaults where the solver has no such options.
   template <class Solver>
   [[nodiscard]] static constexpr const search_options& options_of(const Solver& solver) noexcept {
-    if constexpr (requires { { (solver.options) } -> std::same_as<const search_options&>; })
+    if constexpr (requires {
+                    { (solver.options) } -> std::same_as<const search_options&>;
+                  })
       return solver.options;
     else if constexpr (requires { solver.solver; })  // refined
       return options_of(solver.solver);

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-/// How the library asks a solver. solve must be there (concepts.hpp); each other question has a default, and a member of
-/// the same meaning replaces it:
+/// How the library asks a solver. solve must be there (concepts.hpp); each other question has a default, and a member
+/// of the same meaning replaces it:
 ///
 ///   member a solver may offer               what it says                                              default
 ///   std::size_t threads, or threads() const threads that it plans on, 0 for one per core; the planner 1
@@ -36,9 +36,13 @@ concept counts_threads = std::integral<std::remove_cvref_t<T>> && !std::same_as<
 /// Threads that may plan for the solver, 0 meaning one per core.
 template <class Solver>
 [[nodiscard]] constexpr std::size_t threads_of(const Solver& solver) {
-  if constexpr (requires { { solver.threads } -> detail::counts_threads; }) {
+  if constexpr (requires {
+                  { solver.threads } -> detail::counts_threads;
+                }) {
     return static_cast<std::size_t>(solver.threads);
-  } else if constexpr (requires { { solver.threads() } -> detail::counts_threads; }) {
+  } else if constexpr (requires {
+                         { solver.threads() } -> detail::counts_threads;
+                       }) {
     return static_cast<std::size_t>(solver.threads());
   } else {
     static_assert(!detail::has_member_threads<Solver>,
@@ -47,11 +51,13 @@ template <class Solver>
   }
 }
 
-/// The solver, but that replicas share sequences by these exchanges alone, where it can be told so. One that says nothing
-/// may do otherwise: who cannot do with that looks at the solution's merges.
+/// The solver, but that replicas share sequences by these exchanges alone, where it can be told so. One that says
+/// nothing may do otherwise: who cannot do with that looks at the solution's merges.
 template <class Solver>
 [[nodiscard]] constexpr Solver sharing_by(Solver solver, exchange_set exchanges) {
-  if constexpr (requires { { solver.share_by(exchanges) } -> std::same_as<void>; })
+  if constexpr (requires {
+                  { solver.share_by(exchanges) } -> std::same_as<void>;
+                })
     solver.share_by(exchanges);
   else
     static_assert(!detail::has_member_share_by<Solver>, "a solver's share_by(exchange_set) is public and gives void");

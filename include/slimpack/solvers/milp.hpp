@@ -70,21 +70,23 @@ struct milp {
                                             const Schedule& schedule) const {
     return looked_at<milp_answer>(batch, cost, weight_gradients_of<Schedule>,
                                   [&](const problem& asked, const auto& sound) -> result<milp_answer> {
-      if (result<void> fine = check<Cost, Schedule>(asked); !fine) return std::move(fine).error();
-      return answer(asked, slicer, sound, schedule);
-    });
+                                    if (result<void> fine = check<Cost, Schedule>(asked); !fine)
+                                      return std::move(fine).error();
+                                    return answer(asked, slicer, sound, schedule);
+                                  });
   }
 
   /// Phase 1 alone: sequences to replicas, by forward and backward time on the busiest part. A sequence that exceeds a
   /// replica's mean or memory may be shared, `sharers` at most; others stay whole.
-  /// Errors    out_of_memory: a sequence does not fit; invalid_input: more sequences than the limit; a batch, a shape or an
+  /// Errors    out_of_memory: a sequence does not fit; invalid_input: more sequences than the limit; a batch, a shape
+  ///           or an
   /// answer of the cost model that a planner refuses
   template <class Cost>
   [[nodiscard]] result<milp_assignment> assign(const problem& batch, const Cost& cost,
                                                std::uint32_t sharers = 1) const {
-    return looked_at<milp_assignment>(batch, cost, weight_gradients::with_inputs, [&](const problem& asked, const auto& sound) {
-      return assignment(asked, sound, sharers);
-    });
+    return looked_at<milp_assignment>(
+        batch, cost, weight_gradients::with_inputs,
+        [&](const problem& asked, const auto& sound) { return assignment(asked, sound, sharers); });
   }
 
   [[nodiscard]] constexpr std::size_t threads() const { return threads_of(start); }
@@ -96,12 +98,14 @@ struct milp {
   }
 
  private:
-  /// What `ask` gives of a batch and a cost model that a planner accepts, whose answers are looked at as a planner does:
-  /// times that are none would let the program's search run for ever.
+  /// What `ask` gives of a batch and a cost model that a planner accepts, whose answers are looked at as a planner
+  /// does: times that are none would let the program's search run for ever.
   template <class Answer, class Cost, class Ask>
-  [[nodiscard]] static result<Answer> looked_at(const problem& batch, const Cost& cost, weight_gradients weights, const Ask& ask) {
+  [[nodiscard]] static result<Answer> looked_at(const problem& batch, const Cost& cost, weight_gradients weights,
+                                                const Ask& ask) {
     using slimpack::detail::batch_check;
-    if (result<void> fine = batch_check(batch.shape, batch.lengths, {parts_of(cost), spreads_vocabulary<Cost>(), true}); !fine)
+    if (result<void> fine = batch_check(batch.shape, batch.lengths, {parts_of(cost), spreads_vocabulary<Cost>(), true});
+        !fine)
       return std::move(fine).error();
     const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
     const slimpack::detail::answers_of answers(cost);
@@ -116,7 +120,8 @@ struct milp {
   }
 
   template <class Cost>
-  [[nodiscard]] result<milp_assignment> assignment(const problem& batch, const Cost& cost, std::uint32_t sharers) const {
+  [[nodiscard]] result<milp_assignment> assignment(const problem& batch, const Cost& cost,
+                                                   std::uint32_t sharers) const {
     if (batch.lengths.size() > limits.sequences)
       return error{errc::invalid_input, "the batch has " + std::to_string(batch.lengths.size()) +
                                             " sequences, milp's limit is " + std::to_string(limits.sequences) +
@@ -300,8 +305,9 @@ struct milp {
   template <class Schedule, class Cost>
   [[nodiscard]] static seconds makespan(const replica_solution& replica, const shape& on, const Cost& cost,
                                         std::span<const memory_rates> rates) {
-    const workload work = settled(
-        price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>), replica.programs);
+    const workload work =
+        settled(price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>),
+                replica.programs);
     const result<seconds> time = simulators::makespan(work, replica.programs);
     SLIMPACK_ASSERT(time, "plans of solvers and of the mixed-integer program are free of deadlock");
     return time.value();

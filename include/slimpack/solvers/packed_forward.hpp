@@ -17,28 +17,32 @@
 
 namespace slimpack::solvers {
 
-/// A baseline that evaluates: the forward packs of its steps, which all stages run in its order (with virtual stages, in groups of as
-/// many packs as there are stages). What basic_planner::plan_forward asks in place of forward_search:
+/// A baseline that evaluates: the forward packs of its steps, which all stages run in its order (with virtual stages,
+/// in groups of as many packs as there are stages). What basic_planner::plan_forward asks in place of forward_search:
 ///
 ///   const auto usual = slimpack::baselines::megatron(on);
 ///   slimpack::planner plan_batch{on, usual.slicer, cost, usual.solver, usual.schedule};
 ///   slimpack::plan evaluation = plan_batch.plan_forward<slimpack::solvers::packed_forward>(lengths).value();
 ///
 /// Bounds are those of forward_search, which hold for all plans of forward packs that share no sequence.
-/// Source    derived: the baselines' papers train. Packs that a step balances by the work of both passes stay as they are
+/// Source    derived: the baselines' papers train. Packs that a step balances by the work of both passes stay as they
+///           are
 struct packed_forward : forward_search {
   /// Requires  a baseline that offers `packed`: all but those of context_parallel, whose replicas share sequences
-  /// Errors    those of the baseline's packs (slimpipe: invalid_input where stages are to lend); those of evaluation_rates_of
+  /// Errors    those of the baseline's packs (slimpipe: invalid_input where stages are to lend); those of
+  ///           evaluation_rates_of
   /// Complexity that of the baseline's packs, and O(slices * parts)
   template <class Slicer, class Cost, class Solver>
-  [[nodiscard]] static result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost, std::size_t /*threads*/,
-                                              const Solver& solver) {
+  [[nodiscard]] static result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                              std::size_t /*threads*/, const Solver& solver) {
     const result<std::vector<memory_rates>> rates = evaluation_rates_of(cost, batch.shape);
     if (!rates) return rates.error();
     if constexpr (requires { solver.lending; })
       if (solver.lending != attention_lending::none)
-        return error{errc::invalid_input, std::string("lending ") + name_of(solver.lending) +
-                                              " is between lock steps of a training step, which an evaluation does not have: choose lending none"};
+        return error{
+            errc::invalid_input,
+            std::string("lending ") + name_of(solver.lending) +
+                " is between lock steps of a training step, which an evaluation does not have: choose lending none"};
     result<std::vector<replica_solution>> made = solver.packed(batch, slicer, cost);
     if (!made) return std::move(made).error();
     for (replica_solution& r : made.value()) {

@@ -12,11 +12,11 @@ namespace slimpack {
 struct problem {
   std::span<const tokens> lengths;  ///< a sequence_id is an index into it
   slimpack::shape shape;
-  std::stop_token stop{};           ///< from outside, for wall-clock limits: a search ends early with its best
-  bool common_cuts{};  ///< who asks runs both passes in pieces that they have in common (pricing/refine.hpp): a solver that heeds
-                       ///< it prices packs so, and answers with such pieces
-  bool estimated{};    ///< a plan takes what no search of orders sees: a spread vocabulary's calls, sums of gradients on several
-                       ///< parts; a solver may give runners-up, and the fastest plan of all is taken
+  std::stop_token stop{};  ///< from outside, for wall-clock limits: a search ends early with its best
+  bool common_cuts{};  ///< who asks runs both passes in pieces that they have in common (pricing/refine.hpp): a solver
+                       ///< that heeds it prices packs so, and answers with such pieces
+  bool estimated{};    ///< a plan takes what no search of orders sees: a spread vocabulary's calls, sums of gradients
+                       ///< on several parts; a solver may give runners-up, and the fastest plan of all is taken
 };
 
 }  // namespace slimpack

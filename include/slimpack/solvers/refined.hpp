@@ -23,14 +23,14 @@
 namespace slimpack::solvers {
 
 /// Packs in pieces that both passes share, for trainers whose backward takes whole forward pieces
-/// (backward_cuts::forward_cuts): priced by the piece, and listed so in the plan file. Forward and backward packs stay apart:
-/// each is a union of pieces of its own. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which
-/// are priced.
-/// A solver that heeds problem::common_cuts, as two_phase does, searches for packs whose passes are cut at the same places
-/// where that costs little, and so have few pieces, at what the cost model says that each costs (call_overhead,
-/// costs/hooks.hpp); their order stays. The packs of another solver are cut at the cuts of either pass and ordered anew. Where
-/// its replicas share a sequence (DP-Merge), they keep the order that it found for all of them together, and what its
-/// pieces hold beyond the limit is out_of_memory.
+/// (backward_cuts::forward_cuts): priced by the piece, and listed so in the plan file. Forward and backward packs stay
+/// apart: each is a union of pieces of its own. A sequence whose pieces run backward one by one needs accumulators of
+/// dK and dV, which are priced.
+/// A solver that heeds problem::common_cuts, as two_phase does, searches for packs whose passes are cut at the same
+/// places where that costs little, and so have few pieces, at what the cost model says that each costs (call_overhead,
+/// costs/hooks.hpp); their order stays. The packs of another solver are cut at the cuts of either pass and ordered
+/// anew. Where its replicas share a sequence (DP-Merge), they keep the order that it found for all of them together,
+/// and what its pieces hold beyond the limit is out_of_memory.
 /// The solver's threads are what replicas are cut and ordered on, too.
 /// Source    common refinement, pricing/refine.hpp, and cuts that are moved to each other, pack/align.hpp; derived
 /// Law       every backward slice is one forward slice
@@ -55,7 +55,7 @@ struct refined {
 
   /// The part of `solve`'s answer that is the group of a replica, where the solver can plan it alone.
   template <class Slicer, class Cost, class Schedule>
-    requires slimpack::detail::solves_groups<Solver, Slicer, Cost, Schedule>
+  requires slimpack::detail::solves_groups<Solver, Slicer, Cost, Schedule>
   [[nodiscard]] result<group_solution> solve_group(const problem& batch, const Slicer& slicer, const Cost& cost,
                                                    const Schedule& schedule, std::uint32_t replica) const {
     problem alike = batch;
@@ -77,10 +77,11 @@ struct refined {
   }
 
  private:
-  /// The packs of some replicas as pieces that both passes share, in order: those of a solver that heeds common_cuts are so already.
+  /// The packs of some replicas as pieces that both passes share, in order: those of a solver that heeds common_cuts
+  /// are so already.
   template <class Cost, class Schedule>
-  [[nodiscard]] result<solution> in_pieces(solution&& found, std::span<const std::uint32_t> replicas, const problem& batch,
-                                           const Cost& cost, const Schedule& schedule) const {
+  [[nodiscard]] result<solution> in_pieces(solution&& found, std::span<const std::uint32_t> replicas,
+                                           const problem& batch, const Cost& cost, const Schedule& schedule) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
     result<void> ordered = slimpack::detail::cut_in_pieces(found, replicas, threads(), [&](replica_solution& r) {

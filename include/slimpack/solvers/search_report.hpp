@@ -20,9 +20,9 @@ struct move_report {
   friend bool operator==(const move_report&, const move_report&) = default;
 };
 
-/// What a search did, change by change: how often each was tried, how often it was taken, and what that gained. A search
-/// plans many divisions and throws most of them away, so gains of all of them together are more than a plan shows; they
-/// tell which changes pay. Reports say nothing about the plan and change nothing in it.
+/// What a search did, change by change: how often each was tried, how often it was taken, and what that gained. A
+/// search plans many divisions and throws most of them away, so gains of all of them together are more than a plan
+/// shows; they tell which changes pay. Reports say nothing about the plan and change nothing in it.
 /// Errors    none            Complexity  O(kinds) each
 class search_report {
  public:

@@ -10,13 +10,14 @@
 
 namespace slimpack::solvers {
 
-/// How many replicas may share a sequence so that attention covers what they send each other: g of them where it has at least
-/// (g - 1) times so many tokens.
-/// A ring of g ranks computes 2 h s^2 / (g F) seconds of causal attention over s tokens, and sends 4 k s (g - 1) / (g W) seconds
-/// of keys and values in bfloat16, h and k being their widths in elements, F a GPU's attention in operations per second, and W
-/// its link in bytes per second: covered where s >= 2 (g - 1) (k / h) F / W. Tensor parallelism divides both.
-/// Source    the zones of Zeppelin (arXiv:2509.21841), local, inside a node, between nodes, where costs cross; the formula is
-///           derived
+/// How many replicas may share a sequence so that attention covers what they send each other: g of them where it has at
+/// least (g - 1) times so many tokens.
+/// A ring of g ranks computes 2 h s^2 / (g F) seconds of causal attention over s tokens, and sends 4 k s (g - 1) / (g
+/// W) seconds of keys and values in bfloat16, h and k being their widths in elements, F a GPU's attention in operations
+/// per second, and W its link in bytes per second: covered where s >= 2 (g - 1) (k / h) F / W. Tensor parallelism
+/// divides both.
+/// Source    the zones of Zeppelin (arXiv:2509.21841), local, inside a node, between nodes, where costs cross; the
+///           formula is derived
 /// Units     tokens for each sharer after the first
 struct sharing_zones {
   double inside{};                     ///< sharers on one node
@@ -24,8 +25,8 @@ struct sharing_zones {
   std::uint32_t replicas_per_node{0};  ///< whose ranks of a stage are on one node; 0: all
   friend constexpr bool operator==(const sharing_zones&, const sharing_zones&) = default;
 
-  /// Of a model on GPUs, with ranks in the order of costs::placement: where a replica takes a node or more, no two share one.
-  /// A template, so that planners without models need not include theirs.
+  /// Of a model on GPUs, with ranks in the order of costs::placement: where a replica takes a node or more, no two
+  /// share one. A template, so that planners without models need not include theirs.
   /// Shapes    Model: costs::model_shape, Gpu: costs::gpu
   template <class Model, class Gpu>
   [[nodiscard]] static constexpr sharing_zones of(const Model& model, const Gpu& device, const shape& on) noexcept {
@@ -59,14 +60,16 @@ struct sharing_zones {
     return std::min(sharers + node, replicas);
   }
   /// Whether a group may begin at that replica: side by side on a node, or on whole nodes.
-  [[nodiscard]] constexpr bool may_begin(std::uint32_t first, std::uint32_t sharers, std::uint32_t replicas) const noexcept {
+  [[nodiscard]] constexpr bool may_begin(std::uint32_t first, std::uint32_t sharers,
+                                         std::uint32_t replicas) const noexcept {
     const std::uint32_t node = node_of(replicas), place = first % node;
     return sharers > node ? place == 0 : place % sharers == 0 && place + sharers <= node;
   }
 
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const sharing_zones& z) {
-    return out << "{.inside = " << z.inside << ", .between = " << z.between << ", .replicas_per_node = " << z.replicas_per_node << '}';
+    return out << "{.inside = " << z.inside << ", .between = " << z.between
+               << ", .replicas_per_node = " << z.replicas_per_node << '}';
   }
 
  private:

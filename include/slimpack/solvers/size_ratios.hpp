@@ -15,12 +15,12 @@ namespace slimpack::solvers {
 ///           with x the work of the pass before the pack, W all of it, p the stages, g the work of one quantum, room
 ///           the tokens that packs are sized for, U the work of that many at g a quantum, o what a pack costs besides
 ///           its slices, and r = (1 + 20 o (p + 1) / U) / (parts - 1), the parts p of each chunk. A turn is where a
-///           sequence's forwards end, or its backwards begin; long are those of more than a share of room, 0.3 before the
-///           search varies it. Room is what the fullest stage can hold, and no more than the largest of twice the
+///           sequence's forwards end, or its backwards begin; long are those of more than a share of room, 0.3 before
+///           the search varies it. Room is what the fullest stage can hold, and no more than the largest of twice the
 ///           longest sequence, the batch's tokens over p, and p packs of 50 times their overhead. With one part all
 ///           packs are steady. Only ramps have packs so small that simulating them would take more than the budget.
-/// Source    derived, the 20 (overhead_packs) and the ratios that walks start from (both in search_options) fitted to many
-///           batches and overheads.
+/// Source    derived, the 20 (overhead_packs) and the ratios that walks start from (both in search_options) fitted to
+///           many batches and overheads.
 ///           Steady: a stage holds the packs that are on their way through p stages and the one that comes next, and
 ///           together they fill the memory. Fill: a stage is idle until its first pack arrives, and a pack larger than
 ///           what the stages ahead have already been given makes them wait; so sizes may grow in proportion to the

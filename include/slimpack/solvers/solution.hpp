@@ -23,7 +23,8 @@ struct replica_solution {
 struct solution {
   std::vector<replica_solution> replicas;
   std::vector<merge> merges{};
-  std::vector<solution> runners_up{};  ///< other answers, of which one may be faster where times are estimates (problem::estimated)
+  std::vector<solution> runners_up{};  ///< other answers, of which one may be faster where times are estimates
+                                       ///< (problem::estimated)
 };
 
 /// The part of an answer that is one group: replicas that share sequences, or one alone.

@@ -27,19 +27,20 @@ namespace slimpack::solvers {
 /// Source    the two phases of SlimPack (arXiv:2509.26246) and its candidates checked by a simulator; the paper's
 ///           MILP is not public, and the search is derived: size_ratios explains the shapes it searches over
 /// Law       never worse than its own first candidate; with two candidates or more, nor than the packs that
-///           solvers::megatron makes of what a replica gets, on the same schedule, where the slicer allows them and they
-///           are no more than the quickest search could simulate; equal problems give equal solutions
+///           solvers::megatron makes of what a replica gets, on the same schedule, where the slicer allows them and
+///           they are no more than the quickest search could simulate; equal problems give equal solutions
 /// Errors    out_of_memory: a sequence does not fit, or no candidate's programs do; the detail has the shortfall
 ///           invalid_input: a constant of `options` is out of its range
 /// Complexity O(effort) for each replica
 struct two_phase {
   search_budget effort{search_budget::normal()};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
-  sharing_zones zone{};      ///< lets fewer share one unless memory asks for more; as it is, it limits nothing
-  exchange_set exchanges{};  ///< by which those that share one may get what they attend to on each other
-  std::size_t threads{1};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
-  search_options options{};        ///< what tunes the search, if the defaults do not do
-  search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on it
+  sharing_zones zone{};               ///< lets fewer share one unless memory asks for more; as it is, it limits nothing
+  exchange_set exchanges{};           ///< by which those that share one may get what they attend to on each other
+  std::size_t threads{1};             ///< that plan replicas side by side, 0: one per core; plans do not depend on it
+  search_options options{};           ///< what tunes the search, if the defaults do not do
+  search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on
+                                   ///< it
 
   /// For who runs each sequence on one replica (solvers/hooks.hpp).
   constexpr void share_by(exchange_set these) noexcept {
@@ -59,8 +60,7 @@ struct two_phase {
   /// Without `options` where they are the defaults.
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const two_phase& s) {
-    out << "solvers::two_phase{.effort = " << s.effort
-        << ", .most_sharers = " << s.most_sharers;
+    out << "solvers::two_phase{.effort = " << s.effort << ", .most_sharers = " << s.most_sharers;
     if (s.zone != sharing_zones{}) out << ", .zone = " << s.zone;
     if (s.exchanges != exchange_set{}) out << ", .exchanges = " << s.exchanges;
     if (s.options != default_search_options) out << ", .options = " << s.options;
@@ -69,8 +69,8 @@ struct two_phase {
 
  private:
   /// Compiled once for all slicers, cost models and schedules.
-  [[nodiscard]] result<solution> search(const problem& batch, const detail::any_slicer& slicer, const detail::any_cost& cost,
-                                        const detail::any_schedule& schedule) const;
+  [[nodiscard]] result<solution> search(const problem& batch, const detail::any_slicer& slicer,
+                                        const detail::any_cost& cost, const detail::any_schedule& schedule) const;
 };
 
 }  // namespace slimpack::solvers

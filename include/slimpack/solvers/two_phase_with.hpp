@@ -20,7 +20,8 @@
 
 namespace slimpack::solvers {
 
-/// two_phase with moves of your own: a class like those in improve/, and one line to register it beside the shipped ones,
+/// two_phase with moves of your own: a class like those in improve/, and one line to register it beside the shipped
+/// ones,
 ///
 ///   solvers::two_phase_with<improve::shipped::and_also<my_move>> solver{{.effort = solvers::search_budget::high()}};
 ///
@@ -36,17 +37,19 @@ struct two_phase_with : two_phase {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    return search(batch, slicer, cost, schedule, [&](const slimpack::detail::two_phase_search<Moves>& by) { return by.solve(divider); });
+    return search(batch, slicer, cost, schedule,
+                  [&](const slimpack::detail::two_phase_search<Moves>& by) { return by.solve(divider); });
   }
 
-  /// The part of `solve`'s answer that is the group of a replica: divides the batch among all, and plans that group alone.
+  /// The part of `solve`'s answer that is the group of a replica: divides the batch among all, and plans that group
+  /// alone.
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<group_solution> solve_group(const problem& batch, const Slicer& slicer, const Cost& cost,
-                                                   const Schedule& schedule, std::uint32_t replica) const
-    requires divide::divides_without_plans<Divider>
-  {
-    return search(batch, slicer, cost, schedule,
-                  [&](const slimpack::detail::two_phase_search<Moves>& by) { return by.solve_group(divider, replica); });
+  [[nodiscard]] result<group_solution> solve_group(
+      const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
+      std::uint32_t replica) const requires divide::divides_without_plans<Divider> {
+    return search(batch, slicer, cost, schedule, [&](const slimpack::detail::two_phase_search<Moves>& by) {
+      return by.solve_group(divider, replica);
+    });
   }
 
  private:
@@ -60,8 +63,8 @@ struct two_phase_with : two_phase {
   }
 };
 
-/// two_phase that divides by estimates: any rank can plan its own replica's part alone (planner.of_replica), and a batch
-/// for many replicas is planned in a small part of the time.
+/// two_phase that divides by estimates: any rank can plan its own replica's part alone (planner.of_replica), and a
+/// batch for many replicas is planned in a small part of the time.
 using two_phase_estimated = two_phase_with<improve::shipped, divide::estimated>;
 
 }  // namespace slimpack::solvers

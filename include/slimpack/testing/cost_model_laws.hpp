@@ -21,12 +21,8 @@ namespace detail {
 /// Sums of the same numbers in another order differ in the last digits; a broken law differs in the first ones.
 inline constexpr double rounding = 1e-9;
 
-[[nodiscard]] inline bool is_time(seconds t) {
-  return std::isfinite(t.value) && t.value >= 0;
-}
-[[nodiscard]] inline bool at_most(seconds a, seconds b) {
-  return a.value <= b.value * (1 + rounding);
-}
+[[nodiscard]] inline bool is_time(seconds t) { return std::isfinite(t.value) && t.value >= 0; }
+[[nodiscard]] inline bool at_most(seconds a, seconds b) { return a.value <= b.value * (1 + rounding); }
 /// a >= b, both differences of times up to `of`
 [[nodiscard]] inline bool at_least(seconds a, seconds b, seconds of) {
   return a.value >= b.value - rounding * of.value;
@@ -51,8 +47,8 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
   r.check(1, is_time(useful) && at_most(useful, t), "the useful share of a time is from 0 to all of it", "useful",
           useful, "of", t, "for slice", s, p, "on part", part);
   const seconds collectives = collective_time(cost, s, p, part);
-  r.check(1, is_time(collectives) && at_most(collectives, useful), "collectives take from 0 to all of the useful share", "collectives",
-          collectives, "of", useful, "for slice", s, p, "on part", part);
+  r.check(1, is_time(collectives) && at_most(collectives, useful), "collectives take from 0 to all of the useful share",
+          "collectives", collectives, "of", useful, "for slice", s, p, "on part", part);
   seconds weights{};
   if (p == pass::backward) {
     weights = weight_time(cost, s, part);
@@ -63,8 +59,8 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
   r.check(1, is_time(least) && at_most(least, t), "what a slice costs at least is from 0 to all of a time", "least",
           least, "of", t, "for slice", s, p, "on part", part);
   const seconds covered = covered_time(cost, s, p, part);
-  r.check(1, is_time(covered) && at_most(covered, t), "what a slice runs beside exchanges is from 0 to all of a time", "covered", covered, "of", t,
-          "for slice", s, p, "on part", part);
+  r.check(1, is_time(covered) && at_most(covered, t), "what a slice runs beside exchanges is from 0 to all of a time",
+          "covered", covered, "of", t, "for slice", s, p, "on part", part);
   for (const tokens more : {tokens{1}, step, s.length}) {
     const slice deeper{s.sequence, s.begin + more, s.length};
     const slice longer{s.sequence, s.begin, s.length + more};
@@ -85,7 +81,7 @@ template <class Cost>
 void check_pack(report& r, const Cost& cost, std::span<const slice> pack, pass p, int part) {
   seconds largest{};  // of its members
   seconds least = pack_overhead(cost, p, part);
-  seconds rest{};     // the largest without its weight gradients
+  seconds rest{};  // the largest without its weight gradients
   seconds weights{};
   for (const slice& each : pack) {
     const seconds t = cost.time(each, p, part);
@@ -101,8 +97,9 @@ void check_pack(report& r, const Cost& cost, std::span<const slice> pack, pass p
   r.check(2, is_time(together) && at_most(overhead + largest, together),
           "a pack costs no less than its overhead and its largest member", "pack of", pack.size(), "slices takes",
           together, "its overhead", overhead, "its largest member", largest, p, "on part", part);
-  r.check(2, at_most(least + calls, together), "a pack costs no less than its overhead, the least times of its slices and their calls",
-          "pack of", pack.size(), "slices takes", together, "these", least + calls, p, "on part", part);
+  r.check(2, at_most(least + calls, together),
+          "a pack costs no less than its overhead, the least times of its slices and their calls", "pack of",
+          pack.size(), "slices takes", together, "these", least + calls, p, "on part", part);
   r.check(2, at_least(together - weights, overhead + rest, together),
           "without weight gradients, a pack costs no less than its overhead and any member", "pack of", pack.size(),
           "slices takes", together - weights, "overhead", overhead, "a member", rest, p, "on part", part);
@@ -137,7 +134,8 @@ void check_like(report& r, const Cost& cost, std::span<const slice> pack, pass p
   r.check(5, 0 <= like && like <= part, "a part is like no later one", "part", part, "is like", like);
   if (like < 0 || like >= part) return;
   const auto same = [&](seconds own, seconds other) {
-    r.check(5, own == other, "a part answers as the one that it is like", "part", part, "says", own, "part", like, "says", other, p);
+    r.check(5, own == other, "a part answers as the one that it is like", "part", part, "says", own, "part", like,
+            "says", other, p);
   };
   same(pack_overhead(cost, p, part), pack_overhead(cost, p, like));
   same(pack_time(cost, pack, p, part), pack_time(cost, pack, p, like));
@@ -168,23 +166,25 @@ void check_cuts(report& r, const Cost& cost, const sequence& s, pass p, int part
   }
   const seconds uncut = least_time(cost, whole, p, part);
   if (o.analytic)
-    r.check(4, about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum", sum, "uncut", uncut, "for", s.length,
-            "tokens", p, "on part", part);
+    r.check(4, about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum", sum, "uncut",
+            uncut, "for", s.length, "tokens", p, "on part", part);
   if (p == pass::forward) return;
   const seconds weights = least_weight_time(cost, whole, part);
-  r.check(2, at_least(without, uncut - weights, uncut), "slices take no less, without weight gradients, than the least of their sequence without its own",
-          "slices", without, "sequence", uncut, "less", weights, "for", s.length, "tokens on part", part);
+  r.check(2, at_least(without, uncut - weights, uncut),
+          "slices take no less, without weight gradients, than the least of their sequence without its own", "slices",
+          without, "sequence", uncut, "less", weights, "for", s.length, "tokens on part", part);
   if (!o.analytic) return;
   const seconds rest = cost.time(whole, p, part) - weight_time(cost, whole, part);
-  r.check(4, at_least(rest, counted, uncut), "a sequence takes no less, without weight gradients, than the least of its slices without their own",
+  r.check(4, at_least(rest, counted, uncut),
+          "a sequence takes no less, without weight gradients, than the least of its slices without their own",
           "sequence", rest, "slices", counted, "for", s.length, "tokens on part", part);
 }
 
 }  // namespace detail
 
 /// Checks the laws of slimpack::cost_model on edge cases and random slices, packs and sequences, on parts 0..parts-1.
-/// Law 4 is for analytic models; give `{.analytic = false}` for one that interpolates measurements. Where a model offers
-/// `least`, it is these times that add up.
+/// Law 4 is for analytic models; give `{.analytic = false}` for one that interpolates measurements. Where a model
+/// offers `least`, it is these times that add up.
 /// Laws 1 to 3 are also asked of the hooks that a model offers (costs/hooks.hpp), for the lower bounds rest on them.
 ///
 /// A cost model of your own, tested in ten lines and in any test framework:
@@ -202,7 +202,8 @@ void check_cuts(report& r, const Cost& cost, const sequence& s, pass p, int part
 ///     return found ? 0 : 1;     // GoogleTest: EXPECT_TRUE(found) << found;
 ///   }
 ///
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none: what the model throws passes through            Complexity  O(cases * parts) questions
 template <cost_model Cost>
 [[nodiscard]] report cost_model_laws(const Cost& cost, int parts = 1, options o = {}) {
@@ -230,7 +231,9 @@ template <cost_model Cost>
           pack.push_back(random.slice_of({{id++}, random.length(o.longest)}, o.quantum));
         detail::check_pack(r, cost, pack, p, part);
         detail::check_like(r, cost, pack, p, part);
-        r.check(3, detail::at_most(least_time(cost, {s.id, {0}, part_of_it.length}, p, part), least_time(cost, part_of_it, p, part)),
+        r.check(3,
+                detail::at_most(least_time(cost, {s.id, {0}, part_of_it.length}, p, part),
+                                least_time(cost, part_of_it, p, part)),
                 "least times do not fall when a slice's prefix grows", "slice", part_of_it, p, "on part", part);
         detail::check_cuts(r, cost, s, p, part, o, random);
       }

@@ -2,8 +2,8 @@
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/lending/detail/lock_steps.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/plan.hpp>
@@ -42,9 +42,7 @@ namespace detail {
 [[nodiscard]] inline bool same_figure(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max({1e-300, std::abs(a), std::abs(b)});
 }
-[[nodiscard]] inline bool no_less(double a, double b) {
-  return a >= b || same_figure(a, b);
-}
+[[nodiscard]] inline bool no_less(double a, double b) { return a >= b || same_figure(a, b); }
 
 /// Whether the times of a pass fit its packs, one per pack and part.
 [[nodiscard]] inline bool is_priced(const pass_timing& t, const micropacks& packs, const shape& on) {
@@ -55,7 +53,8 @@ namespace detail {
 /// Whether the calls of a spread vocabulary have a time and a message on each stage.
 [[nodiscard]] inline bool is_priced(const vocabulary_timing& t, const replica_plan& replica, const shape& on) {
   return std::all_of(std::begin(vocabulary_columns), std::end(vocabulary_columns), [&](const auto& named) {
-    const bool is_backward = named.second == &vocabulary_timing::embed_gradients || named.second == &vocabulary_timing::gradients;
+    const bool is_backward =
+        named.second == &vocabulary_timing::embed_gradients || named.second == &vocabulary_timing::gradients;
     const micropacks& packs = replica.partition.of(is_backward ? pass::backward : pass::forward);
     return (t.*named.second).size() == packs.size() * static_cast<std::size_t>(on.stages);
   });
@@ -66,20 +65,27 @@ template <class Timings>
 [[nodiscard]] seconds call_time(const Timings& t, const instruction& i, std::size_t stage, const shape& on) {
   const vocabulary_timing& v = t.vocabulary;
   const char kind = letter_of(i);
-  const std::vector<seconds>& column = kind == 'E' ? v.embed : kind == 'V' ? v.output : kind == 'U' ? v.output_weights : v.embed_gradients;
+  const std::vector<seconds>& column = kind == 'E'   ? v.embed
+                                       : kind == 'V' ? v.output
+                                       : kind == 'U' ? v.output_weights
+                                                     : v.embed_gradients;
   return column[i.pack.value * static_cast<std::size_t>(on.stages) + stage];
 }
 
 /// What a pack's message takes from one place to another.
 template <class Timings>
-[[nodiscard]] seconds way_time(const Timings& t, naive::spot from, naive::spot to, std::uint32_t pack, const shape& on) {
+[[nodiscard]] seconds way_time(const Timings& t, naive::spot from, naive::spot to, std::uint32_t pack,
+                               const shape& on) {
   const vocabulary_timing& v = t.vocabulary;
-  const auto on_stage = [&](const std::vector<seconds>& column, std::size_t stage) { return column[pack * static_cast<std::size_t>(on.stages) + stage]; };
+  const auto on_stage = [&](const std::vector<seconds>& column, std::size_t stage) {
+    return column[pack * static_cast<std::size_t>(on.stages) + stage];
+  };
   if (to.kind == 'V') return from.kind == 'F' ? on_stage(v.hidden, to.place) : on_stage(v.partial, from.place);
   if (to.kind == 'U') return on_stage(v.statistics, to.place);
   if (from.kind == 'E') return on_stage(v.embedded, from.place);
   if (from.kind == 'G') return on_stage(v.gradients, from.place);
-  return t.of(from.kind == 'F' ? pass::forward : pass::backward).message[pack * static_cast<std::size_t>(on.parts()) + from.place];
+  return t.of(from.kind == 'F' ? pass::forward : pass::backward)
+      .message[pack * static_cast<std::size_t>(on.parts()) + from.place];
 }
 
 /// Whether each pack of a replica has a time and a message on each part.
@@ -100,14 +106,16 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
   const bool measured = replica.rates.size() == stages && replica.peak_memory.size() == stages;
   r.check(4, measured, "each stage has memory rates and a peak", replica.rates.size(), replica.peak_memory.size(),
           "for", stages);
-  const bool keeps_others = std::any_of(replica.rates.begin(), replica.rates.end(), [](const memory_rates& m) { return m.other_token > 0; });
+  const bool keeps_others =
+      std::any_of(replica.rates.begin(), replica.rates.end(), [](const memory_rates& m) { return m.other_token > 0; });
   const bool knows_pieces = !std::is_same_v<Kept, naive::nothing_kept> || replica.forward.kept.empty() ||
                             (keeps_others && !view.others.empty());
   if (measured && knows_pieces) {
     check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
-      const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
-                                             static_cast<int>(stage), kept, replica.weight.apart, view.others, replica.loans);
+      const double peak =
+          naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
+                             static_cast<int>(stage), kept, replica.weight.apart, view.others, replica.loans);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -146,8 +154,8 @@ inline void check_runs(report& r, const plan& p) {
   r.check(3, runs.has_value(), "readers and executors take its programs and loans", runs ? "" : runs.error().detail);
 }
 
-/// That loans are between instructions of one lock step, of keys that the queries see, the oldest first and each once; that nobody lends and
-/// helps at the same time; and that a lock step has fewer loans than stages.
+/// That loans are between instructions of one lock step, of keys that the queries see, the oldest first and each once;
+/// that nobody lends and helps at the same time; and that a lock step has fewer loans than stages.
 inline void check_loans(report& r, const replica_plan& replica, const shape& on) {
   const slimpack::detail::lock_steps steps(replica.partition.forward.size(), on);
   std::map<std::pair<pass, std::size_t>, int> in_step;
@@ -156,19 +164,26 @@ inline void check_loans(report& r, const replica_plan& replica, const shape& on)
   for (const loan& l : replica.loans) {
     const std::string lender = name_of(l.lender.what, 2), helper = name_of(l.helper.what, 2);
     const std::size_t step = steps.step_of(l.lender.what, l.lender.stage);
-    r.check(9, l.helper.what.pass == l.pass() && step == steps.step_of(l.helper.what, l.helper.stage) && l.lender.stage != l.helper.stage,
-            "a loan is between stages in one lock step", lender, "on", l.lender.stage, "and", helper, "on", l.helper.stage);
+    r.check(9,
+            l.helper.what.pass == l.pass() && step == steps.step_of(l.helper.what, l.helper.stage) &&
+                l.lender.stage != l.helper.stage,
+            "a loan is between stages in one lock step", lender, "on", l.lender.stage, "and", helper, "on",
+            l.helper.stage);
     const std::span<const slice> pack = replica.partition.of(l.pass())[l.lender.what.pack.value];
-    r.check(9, std::find(pack.begin(), pack.end(), l.queries) != pack.end(), "queries are a slice of the lender's pack", lender);
+    r.check(9, std::find(pack.begin(), pack.end(), l.queries) != pack.end(), "queries are a slice of the lender's pack",
+            lender);
     tokens& before = lent[{lender, l.lender.stage}];
-    r.check(9, l.context.sequence == l.queries.sequence && l.context.begin == before && l.context.length > tokens{} &&
-                   l.context.end() <= l.queries.begin,
-            "keys that are lent come before the queries, the oldest first and each once", lender, "from", l.context.begin, "after", before);
+    r.check(9,
+            l.context.sequence == l.queries.sequence && l.context.begin == before && l.context.length > tokens{} &&
+                l.context.end() <= l.queries.begin,
+            "keys that are lent come before the queries, the oldest first and each once", lender, "from",
+            l.context.begin, "after", before);
     before = l.context.end();
     helping.insert({helper, l.helper.stage});
     r.check(9, ++in_step[{l.pass(), step}] < on.stages, "a lock step has fewer loans than stages", "step", step);
   }
-  for (const auto& [who, keys] : lent) r.check(9, !helping.contains(who), "nobody lends and helps at the same time", who.first, "on", who.second);
+  for (const auto& [who, keys] : lent)
+    r.check(9, !helping.contains(who), "nobody lends and helps at the same time", who.first, "on", who.second);
 }
 
 /// That there is an order of all transfers in which none stands before what it waits for.
@@ -192,13 +207,15 @@ inline void check_rank_time(report& r, const plan& p) {
   r.check(6, std::abs(p.rank_time->total().value - all) <= 1e-9 * all, "the parts of the rank time add up", "parts",
           p.rank_time->total(), "stages", all);
   for (const auto& [name, part] : rank_time_parts)
-    r.check(6, ((*p.rank_time).*part).value >= -1e-9 * all, "no part of the rank time is negative", name, (*p.rank_time).*part);
+    r.check(6, ((*p.rank_time).*part).value >= -1e-9 * all, "no part of the rank time is negative", name,
+            (*p.rank_time).*part);
   const seconds work = p.rank_time->useful + p.rank_time->collectives;
-  r.check(6, std::abs((1 - p.bubble) * all - work.value) <= 1e-9 * all, "useful work and collectives are what the bubble leaves",
-          "bubble", p.bubble, "work", work, "of", all);
+  r.check(6, std::abs((1 - p.bubble) * all - work.value) <= 1e-9 * all,
+          "useful work and collectives are what the bubble leaves", "bubble", p.bubble, "work", work, "of", all);
 }
 
-/// That the reduction goes on after the slowest replica for as long as is written, and that first packs wait for weights.
+/// That the reduction goes on after the slowest replica for as long as is written, and that first packs wait for
+/// weights.
 inline void check_reduction(report& r, const plan& p, std::span<const naive::outcome> found) {
   seconds last{};
   seconds slowest{};
@@ -213,8 +230,8 @@ inline void check_reduction(report& r, const plan& p, std::span<const naive::out
       for (const gradient_bucket& b : p.reduction->parts[at]) gathered += b.gather;
       for (std::size_t i = 0; i < found.size(); ++i)
         r.check(5, p.replicas[i].partition.forward.size() == 0 || no_less(found[i].first[at].value, gathered.value),
-                "a first pack ends no earlier than its weights are gathered", "replica", i, "part", part, "ends", found[i].first[at],
-                "gathered", gathered);
+                "a first pack ends no earlier than its weights are gathered", "replica", i, "part", part, "ends",
+                found[i].first[at], "gathered", gathered);
     }
     // Sums come in reverse, but a share of the vocabulary at the end.
     parts.clear();
@@ -233,15 +250,16 @@ inline void check_reduction(report& r, const plan& p, std::span<const naive::out
     last = std::max(last, stream);
   }
   const seconds after = std::max(seconds{}, last - slowest) + p.reduction->after;
-  r.check(5, same_figure(p.reduce_time.value, after.value), "the reduction beside the work ends as in a replay", "replay", after,
-          "written", p.reduce_time);
+  r.check(5, same_figure(p.reduce_time.value, after.value), "the reduction beside the work ends as in a replay",
+          "replay", after, "written", p.reduce_time);
 }
 
 /// All but the bubble. Returns the seconds in which stages are busy, if all programs can be replayed.
 template <class Kept>
 std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   std::vector<replica_view> replicas;
-  for (const replica_plan& one : p.replicas) replicas.push_back({one.sequences, one.partition, one.programs, one.weight.apart});
+  for (const replica_plan& one : p.replicas)
+    replicas.push_back({one.sequences, one.partition, one.programs, one.weight.apart});
   std::optional<seconds> busy;
   if (check_slices(r, p.lengths, p.shape, replicas, p.merges, passes_of(p))) {
     const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
@@ -264,7 +282,8 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
         check_replica(r, p, p.replicas[i], replicas[i], found[i], kept);
         for (const seconds stage : found[i].busy) *busy += stage;
       }
-      if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.reduced_parts())) check_reduction(r, p, found);
+      if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.reduced_parts()))
+        check_reduction(r, p, found);
       for (const replica_plan& one : p.replicas) check_loans(r, one, p.shape);
       check_runs(r, p);
       check_transfers(r, p);
@@ -301,30 +320,34 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 ///  1. every token of every sequence is once in a forward pack and once in a backward pack of one replica, or of those
 ///     that share it (core/merge.hpp); of a forward-only plan, once in a forward pack
 ///  2. cuts fall on the quantum
-///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock, and readers and executors
-///     take them (core/laws/can_run.hpp)
+///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock, and
+///     readers and executors take them (core/laws/can_run.hpp)
 ///  4. peak memory is as written, and within the limit
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
 ///  6. step time >= lower bound; lower bound, efficiency, bubble and rank time follow from the other figures
 ///  7. the hash is that of the plan
 ///  8. all transfers of replicas that run together have one order, which a transport that moves one at a time can run
-///  9. stages lend each other attention in lock steps, of keys that the queries see, the oldest first (core/lending/loans_of.hpp)
+///  9. stages lend each other attention in lock steps, of keys that the queries see, the oldest first
+///     (core/lending/loans_of.hpp)
 /// Peak memory of a plan whose pieces keep bytes beside their tokens is recounted where its cost model is given.
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps
 [[nodiscard]] inline report plan_laws(const plan& p) { return detail::all_but_useful_work(p, naive::nothing_kept{}); }
 
-/// Checks the same laws, and two more by the plan's own cost model: the bubble is held against the work of the batch that
-/// the model counts, and memory against its rates of steps or, for a forward-only plan, of evaluations.
+/// Checks the same laws, and two more by the plan's own cost model: the bubble is held against the work of the batch
+/// that the model counts, and memory against its rates of steps or, for a forward-only plan, of evaluations.
 template <cost_model Cost>
 [[nodiscard]] report plan_laws(const plan& p, const Cost& cost) {
   const bool counted = p.memory_unit == memory_unit::byte && counts_kept(cost, is_forward_only(p));
   report r = detail::all_but_useful_work(
       p, [&](const slice& piece, int stage) { return counted ? kept_of(cost, piece, stage) : bytes{}; });
-  const result<std::vector<memory_rates>> rates = is_forward_only(p) ? evaluation_rates_of(cost, p.shape) : rates_of(cost, p.shape);
+  const result<std::vector<memory_rates>> rates =
+      is_forward_only(p) ? evaluation_rates_of(cost, p.shape) : rates_of(cost, p.shape);
   r.check(4, rates.has_value(), "the cost model knows the unit of the memory limit", rates ? "" : rates.error().detail);
   for (std::size_t i = 0; rates && i < p.replicas.size(); ++i)
-    r.check(4, p.replicas[i].rates == rates.value(), "memory rates are those of the cost model, for a step or an evaluation", "replica", i);
+    r.check(4, p.replicas[i].rates == rates.value(),
+            "memory rates are those of the cost model, for a step or an evaluation", "replica", i);
   seconds work{};  // useful, and collectives
   for (std::size_t s = 0; s < p.lengths.size(); ++s)
     for (int part = 0; part < p.shape.parts(); ++part)
@@ -333,8 +356,8 @@ template <cost_model Cost>
   if (p.shape.vocabulary == vocabulary::spread)
     for (const tokens length : p.lengths)
       for (int stage = 0; stage < p.shape.stages; ++stage)
-        for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
-                                           vocabulary_call::embed_gradients})
+        for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output,
+                                           vocabulary_call::output_weights, vocabulary_call::embed_gradients})
           work += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {}, call, stage);
   if (p.step_time > seconds{})
     r.check(6, std::abs(p.bubble - (1 - work / detail::stage_seconds(p))) <= 1e-9,

@@ -123,8 +123,8 @@ inline void split_weights(random_replica& made, generator& random) {
   }
 }
 
-/// Lets a schedule take the weight gradients of packs out of their backward, in some share of its time; for the same time
-/// in all or, half of the time, for a launch more.
+/// Lets a schedule take the weight gradients of packs out of their backward, in some share of its time; for the same
+/// time in all or, half of the time, for a launch more.
 inline void offer_weights(random_replica& made, generator& random) {
   workload& work = made.work;
   const double share = 0.25 * static_cast<double>(random.between(0, 4));
@@ -140,7 +140,8 @@ inline void keep_for_weights(random_replica& made, generator& random) {
   for (memory_rates& r : made.work.rates) r.weight_token = static_cast<double>(random.between(0, 3));
 }
 
-/// Spreads the vocabulary of a replica over its stages: calls and messages of its ends take small whole numbers of seconds, or none.
+/// Spreads the vocabulary of a replica over its stages: calls and messages of its ends take small whole numbers of
+/// seconds, or none.
 /// Requires  2 stages or more
 inline void spread_vocabulary(random_replica& made, generator& random) {
   workload& work = made.work;
@@ -149,13 +150,18 @@ inline void spread_vocabulary(random_replica& made, generator& random) {
   const std::int64_t most = random.between(0, 4);
   const auto some = [&] { return seconds{static_cast<double>(random.between(0, most))}; };
   for (const auto& [name, column] : vocabulary_columns) {
-    const pass of = column == &vocabulary_timing::embed_gradients || column == &vocabulary_timing::gradients ? pass::backward : pass::forward;
+    const pass of = column == &vocabulary_timing::embed_gradients || column == &vocabulary_timing::gradients
+                        ? pass::backward
+                        : pass::forward;
     (work.vocabulary.*column).resize(work.of(of).size() * stages);
     for (seconds& s : work.vocabulary.*column) s = some();
   }
-  for (std::size_t i = 0; i < work.backward.size(); ++i) work.backward.message[i * parts] = some();  // to G on the last stage
+  for (std::size_t i = 0; i < work.backward.size(); ++i)
+    work.backward.message[i * parts] = some();  // to G on the last
+                                                // stage
   for (memory_rates& r : work.rates)
-    r.logit_token = static_cast<double>(random.between(0, 5)), r.turned_token = static_cast<double>(random.between(0, 5));
+    r.logit_token = static_cast<double>(random.between(0, 5)),
+    r.turned_token = static_cast<double>(random.between(0, 5));
 }
 
 /// Makes the pieces of a replica keep the scores of dense attention.

@@ -23,7 +23,8 @@ namespace slimpack::testing {
 ///  5. a part claims nothing of the whole: no step time, bounds, efficiency or bubble; its hash is that of what it has
 ///  6. the whole batch is refused where a part is, and only there
 /// Planner   has operator()(lengths), of_replica(lengths, replica) and put_together(parts), as basic_planner does
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none            Complexity  a plan of each replica for each replica of its group, and one of all
 template <class Planner>
 [[nodiscard]] report rank_plan_laws(const Planner& plan_batch, std::span<const tokens> lengths, std::size_t replicas) {
@@ -40,8 +41,9 @@ template <class Planner>
   for (std::uint32_t replica = 0; replica < replicas; ++replica) {
     const rank_plan& mine = parts[replica];
     r.check(2, mine.division == parts.front().division, "all parts are of one division; replica", replica);
-    r.check(3, std::is_sorted(mine.group.begin(), mine.group.end()) &&
-                   std::binary_search(mine.group.begin(), mine.group.end(), replica),
+    r.check(3,
+            std::is_sorted(mine.group.begin(), mine.group.end()) &&
+                std::binary_search(mine.group.begin(), mine.group.end(), replica),
             "a replica is in its group", replica);
     for (const std::uint32_t other : mine.group)
       r.check(3, other < replicas && parts[other].group == mine.group && parts[other].part.hash == mine.part.hash,
@@ -58,7 +60,9 @@ template <class Planner>
     for (const merge& m : p.merges)
       r.check(4, std::includes(mine.group.begin(), mine.group.end(), m.replicas.begin(), m.replicas.end()),
               "merges of a part are between its replicas; sequence", m.sequence.value);
-    r.check(5, p.step_time == seconds{} && p.bounds.empty() && p.lower_bound == seconds{} && p.efficiency == 0 && p.bubble == 0,
+    r.check(5,
+            p.step_time == seconds{} && p.bounds.empty() && p.lower_bound == seconds{} && p.efficiency == 0 &&
+                p.bubble == 0,
             "a part claims nothing of the whole; replica", replica);
     r.check(5, p.hash == hash_of(p), "the hash is that of the part", p.hash, "computed", hash_of(p));
   }
@@ -66,11 +70,13 @@ template <class Planner>
   r.check(1, static_cast<bool>(together), "the parts can be put together");
   if (!together) return r;
   r.check(1, together.value().hash == whole.value().hash && hash_of(together.value()) == hash_of(whole.value()),
-          "put together, the parts are the plan of the whole batch: hash", together.value().hash, "of", whole.value().hash);
+          "put together, the parts are the plan of the whole batch: hash", together.value().hash, "of",
+          whole.value().hash);
   const bool same_rates = std::equal(together.value().replicas.begin(), together.value().replicas.end(),
                                      whole.value().replicas.begin(), whole.value().replicas.end(),
                                      [](const replica_plan& a, const replica_plan& b) { return a.rates == b.rates; });
-  r.check(1, same_rates && together.value().simulator == whole.value().simulator, "and have its memory rates and simulator");
+  r.check(1, same_rates && together.value().simulator == whole.value().simulator,
+          "and have its memory rates and simulator");
   return r;
 }
 

@@ -41,9 +41,10 @@ namespace detail {
 inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<const replica_view> replicas,
                         const merge& m, std::span<const pass> passes) {
   const sequence_id id = m.sequence;
-  const bool sound = id.value < lengths.size() && m.replicas.size() > 1 &&
-               std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>()) == m.replicas.end() &&
-               m.replicas.back() < replicas.size();
+  const bool sound =
+      id.value < lengths.size() && m.replicas.size() > 1 &&
+      std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>()) == m.replicas.end() &&
+      m.replicas.back() < replicas.size();
   r.check(1, sound, "a merge names a sequence and two or more replicas in ascending order", "sequence", id);
   if (!sound) return false;
   const std::optional<std::string> fault = slimpack::detail::relay_fault(m);
@@ -57,18 +58,19 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
       for (const std::vector<pack_id>& row : m.of(p)) {
         const bool absent = row.size() == m.replicas.size() && row[k] == merge::none && m.exchange == exchange::keep;
         const bool whole = absent || (row.size() == m.replicas.size() && row[k].value < packs.size());
-        r.check(3, whole, "a row names a pack of each replica, or none where keys and values are kept", "sequence", id, p, "replica",
-                m.replicas[k]);
+        r.check(3, whole, "a row names a pack of each replica, or none where keys and values are kept", "sequence", id,
+                p, "replica", m.replicas[k]);
         if (!whole) return false;
         if (absent) continue;
         named.push_back(row[k].value);
         of_row.push_back(static_cast<std::size_t>(&row - m.of(p).data()));
       }
-      r.check(3, std::is_sorted(named.begin(), named.end()),
-              "rows are in run order", "sequence", id, p, "replica", m.replicas[k]);
+      r.check(3, std::is_sorted(named.begin(), named.end()), "rows are in run order", "sequence", id, p, "replica",
+              m.replicas[k]);
       std::vector<std::size_t> holding;
       for (std::size_t i = 0; i < packs.size(); ++i)
-        if (std::any_of(packs[i].begin(), packs[i].end(), [&](const slice& s) { return s.sequence == id; })) holding.push_back(i);
+        if (std::any_of(packs[i].begin(), packs[i].end(), [&](const slice& s) { return s.sequence == id; }))
+          holding.push_back(i);
       const bool matching = named == holding;
       r.check(3, matching, "rows name the packs that hold their sequence, each once", "sequence", id, p, "replica",
               m.replicas[k]);
@@ -86,13 +88,15 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
       all.insert(all.end(), row.begin(), row.end());
     }
     const std::optional<std::string> disorder = naive::gap(all, lengths[id.value], p);
-    r.check(3, !disorder, "rows run in order forward and in reverse order backward", "sequence", id, p, disorder.value_or(""));
+    r.check(3, !disorder, "rows run in order forward and in reverse order backward", "sequence", id, p,
+            disorder.value_or(""));
     std::sort(all.begin(), all.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
     const std::optional<std::string> hole = naive::gap(all, lengths[id.value], pass::forward);
     r.check(1, !hole, "every token is once in a pack of each pass", "sequence", id, p, hole.value_or(""));
   }
   for (const std::uint32_t replica : passes.size() > 1 ? m.replicas : std::vector<std::uint32_t>{})
-    r.check(1, naive::runs_of(replicas[replica].packs.forward, id) == naive::runs_of(replicas[replica].packs.backward, id),
+    r.check(1,
+            naive::runs_of(replicas[replica].packs.forward, id) == naive::runs_of(replicas[replica].packs.backward, id),
             "tokens of a shared sequence run backward on the replica that ran them forward", "sequence", id, "replica",
             replica);
   return true;
@@ -100,10 +104,11 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
 
 }  // namespace detail
 
-/// Law 1: every sequence is on one replica, or on those that share it, which run each of its tokens once forward and once
-/// backward. Law 2: cuts fall on the quantum. Law 3, first half: in order forward, in reverse order backward.
+/// Law 1: every sequence is on one replica, or on those that share it, which run each of its tokens once forward and
+/// once backward. Law 2: cuts fall on the quantum. Law 3, first half: in order forward, in reverse order backward.
 /// passes: those that run; forward alone of a forward-only plan
-/// Returns   whether all slices are of known sequences, and merges name packs there are, so that the programs can be run
+/// Returns   whether all slices are of known sequences, and merges name packs there are, so that the programs can be
+///           run
 inline bool check_slices(report& r, std::span<const tokens> lengths, const shape& on,
                          std::span<const replica_view> replicas, std::span<const merge> merges,
                          std::span<const pass> passes = both_passes) {
@@ -152,7 +157,8 @@ inline bool check_slices(report& r, std::span<const tokens> lengths, const shape
     if (const auto shared = sharers.find(id); shared != sharers.end())
       r.check(1, owners[id] == shared->second, "a shared sequence is on the replicas of its merge", "sequence", id);
     else
-      r.check(1, owners[id].size() == 1, "every sequence is on one replica", "sequence", id, "is on", owners[id].size());
+      r.check(1, owners[id].size() == 1, "every sequence is on one replica", "sequence", id, "is on",
+              owners[id].size());
   }
   return known;
 }
@@ -190,7 +196,7 @@ void check_memory(report& r, const shape& on, const replica_view& v, std::span<c
   if (!on.memory) return;
   for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
     const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on, static_cast<int>(stage), kept,
-                                            v.apart, v.others);
+                                           v.apart, v.others);
     r.check(4, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
             on.memory->amount);
   }

@@ -26,12 +26,8 @@ template <class Unit, class Rep>
 void put(std::ostream& out, quantity<Unit, Rep> q) {
   out << q.value;
 }
-inline void put(std::ostream& out, sequence_id s) {
-  out << s.value;
-}
-inline void put(std::ostream& out, pass p) {
-  out << name_of(p);
-}
+inline void put(std::ostream& out, sequence_id s) { out << s.value; }
+inline void put(std::ostream& out, pass p) { out << name_of(p); }
 inline void put(std::ostream& out, const slice& s) {
   out << '[' << s.sequence.value << ", " << s.begin.value << ", " << s.length.value << ']';
 }

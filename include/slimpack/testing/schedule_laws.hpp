@@ -31,7 +31,8 @@ namespace detail {
   for (std::size_t stage = 0; stage < made.work.rates.size(); ++stage) {
     const memory_rates& r = made.work.rates[stage];
     const double kept = made.work.kept(stage, made.work.forward.size(), 0);
-    most = std::max(most, std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)) + r.weight_token * all + kept);
+    most = std::max(most,
+                    std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)) + r.weight_token * all + kept);
   }
   return most;
 }
@@ -94,7 +95,8 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
 /// with one that is just what the schedule used when it was free, and with tighter ones. Programs are run, and memory
 /// counted, by slow code that knows slices and not packs' turns (testing/naive.hpp).
 /// `{.chunks = n}` tries up to n virtual stages, for schedules that take them.
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none: what the schedule throws passes through            Complexity  O(cases) calls of the schedule
 template <schedule_for Schedule>
 [[nodiscard]] report schedule_laws(const Schedule& schedule, options o = {}) {

@@ -24,7 +24,8 @@ namespace slimpack::testing {
 
 namespace detail {
 
-/// The task graph of a random replica under 1F1B, of a third of those with several stages with its vocabulary spread over them.
+/// The task graph of a random replica under 1F1B, of a third of those with several stages with its vocabulary spread
+/// over them.
 [[nodiscard]] inline simulators::task_graph random_alone(const options& o, generator& random) {
   random_replica made = any_replica(o, random);
   std::vector<std::vector<program>> programs{schedules::one_f_one_b{}.programs(made.work).value()};
@@ -41,7 +42,8 @@ namespace detail {
 /// That of several random replicas, with gates between tasks of the first two. Both run the gates in one order.
 [[nodiscard]] inline simulators::task_graph random_together(const options& o, generator& random) {
   using node = simulators::task_graph::node;
-  const std::vector<simulators::task_graph> alone{random_alone(o, random), random_alone(o, random), random_alone(o, random)};
+  const std::vector<simulators::task_graph> alone{random_alone(o, random), random_alone(o, random),
+                                                  random_alone(o, random)};
   std::vector<std::vector<node>> sets;
   const auto first = static_cast<node>(alone[0].size());
   for (node a = 0, b = 0; a < first && b < alone[1].size(); ++a, ++b) {
@@ -60,7 +62,8 @@ void check_simulator(report& r, const Simulator& simulator, const simulators::ta
   const result<std::vector<seconds>> start = simulator.starts(graph);
   const result<std::vector<seconds>> tail = simulator.tails(graph);
   const bool answered = start && tail;
-  r.check(4, answered, "every graph is answered", answered ? std::string_view() : (start ? tail : start).error().detail);
+  r.check(4, answered, "every graph is answered",
+          answered ? std::string_view() : (start ? tail : start).error().detail);
   if (!answered) return;
   const bool one_each = start.value().size() == graph.size() && tail.value().size() == graph.size();
   r.check(1, one_each, "there is one start and one tail for each task", graph.size());
@@ -78,10 +81,10 @@ void check_simulator(report& r, const Simulator& simulator, const simulators::ta
   }
   seconds longest{};
   for (node n = 0; n < graph.size(); ++n) {
-    r.check(1, start.value()[n] == ready[n], "a task starts when the last of its predecessors ends", "task", n, "starts at",
-            start.value()[n].value, "ready at", ready[n].value);
-    r.check(2, tail.value()[n] == after[n], "a tail is the longest chain that waits", "task", n, "has", tail.value()[n].value,
-            "waits", after[n].value);
+    r.check(1, start.value()[n] == ready[n], "a task starts when the last of its predecessors ends", "task", n,
+            "starts at", start.value()[n].value, "ready at", ready[n].value);
+    r.check(2, tail.value()[n] == after[n], "a tail is the longest chain that waits", "task", n, "has",
+            tail.value()[n].value, "waits", after[n].value);
     longest = std::max(longest, start.value()[n] + graph.tasks()[n].duration + tail.value()[n]);
   }
   r.check(3, std::abs(longest.value - makespan.value) <= 1e-12 * makespan.value,
@@ -96,7 +99,8 @@ void check_threads(report& r, const Simulator& simulator, std::span<const simula
   using answers = std::vector<result<std::vector<seconds>>>;
   const auto asked = [&] {
     answers all;
-    for (const simulators::task_graph& graph : graphs) all.push_back(simulator.starts(graph)), all.push_back(simulator.tails(graph));
+    for (const simulators::task_graph& graph : graphs)
+      all.push_back(simulator.starts(graph)), all.push_back(simulator.tails(graph));
     return all;
   };
   const answers alone = asked();
@@ -114,10 +118,11 @@ void check_threads(report& r, const Simulator& simulator, std::span<const simula
 
 }  // namespace detail
 
-/// Checks the laws of slimpack::simulator_for on the task graphs of random replicas, alone and with gates between several,
-/// as replicas have that share sequences. Whoever obeys laws 1 and 2 agrees with every other simulator to the last bit.
-/// `{.chunks = n}` tries up to n virtual stages.
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+/// Checks the laws of slimpack::simulator_for on the task graphs of random replicas, alone and with gates between
+/// several, as replicas have that share sequences. Whoever obeys laws 1 and 2 agrees with every other simulator to the
+/// last bit. `{.chunks = n}` tries up to n virtual stages.
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none: what the simulator throws passes through            Complexity  O(cases) calls of the simulator
 template <simulator_for Simulator>
 [[nodiscard]] report simulator_laws(const Simulator& simulator, options o = {}) {

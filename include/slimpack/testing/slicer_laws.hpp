@@ -74,7 +74,8 @@ void cut_through(report& r, const Slicer& slicer, const Cost& cost, const sequen
 /// Law 4 asks for a slice where the pack is empty and has room for the whole sequence, whatever its time budget:
 /// that is what a slicer which never cuts needs. A slicer that cuts may well give some with less room.
 ///
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none: what the slicer throws passes through            Complexity  O(cases * longest / quantum) questions
 template <slicer Slicer, cost_model Cost>
 [[nodiscard]] report slicer_laws(const Slicer& slicer, const Cost& cost, options o = {}) {

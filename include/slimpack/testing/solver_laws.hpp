@@ -51,10 +51,11 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
     return false;
   }
   const solution& all = found.value();
-  r.check(5, again && equal(all, again.value()),
-          "equal problems get equal solutions", n, "sequences: the second answer differs");
+  r.check(5, again && equal(all, again.value()), "equal problems get equal solutions", n,
+          "sequences: the second answer differs");
   std::vector<std::vector<std::uint8_t>> apart;
-  for (const replica_solution& s : all.replicas) apart.push_back(weights_apart(s.programs, s.partition.backward.size()));
+  for (const replica_solution& s : all.replicas)
+    apart.push_back(weights_apart(s.programs, s.partition.backward.size()));
   std::vector<replica_view> replicas;
   for (const replica_solution& s : all.replicas)
     replicas.push_back({s.sequences, s.partition, s.programs, apart[replicas.size()]});
@@ -75,7 +76,8 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
 /// schedule. Each batch is solved under the shape's own memory limit; if that is none, then also under limits in
 /// tokens: one that every order fits, the longest sequence, and half of that. Coverage, order, deadlock and memory are
 /// checked slice by slice (testing/replica_laws.hpp), with nothing taken from the simulator.
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none: what the policies throw passes through            Complexity  O(cases) calls of the solver
 template <class Solver, slicer Slicer, cost_model Cost, schedule_for Schedule>
 requires solver_for<Solver, Slicer, Cost, Schedule>

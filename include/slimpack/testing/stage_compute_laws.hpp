@@ -2,8 +2,8 @@
 #define SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/detail/unmet.hpp>
 #include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -69,7 +69,7 @@ class compute_trial {
   using compute = typename steps_of::compute;
   using outcome = typename steps_of::outcome;
   using ranks = typename steps_of::ranks;
-  static constexpr bool drops = requires(compute& c) { c.abort_step(); };
+  static constexpr bool drops = requires(compute & c) { c.abort_step(); };
 
   [[nodiscard]] std::int64_t broken() const { return report_.broken(1) + report_.broken(2); }
 
@@ -96,11 +96,13 @@ class compute_trial {
     found.replicas[0].partition = std::move(packs);
     const std::vector<memory_rates> rates(static_cast<std::size_t>(stages));
     for (replica_solution& r : found.replicas)
-      r.programs = schedules::list{}.programs(price(r.partition, cost_, steps_.shape_of(stages, replicas), rates)).value();
+      r.programs =
+          schedules::list{}.programs(price(r.partition, cost_, steps_.shape_of(stages, replicas), rates)).value();
     return steps_.planned(batch, stages, replicas, found);
   }
   [[nodiscard]] plan cut_at_random(std::span<const document> batch, int stages, int replicas = 1) {
-    return on_the_first(batch, stages, replicas, random_partition(steps_.lengths_of(batch), o_.quantum, cost_, random_));
+    return on_the_first(batch, stages, replicas,
+                        random_partition(steps_.lengths_of(batch), o_.quantum, cost_, random_));
   }
 
   /// Each sequence whole, in a step of its own, on a compute of its own, weighted by hand.
@@ -133,10 +135,10 @@ class compute_trial {
       const auto reports = steps_.step(all, cut_at_random(batch, stages), batch);
       if (!ran(reports, stages)) continue;
       const double loss = reports[0].value().loss_sum;
-      report_.check(2, steps_.alike(loss, expected.loss),
-                    "the loss of cut sequences is that of whole ones", loss, "for", expected.loss, "on", stages,
-                    "stages");
-      compare(steps_.gradients(all, stages), expected.gradients, "gradients of cut sequences are those of whole ones", stages);
+      report_.check(2, steps_.alike(loss, expected.loss), "the loss of cut sequences is that of whole ones", loss,
+                    "for", expected.loss, "on", stages, "stages");
+      compare(steps_.gradients(all, stages), expected.gradients, "gradients of cut sequences are those of whole ones",
+              stages);
     }
   }
 
@@ -149,7 +151,8 @@ class compute_trial {
     for (std::size_t i = 0; i < other.size(); ++i) expected[i] += other[i];
     for (int order = 0; order < 2; ++order, std::swap(a, b)) {
       ranks all = steps_.fresh(stages);
-      if (ran(steps_.step(all, cut_at_random(a, stages), a), stages) && ran(steps_.step(all, cut_at_random(b, stages), b), stages))
+      if (ran(steps_.step(all, cut_at_random(a, stages), a), stages) &&
+          ran(steps_.step(all, cut_at_random(b, stages), b), stages))
         compare(steps_.gradients(all, stages), expected, "gradients of two steps add up, in either order", stages);
     }
   }
@@ -157,7 +160,8 @@ class compute_trial {
   void without_work(std::span<const document> batch, const outcome& expected, int stages) {
     ranks all = steps_.fresh(stages, 2);
     if (!ran(steps_.step(all, cut_at_random(batch, stages, 2), batch), stages)) return;
-    compare(steps_.gradients(all, stages), expected.gradients, "a replica without work changes nothing for others", stages);
+    compare(steps_.gradients(all, stages), expected.gradients, "a replica without work changes nothing for others",
+            stages);
     const std::vector<double> idle = steps_.gradients(all, stages, 1);
     compare(idle, steps_of::reduces ? expected.gradients : std::vector<double>(idle.size()),
             "what has no weight has no gradient, and adds none where replicas are summed", stages);
@@ -170,7 +174,8 @@ class compute_trial {
 
   /// next: makes the plan of the step after it
   template <class Next>
-  void after_a_failure(std::span<const document> batch, const outcome& expected, int stages, int replicas, const plan& p, Next next) {
+  void after_a_failure(std::span<const document> batch, const outcome& expected, int stages, int replicas,
+                       const plan& p, Next next) {
     ranks all = steps_.fresh(stages, replicas);
     const auto rank = static_cast<int>(random_.between(0, stages * replicas - 1));
     const replica_plan& own = p.replicas[static_cast<std::size_t>(rank / stages)];
@@ -183,26 +188,31 @@ class compute_trial {
       if (!drops) model_.zero(*all.computes[r]);
     }
     if (!ran(steps_.step(all, next(), batch), stages)) return;
-    compare(steps_.gradients_of_all(all, stages, replicas), expected.gradients, "a step that failed leaves nothing to the next", stages, 1);
+    compare(steps_.gradients_of_all(all, stages, replicas), expected.gradients,
+            "a step that failed leaves nothing to the next", stages, 1);
   }
 
-  /// Uniform slices, whose stages lend each other attention; nothing where layers are not equal, or the batch is too short for them.
+  /// Uniform slices, whose stages lend each other attention; nothing where layers are not equal, or the batch is too
+  /// short for them.
   void lent(std::span<const document> batch, const outcome& expected, int stages) {
     for (int stage = 1; stage < stages; ++stage)
       if (model_.make(stage, stages)->loans(0) != model_.make(0, stages)->loans(0)) return;
     for (const attention_lending how : {attention_lending::pairs, attention_lending::level}) {
       const std::vector<tokens> lengths = steps_.lengths_of(batch);
       const auto slimpipe = baselines::slimpipe(steps_.shape_of(stages, 1), {}, 2 * stages, how);
-      const result<solution> solved = slimpipe.solver.solve(problem{lengths, steps_.shape_of(stages, 1)}, slimpipe.slicer, cost_, slimpipe.schedule);
+      const result<solution> solved = slimpipe.solver.solve(problem{lengths, steps_.shape_of(stages, 1)},
+                                                            slimpipe.slicer, cost_, slimpipe.schedule);
       if (!solved || solved.value().replicas[0].loans.empty()) continue;
       const plan p = steps_.planned(batch, stages, 1, solved.value());
       ranks all = steps_.fresh(stages);
       const auto reports = steps_.step(all, p, batch);
       if (!ran(reports, stages)) return;
       const double loss = reports[0].value().loss_sum;
-      report_.check(2, steps_.alike(loss, expected.loss), "the loss where stages lend each other attention is that of whole sequences", loss, "for",
+      report_.check(2, steps_.alike(loss, expected.loss),
+                    "the loss where stages lend each other attention is that of whole sequences", loss, "for",
                     expected.loss, "on", stages, "stages");
-      compare(steps_.gradients(all, stages), expected.gradients, "gradients where stages lend each other attention are those of whole sequences", stages);
+      compare(steps_.gradients(all, stages), expected.gradients,
+              "gradients where stages lend each other attention are those of whole sequences", stages);
       after_a_failure(batch, expected, stages, 1, p, [&] { return p; });
     }
   }
@@ -213,7 +223,9 @@ class compute_trial {
     const document longest{o_.longest, batch.front().key + 1};
     const outcome alone = uncut({&longest, 1}, stages);
     outcome expected{rest.loss * rest.valid + alone.loss * alone.valid, rest.valid + alone.valid, rest.gradients};
-    if (expected.valid == 0 || rest.gradients.size() != alone.gradients.size()) return;  // nothing to learn, or it did not run
+    if (expected.valid == 0 || rest.gradients.size() != alone.gradients.size())
+      return;  // nothing to learn, or it did
+               // not run
     expected.loss /= expected.valid;
     for (std::size_t i = 0; i < expected.gradients.size(); ++i)
       expected.gradients[i] = (rest.gradients[i] * rest.valid + alone.gradients[i] * alone.valid) / expected.valid;
@@ -237,17 +249,19 @@ class compute_trial {
     std::string why;
     if (!right) {
       const auto known = why_.find({stages, how_shared});
-      why = known != why_.end()             ? known->second
+      why = known != why_.end()            ? known->second
             : how_shared == exchange::keep ? sharing_diagnosis<Model>(steps_, o_, stages)(longest, alone)
                                            : round_diagnosis<Model>(steps_, o_, stages, how_shared)(longest, alone);
       why_[{stages, how_shared}] = why;
     }
     why = " that share by " + std::string(slimpack::name_of(how_shared)) + (why.empty() ? why : ": " + why);
-    report_.check(2, steps_.alike(loss, expected.loss), "the loss of sequences that replicas share is that of whole ones", loss, "for",
-                  expected.loss, "on", stages, "stages of", sharers, "replicas" + why);
+    report_.check(2, steps_.alike(loss, expected.loss),
+                  "the loss of sequences that replicas share is that of whole ones", loss, "for", expected.loss, "on",
+                  stages, "stages of", sharers, "replicas" + why);
     const auto d = steps_.between(found, expected.gradients);
-    report_.check(2, steps_.alike(found, expected.gradients), "gradients of sequences that replicas share are those of whole ones",
-                  "difference of norm", d.difference, "for", d.norm, "on", stages, "stages of", sharers, "replicas" + why);
+    report_.check(2, steps_.alike(found, expected.gradients),
+                  "gradients of sequences that replicas share are those of whole ones", "difference of norm",
+                  d.difference, "for", d.norm, "on", stages, "stages of", sharers, "replicas" + why);
     if (!right) return;  // nor would the next step be
     const plan fails = any_plan();
     after_a_failure(batch, expected, stages, sharers, fails, any_plan);
@@ -266,8 +280,9 @@ class compute_trial {
                int stages, int law = 2) {
     const auto d = steps_.between(found, expected);
     const bool holds = steps_.alike(found, expected);
-    report_.check(law, holds, sentence, "difference of norm", d.difference, "for", d.norm, "on", stages,
-                  "stages" + (holds ? std::string() : "; " + steps_.worst(steps_.fresh(stages), stages, found, expected)));
+    report_.check(
+        law, holds, sentence, "difference of norm", d.difference, "for", d.norm, "on", stages,
+        "stages" + (holds ? std::string() : "; " + steps_.worst(steps_.fresh(stages), stages, found, expected)));
   }
 
   /// The edge lengths, then random ones.
@@ -294,8 +309,8 @@ class compute_trial {
 }  // namespace detail
 
 /// Checks the laws of slimpack::stage_compute that a compute can break: that its gradients are those of uncut sequences
-/// and add up, those of sequences that replicas share too, and that nothing is left of a step that failed. Steps are run by
-/// executors::packflow over threads.
+/// and add up, those of sequences that replicas share too, and that nothing is left of a step that failed. Steps are
+/// run by executors::packflow over threads.
 ///
 ///   struct my_model {
 ///     std::unique_ptr<my_stage> make(int stage, int stages) const;               // the same weights every time
@@ -306,35 +321,39 @@ class compute_trial {
 ///   const slimpack::testing::report found = slimpack::testing::stage_compute_laws(my_model{}, {.stages = 2});
 ///   EXPECT_TRUE(found) << found;  // in a test of GoogleTest; without one: std::cout << found; return found ? 0 : 1;
 ///
-/// A compute whose vocabulary is spread over two stages or more (vocabulary_rows) has it in one place on one. So that its
-/// gradients can be compared, `gradients` gives those of layers alone, and a fifth member the others:
+/// A compute whose vocabulary is spread over two stages or more (vocabulary_rows) has it in one place on one. So that
+/// its gradients can be compared, `gradients` gives those of layers alone, and a fifth member the others:
 ///
-///     std::vector<double> vocabulary_gradients(const my_stage&) const;  // word after word, those of both ends together
+///     std::vector<double> vocabulary_gradients(const my_stage&) const;  // word after word, those of both ends
+///     together
 ///
 /// So that a line names the parameter whose gradient is most wrong, and not its number, a model may offer
 ///
-///     std::vector<slimpack::testing::parameter> parameters(const my_stage&) const;  // {name, elements}, as in `gradients`
+///     std::vector<slimpack::testing::parameter> parameters(const my_stage&) const;  // {name, elements}, as in
+///     `gradients`
 ///
 /// Every stage takes any sequence of up to `longest` tokens. With more than one stage, the gradients of the stages, one
-/// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model). Numbers
-/// may differ by as much as the elements of messages let them (tolerance_of). What a batch breaks first is reported: sequences
-/// that are cut, then two steps, a replica without work, a step that fails, attention that stages lend each other, and sequences that replicas share.
+/// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
+/// Numbers may differ by as much as the elements of messages let them (tolerance_of). What a batch breaks first is
+/// reported: sequences that are cut, then two steps, a replica without work, a step that fails, attention that stages
+/// lend each other, and sequences that replicas share.
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
-///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a compute
-///           that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or twice. Of one
-///           that shares rows: keys and values that are not given as they are, or not used where they are taken; gradients
-///           that are not owed, or not added once where they are due. The line names layer and replica. Of one that lends attention: keys
-///           that it still attends to, or results that it does not merge. Of one that spreads
-///           its vocabulary: words that no stage has, or several; a softmax that is not that of all words; logits that are
-///           left of a step that failed
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a
+///           compute that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or
+///           twice. Of one that shares rows: keys and values that are not given as they are, or not used where they are
+///           taken; gradients that are not owed, or not added once where they are due. The line names layer and
+///           replica. Of one that lends attention: keys that it still attends to, or results that it does not merge. Of
+///           one that spreads its vocabulary: words that no stage has, or several; a softmax that is not that of all
+///           words; logits that are left of a step that failed
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none; what the compute throws passes through
 /// Complexity  cases * stages * 8 steps of a few sequences; of 16 more where replicas share
 template <class Model>
-  requires(detail::makes_stages<Model> ||
-           slimpack::detail::unmet<"a model to try offers make(stage, stages), a pointer to a stage compute, and "
-                                   "load(compute, span<const document>), gradients(compute), zero(compute)">())
-[[nodiscard]] report stage_compute_laws(const Model& model, compute_options o = {}) {
+requires(detail::makes_stages<Model> ||
+         slimpack::detail::unmet<"a model to try offers make(stage, stages), a pointer to a stage compute, and "
+                                 "load(compute, span<const document>), gradients(compute), zero(compute)">())
+    [[nodiscard]] report stage_compute_laws(const Model& model, compute_options o = {}) {
   return detail::compute_trial<Model>(model, o).run();
 }
 

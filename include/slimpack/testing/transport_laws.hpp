@@ -3,8 +3,8 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/detail/messages/checked_transport.hpp>
-#include <slimpack/testing/report.hpp>
 #include <slimpack/testing/detail/collective_trial.hpp>
+#include <slimpack/testing/report.hpp>
 #include <slimpack/testing/transport_trial.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 #include <slimpack/transports/hooks.hpp>
@@ -42,7 +42,9 @@ class transport_law_trial : collective_trial<Transport> {
   [[nodiscard]] report run() {
     using self = transport_law_trial;
     const bool done = repeat(6, "collectives succeed", &self::collectives) &&
-                      once(1, "messages arrive", &self::each_size) && once(1, "messages with checksums arrive", &self::with_checksums) && repeat(1, "messages arrive", &self::traffic) &&
+                      once(1, "messages arrive", &self::each_size) &&
+                      once(1, "messages with checksums arrive", &self::with_checksums) &&
+                      repeat(1, "messages arrive", &self::traffic) &&
                       repeat(2, "sends wait for no more than a posted receive", &self::sends_ahead) &&
                       repeat(3, "test and wait say when a message is through", &self::reuse) &&
                       repeat(4, "an aborted transport serves the next step", &self::abort) &&
@@ -63,7 +65,10 @@ class transport_law_trial : collective_trial<Transport> {
       typename base::handle, typename base::sent;
   using attempt = result<void> (transport_law_trial::*)();
 
-  result<void> collectives() { return base::collectives(); }  // clang 14 takes no address of what a using declaration names
+  result<void> collectives() {
+    return base::collectives();
+  }  // clang 14 takes no address of what a using declaration
+     // names
 
   static constexpr std::uint64_t old_key = 5;  // of messages that nobody may receive
 
@@ -104,9 +109,11 @@ class transport_law_trial : collective_trial<Transport> {
     return success();
   }
 
-  /// Messages round the ring, behind each of which goes its checksum (packflow::checksums). Without news where it has none.
+  /// Messages round the ring, behind each of which goes its checksum (packflow::checksums). Without news where it has
+  /// none.
   result<void> with_checksums() {
-    if constexpr (slimpack::detail::moves_device_memory<Transport>() || slimpack::detail::keeps_plan_order<Transport>()) return success();
+    if constexpr (slimpack::detail::moves_device_memory<Transport>() || slimpack::detail::keeps_plan_order<Transport>())
+      return success();
     for (const std::size_t size : {1u, 8u, 100u, 4096u}) {
       checked_out_.assign(size, static_cast<std::byte>(rank_)), checked_in_.assign(size, std::byte{0xFF});
       const auto in = checked_.receive(previous(), 1, checked_in_);
@@ -115,8 +122,8 @@ class transport_law_trial : collective_trial<Transport> {
       if (!out) return out.error();
       for (const auto& under_way : {in.value(), out.value()})
         if (result<void> through = checked_.wait(under_way); !through) return through;
-      report_.check(1, checked_in_ == std::vector<std::byte>(size, static_cast<std::byte>(previous())), "messages with checksums arrive whole", "rank",
-                    rank_, "from", previous(), "bytes", size);
+      report_.check(1, checked_in_ == std::vector<std::byte>(size, static_cast<std::byte>(previous())),
+                    "messages with checksums arrive whole", "rank", rank_, "from", previous(), "bytes", size);
     }
     return success();
   }
@@ -157,7 +164,8 @@ class transport_law_trial : collective_trial<Transport> {
     return success();
   }
 
-  /// The same messages where all have one order: each rank posts its part of it, and waits at random for what it has posted.
+  /// The same messages where all have one order: each rank posts its part of it, and waits at random for what it has
+  /// posted.
   result<void> in_order(const std::vector<message>& script) {
     std::vector<std::pair<expected*, std::uint64_t>> receives;
     std::vector<handle*> posted;
@@ -181,7 +189,8 @@ class transport_law_trial : collective_trial<Transport> {
       if (result<void> done = complete(*h, own_.once_in(3)); !done) return done;
     if (result<void> ended = finish(t_); !ended) return ended;
     for (const auto& [in, key] : receives)
-      report_.check(1, in->holds(key), "messages in one order arrive once, whole and in order", "rank", rank_, "bytes", in->bytes().size());
+      report_.check(1, in->holds(key), "messages in one order arrive once, whole and in order", "rank", rank_, "bytes",
+                    in->bytes().size());
     return success();
   }
 
@@ -206,8 +215,8 @@ class transport_law_trial : collective_trial<Transport> {
 
   // ---- law 2
 
-  /// Sends run far ahead of receives, unless they must stand in one order with them. Then each rank waits for its own sends
-  /// before it waits for any receive, and for receives in reverse: nothing but posting them may be needed.
+  /// Sends run far ahead of receives, unless they must stand in one order with them. Then each rank waits for its own
+  /// sends before it waits for any receive, and for receives in reverse: nothing but posting them may be needed.
   result<void> sends_ahead() {
     constexpr bool ordered = slimpack::detail::keeps_plan_order<Transport>();
     constexpr std::uint64_t many = ordered ? 60 : 300;  // in one order, one at a time
@@ -386,9 +395,10 @@ class transport_law_trial : collective_trial<Transport> {
 /// at the same time with its own end and equal options, from its thread or its process; each gets the report of what it
 /// saw itself, and the laws hold where all reports are true. Ends with the transport as new, or aborted where some law
 /// left ranks apart.
-/// Bytes are looked at after wait and finish, or once test has said that they are there: on a stream wait is an order. Where the
-/// transport moves memory of a device, they lie in pinned memory of transport.device().
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
+/// Bytes are looked at after wait and finish, or once test has said that they are there: on a stream wait is an order.
+/// Where the transport moves memory of a device, they lie in pinned memory of transport.device().
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
 /// Errors    none: a transport's error is a broken law            Complexity  O(cases) rounds; 4 largest bytes per rank
 template <transport Transport>
 [[nodiscard]] report transport_laws(Transport& t, transport_options o = {}) {

@@ -175,8 +175,9 @@ class transport_trial {
     sent* out{};
   };
 
-  /// To the next rank and from the previous one; `apart`: only when all ranks have posted the one, the other follows. In an
-  /// order of all these messages, that of their senders, where the transport wants one: then the arguments do not matter.
+  /// To the next rank and from the previous one; `apart`: only when all ranks have posted the one, the other follows.
+  /// In an order of all these messages, that of their senders, where the transport wants one: then the arguments do not
+  /// matter.
   result<both> post_both(int channel, std::size_t size, std::uint64_t key, bool receive_first, bool apart) {
     if constexpr (slimpack::detail::keeps_plan_order<Transport>()) receive_first = previous() < rank_, apart = false;
     both b;
@@ -247,7 +248,8 @@ class transport_trial {
   generator common_;  // every rank draws the same numbers from it
   generator own_;
   report report_;
-  trial_memory<Transport> memory_;  // lives until the transport has let go of it, which after an error means until its abort
+  trial_memory<Transport> memory_;  // lives until the transport has let go of it, which after an error means until its
+                                    // abort
   std::deque<sent> sends_;
   std::deque<expected> receives_;
   std::vector<std::byte> mine_;

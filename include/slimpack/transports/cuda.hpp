@@ -19,22 +19,23 @@
 
 namespace slimpack::transports {
 
-/// Ranks that are threads of one process, with messages in memory of devices: copies and events, for one GPU, or several that
-/// reach each other's memory.
+/// Ranks that are threads of one process, with messages in memory of devices: copies and events, for one GPU, or
+/// several that reach each other's memory.
 ///
 ///   devices::cuda gpu;
 ///   transports::cuda<devices::cuda> world{{gpu, gpu}};       // two ranks on one GPU
 ///   auto transport = world.endpoint(rank).value();           // in the thread of that rank
 ///   kernel<<<1, 1, 0, transport.stream().get()>>>(...);      // all of a compute's work goes there
 ///
-/// The k-th send of a channel meets the k-th receive; whoever comes second issues the copy, on a stream of the receiver. It comes
-/// after the work that both have issued, and wait lets later work come after it. So a device waits for copies and kernels alone, never
-/// for a host, and no order of sends and receives can hold it up for ever. A host waits in wait until the other side has been
-/// posted, and for work to end in finish and abort, where it asks again and again.
-/// Sums are added on the host, in pinned memory and in order of rank: for tests and single machines. A trainer of many GPUs has NCCL.
+/// The k-th send of a channel meets the k-th receive; whoever comes second issues the copy, on a stream of the
+/// receiver. It comes after the work that both have issued, and wait lets later work come after it. So a device waits
+/// for copies and kernels alone, never for a host, and no order of sends and receives can hold it up for ever. A host
+/// waits in wait until the other side has been posted, and for work to end in finish and abort, where it asks again and
+/// again. Sums are added on the host, in pinned memory and in order of rank: for tests and single machines. A trainer
+/// of many GPUs has NCCL.
 /// Requires   what a compute works on with is issued on stream(); devices outlive their kernels
-/// Errors     invalid_input: no such peer. wrong_message: on the receiver, sizes of the two sides differ. timed_out, aborted: laws 4
-///            and 5 of transport. The device's own
+/// Errors     invalid_input: no such peer. wrong_message: on the receiver, sizes of the two sides differ. timed_out,
+///            aborted: laws 4 and 5 of transport. The device's own
 template <streams Device>
 class cuda {
  public:
@@ -62,14 +63,20 @@ class cuda {
     [[nodiscard]] const typename Device::stream& stream() const noexcept { return *world_->of(rank_).compute; }
 
     [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> message) {
-      return post(peer, [&](const typename Device::event& ready) {
-        return world_->send(rank_, static_cast<std::size_t>(peer), channel, message, ready);
-      }, false);
+      return post(
+          peer,
+          [&](const typename Device::event& ready) {
+            return world_->send(rank_, static_cast<std::size_t>(peer), channel, message, ready);
+          },
+          false);
     }
     [[nodiscard]] result<handle> receive(int peer, int channel, std::span<std::byte> message) {
-      return post(peer, [&](const typename Device::event& ready) {
-        return world_->receive(rank_, static_cast<std::size_t>(peer), channel, message, ready);
-      }, true);
+      return post(
+          peer,
+          [&](const typename Device::event& ready) {
+            return world_->receive(rank_, static_cast<std::size_t>(peer), channel, message, ready);
+          },
+          true);
     }
     [[nodiscard]] result<bool> test(const handle& h) {
       if (result<void> open = world_->status(rank_, h.step_); !open) return std::move(open).error();
@@ -90,7 +97,9 @@ class cuda {
     /// A point in the compute's work, and the time from one to another that have been reached.
     using time_mark = typename Device::event;
     [[nodiscard]] result<time_mark> mark() { return device().record(stream()); }
-    [[nodiscard]] result<seconds> between(const time_mark& from, const time_mark& to) { return device().elapsed(from, to); }
+    [[nodiscard]] result<seconds> between(const time_mark& from, const time_mark& to) {
+      return device().elapsed(from, to);
+    }
 
     /// Stops the step on every rank; each calls it.
     void abort(std::string_view reason) { world_->abort(rank_, reason); }
@@ -103,7 +112,8 @@ class cuda {
       auto parts = world_->swap(rank_, everyone, {{own.begin(), own.end()}, nullptr, std::nullopt});
       if (!parts) return std::move(parts).error();
       for (std::size_t r = 0; r < parts.value().size(); ++r)
-        std::copy(parts.value()[r].bytes.begin(), parts.value()[r].bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(r * own.size()));
+        std::copy(parts.value()[r].bytes.begin(), parts.value()[r].bytes.end(),
+                  all.begin() + static_cast<std::ptrdiff_t>(r * own.size()));
       return success();
     }
 
@@ -121,7 +131,8 @@ class cuda {
       const auto own = room(), sum = room();
       if (!own) return own.error();
       if (!sum) return sum.error();
-      if (result<void> read = device().copy(stream(), as_span(*own.value()).first(bytes.size()), bytes); !read) return read;
+      if (result<void> read = device().copy(stream(), as_span(*own.value()).first(bytes.size()), bytes); !read)
+        return read;
       const auto ready = device().record(stream());
       if (!ready) return ready.error();
       const std::vector<int> group(members.begin(), members.end());
@@ -149,7 +160,8 @@ class cuda {
 
    private:
     friend class cuda;
-    port(std::shared_ptr<detail::device_world<Device>> world, std::size_t rank) : world_(std::move(world)), rank_(rank) {}
+    port(std::shared_ptr<detail::device_world<Device>> world, std::size_t rank)
+        : world_(std::move(world)), rank_(rank) {}
 
     template <class Post>
     result<handle> post(int peer, const Post& post_with, bool receives) {
@@ -172,7 +184,8 @@ class cuda {
 
   /// devices: of each rank                Requires  at least one
   explicit cuda(std::vector<Device> devices) : cuda(std::move(devices), options{}) {}
-  cuda(std::vector<Device> devices, options o) : world_(std::make_shared<detail::device_world<Device>>(std::move(devices), o.time_out)) {
+  cuda(std::vector<Device> devices, options o)
+      : world_(std::make_shared<detail::device_world<Device>>(std::move(devices), o.time_out)) {
     SLIMPACK_ASSERT(world_->size() > 0, "a world has at least one rank");
   }
 

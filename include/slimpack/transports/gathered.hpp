@@ -11,9 +11,11 @@
 
 namespace slimpack {
 
-/// Every rank's values on all ranks, in order of rank: size() times own.size() of them. Every rank calls it, with as many values.
-/// Errors    those of the transport, which has then been aborted here: until a rank aborts, others may still read and write
-///           the memory of a gather that failed (law 4 of transports), and this one's is gone when the call returns
+/// Every rank's values on all ranks, in order of rank: size() times own.size() of them. Every rank calls it, with as
+/// many values.
+/// Errors    those of the transport, which has then been aborted here: until a rank aborts, others may still read and
+///           write the memory of a gather that failed (law 4 of transports), and this one's is gone when the call
+///           returns
 template <class T, class Transport>
 [[nodiscard]] result<std::vector<T>> gathered(Transport& transport, std::span<const T> own) {
   static_assert(std::is_trivially_copyable_v<T>, "what is gathered is copied byte by byte");

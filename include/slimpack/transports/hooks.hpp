@@ -17,14 +17,16 @@
 ///   member a transport may offer                           what it does                            default
 ///   result<void> all_gather(bytes own, span<byte> all)     every rank's few host bytes, by rank    over messages
 ///   result<void> all_reduce(span<T>, span<const int>)      sums over the ranks named, all equal    ring of messages
-///   static constexpr bool starts_all_reduce                whether its all_reduce only issues work, as on a stream,    false
+///   static constexpr bool starts_all_reduce                whether its all_reduce only issues work, as on a stream,
+///   false
 ///                                                          so that it may be called in the middle of a program;
 ///                                                          its data is then touched by nobody until finish
-///   static constexpr bool plan_order                       whether transfers of a step are issued at their place   false
+///   static constexpr bool plan_order                       whether transfers of a step are issued at their place
+///   false
 ///                                                          in the plan's order of all, none earlier, as for one
 ///                                                          that runs one at a time
-///   type time_mark; result<time_mark> mark()               a point in the work that the compute has issued         the host's clock
-///   result<seconds> between(const time_mark&, likewise)    from one to another, after finish
+///   type time_mark; result<time_mark> mark()               a point in the work that the compute has issued         the
+///   host's clock result<seconds> between(const time_mark&, likewise)    from one to another, after finish
 ///   static constexpr bool device_memory                    whether messages lie where this host may not read     false
 ///                                                          and write them; a compute then works on rows that
 ///                                                          replicas share, too (copy_rows, add_rows)
@@ -50,7 +52,10 @@ SLIMPACK_DETAIL_HAS_MEMBER(plan_order);
 SLIMPACK_DETAIL_HAS_MEMBER(starts_all_reduce);
 
 template <class Transport>
-concept offers_marks = requires { typename Transport::time_mark; } && requires(Transport& t, const typename Transport::time_mark& at) {
+concept offers_marks = requires {
+  typename Transport::time_mark;
+}
+&&requires(Transport& t, const typename Transport::time_mark& at) {
   { t.mark() } -> std::same_as<result<typename Transport::time_mark>>;
   { t.between(at, at) } -> std::same_as<result<seconds>>;
 };
@@ -71,11 +76,14 @@ template <class Transport>
 /// Whether it moves memory that the host does not touch.
 template <class Transport>
 [[nodiscard]] consteval bool moves_device_memory() {
-  if constexpr (requires { { Transport::device_memory } -> std::same_as<const bool&>;
-                           typename std::bool_constant<Transport::device_memory>; }) {
+  if constexpr (requires {
+                  { Transport::device_memory } -> std::same_as<const bool&>;
+                  typename std::bool_constant<Transport::device_memory>;
+                }) {
     return Transport::device_memory;
   } else {
-    static_assert(!has_member_device_memory<Transport>, "a transport's device_memory is a public static constexpr bool");
+    static_assert(!has_member_device_memory<Transport>,
+                  "a transport's device_memory is a public static constexpr bool");
     return false;
   }
 }
@@ -83,8 +91,10 @@ template <class Transport>
 /// Whether it wants transfers in the plan's order, each at its place.
 template <class Transport>
 [[nodiscard]] consteval bool keeps_plan_order() {
-  if constexpr (requires { { Transport::plan_order } -> std::same_as<const bool&>;
-                           typename std::bool_constant<Transport::plan_order>; }) {
+  if constexpr (requires {
+                  { Transport::plan_order } -> std::same_as<const bool&>;
+                  typename std::bool_constant<Transport::plan_order>;
+                }) {
     return Transport::plan_order;
   } else {
     static_assert(!has_member_plan_order<Transport>, "a transport's plan_order is a public static constexpr bool");
@@ -95,11 +105,14 @@ template <class Transport>
 /// Whether its all_reduce only issues work.
 template <class Transport>
 [[nodiscard]] consteval bool starts_all_reduce() {
-  if constexpr (requires { { Transport::starts_all_reduce } -> std::same_as<const bool&>;
-                           typename std::bool_constant<Transport::starts_all_reduce>; }) {
+  if constexpr (requires {
+                  { Transport::starts_all_reduce } -> std::same_as<const bool&>;
+                  typename std::bool_constant<Transport::starts_all_reduce>;
+                }) {
     return Transport::starts_all_reduce;
   } else {
-    static_assert(!has_member_starts_all_reduce<Transport>, "a transport's starts_all_reduce is a public static constexpr bool");
+    static_assert(!has_member_starts_all_reduce<Transport>,
+                  "a transport's starts_all_reduce is a public static constexpr bool");
     return false;
   }
 }
@@ -108,7 +121,9 @@ template <class Transport>
 /// Gathers `own` from every rank into `all`, in order of rank: size() times own.size() bytes on each.
 template <class Transport>
 result<void> all_gather(Transport& transport, std::span<const std::byte> own, std::span<std::byte> all) {
-  if constexpr (requires { { transport.all_gather(own, all) } -> std::same_as<result<void>>; }) {
+  if constexpr (requires {
+                  { transport.all_gather(own, all) } -> std::same_as<result<void>>;
+                }) {
     return transport.all_gather(own, all);
   } else {
     static_assert(!detail::has_member_all_gather<Transport>,
@@ -121,7 +136,9 @@ result<void> all_gather(Transport& transport, std::span<const std::byte> own, st
 template <class T, class Transport>
 result<void> all_reduce(Transport& transport, std::span<T> data, std::span<const int> group) {
   if (group.size() < 2) return success();
-  if constexpr (requires { { transport.all_reduce(data, group) } -> std::same_as<result<void>>; }) {
+  if constexpr (requires {
+                  { transport.all_reduce(data, group) } -> std::same_as<result<void>>;
+                }) {
     return transport.all_reduce(data, group);
   } else {
     static_assert(!detail::has_member_all_reduce<Transport>,
@@ -132,7 +149,9 @@ result<void> all_reduce(Transport& transport, std::span<T> data, std::span<const
 
 template <class Transport>
 result<void> finish(Transport& transport) {
-  if constexpr (requires { { transport.finish() } -> std::same_as<result<void>>; }) {
+  if constexpr (requires {
+                  { transport.finish() } -> std::same_as<result<void>>;
+                }) {
     return transport.finish();
   } else {
     static_assert(!detail::has_member_finish<Transport>, "a transport's finish() is public and gives result<void>");
@@ -142,7 +161,9 @@ result<void> finish(Transport& transport) {
 
 template <class Transport>
 [[nodiscard]] result<void> allows_threads(const Transport& transport) {
-  if constexpr (requires { { transport.allows_threads() } -> std::same_as<result<void>>; }) {
+  if constexpr (requires {
+                  { transport.allows_threads() } -> std::same_as<result<void>>;
+                }) {
     return transport.allows_threads();
   } else {
     static_assert(!detail::has_member_allows_threads<Transport>,

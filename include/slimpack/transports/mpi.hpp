@@ -28,8 +28,8 @@ namespace slimpack::transports {
 /// Messages between the ranks of an MPI communicator.
 ///
 /// MPI stays the trainer's: it is initialised before and finalised after, at MPI_THREAD_FUNNELED or above, and its
-/// ranks are the transport's ranks. Any communicator will do, one that MPI_Comm_split made too. It is duplicated, so these messages meet no others; making a
-/// transport is therefore collective. Every error code becomes a result.
+/// ranks are the transport's ranks. Any communicator will do, one that MPI_Comm_split made too. It is duplicated, so
+/// these messages meet no others; making a transport is therefore collective. Every error code becomes a result.
 ///
 /// Matching: a posted receive is handed to MPI when its message is there and has the right size, since Open MPI 4.1
 /// writes past a buffer that is too short for a message above the eager limit. Every call that waits looks for the
@@ -52,9 +52,10 @@ namespace slimpack::transports {
 class mpi {
  public:
   struct options {
-    seconds time_out{60};  ///< more than a rank computes between two calls
-    std::optional<seconds> abort_time_out{};  ///< how long abort waits for others to abort, too; time_out where not given. It may
-                                              ///< be short where a watchdog ends calls of the compute (executors/job/watchdog.hpp)
+    seconds time_out{60};                     ///< more than a rank computes between two calls
+    std::optional<seconds> abort_time_out{};  ///< how long abort waits for others to abort, too; time_out where not
+                                              ///< given. It may be short where a watchdog ends calls of the compute
+                                              ///< (executors/job/watchdog.hpp)
   };
 
   /// A message on its way. Once it is through, test goes on saying so.
@@ -80,10 +81,12 @@ class mpi {
   /// Errors    invalid_input: MPI was initialised for fewer threads
   [[nodiscard]] result<void> allows_threads() const {
     int level = MPI_THREAD_SINGLE;
-    if (const int code = MPI_Query_thread(&level); code != MPI_SUCCESS) return error{errc::transport_failed, detail::mpi_message(code)};
+    if (const int code = MPI_Query_thread(&level); code != MPI_SUCCESS)
+      return error{errc::transport_failed, detail::mpi_message(code)};
     if (level >= MPI_THREAD_MULTIPLE) return success();
-    return error{errc::invalid_input, "MPI was initialised for calls of one thread at a time: a transport with a thread of its own needs "
-                                      "MPI_Init_thread with MPI_THREAD_MULTIPLE"};
+    return error{errc::invalid_input,
+                 "MPI was initialised for calls of one thread at a time: a transport with a thread of its own needs "
+                 "MPI_Init_thread with MPI_THREAD_MULTIPLE"};
   }
 
   /// Requires   the bytes stay as they are until the message is through

@@ -32,21 +32,25 @@ namespace slimpack::transports {
 ///
 ///   transports::mpi world{MPI_COMM_WORLD};           // host memory: any transport between the same ranks will do
 ///   transports::nccl transport{world, devices::cuda{}, transports::communicators::nccl{}};
-///   kernel<<<1, 1, 0, transport.stream().get()>>>(...);      // all of a compute's work goes there, once its stream was made (open)
+///   kernel<<<1, 1, 0, transport.stream().get()>>>(...);      // all of a compute's work goes there, once its stream
+///   was made (open)
 ///
-/// Communicators are made between the ranks of the world: for messages forward, for messages back, and for exchanges, at the first message or
-/// all_gather, which all ranks of a step begin with; and one for each group that adds up, at its first sum, which waits until all members come. Ranks of other tensor ranks have a
-/// world and a transport of their own. The first two are warmed up by a message around the ring of ranks. Where NCCL keeps the order of launches (NCCL_LAUNCH_ORDER_IMPLICIT=1) each
-/// has a stream of its own, otherwise all share one. Ranks compare this before their first message, which fails where it differs.
+/// Communicators are made between the ranks of the world: for messages forward, for messages back, and for exchanges,
+/// at the first message or all_gather, which all ranks of a step begin with; and one for each group that adds up, at
+/// its first sum, which waits until all members come. Ranks of other tensor ranks have a world and a transport of their
+/// own. The first two are warmed up by a message around the ring of ranks. Where NCCL keeps the order of launches
+/// (NCCL_LAUNCH_ORDER_IMPLICIT=1) each has a stream of its own, otherwise all share one. Ranks compare this before
+/// their first message, which fails where it differs.
 ///
-/// Every rank issues its transfers in one order (plan_order), so that they cannot wait for each other even if one runs at a time.
-/// A message comes after the work that the caller has issued, wait lets later work come after it. The host waits for no device: it
-/// asks, in finish and while communicators are made, until the time-out; meanwhile it hears of aborts from the world.
-/// Abort: the world is told, communicators are aborted, and made anew by the next call. All ranks call it.
-/// Sums are of float or double, in memory of the device, with the same bits on all members.
-/// Requires   a world that is used for nothing else while a step runs, and outlives this; transfers between two ranks in one order
-/// Errors     timed_out; aborted; transport_failed; disagreement: ranks were told different orders of launches; invalid_input: no such
-///            peer; those of device, world and communicators
+/// Every rank issues its transfers in one order (plan_order), so that they cannot wait for each other even if one runs
+/// at a time. A message comes after the work that the caller has issued, wait lets later work come after it. The host
+/// waits for no device: it asks, in finish and while communicators are made, until the time-out; meanwhile it hears of
+/// aborts from the world. Abort: the world is told, communicators are aborted, and made anew by the next call. All
+/// ranks call it. Sums are of float or double, in memory of the device, with the same bits on all members.
+/// Requires   a world that is used for nothing else while a step runs, and outlives this; transfers between two ranks
+///            in one order
+/// Errors     timed_out; aborted; transport_failed; disagreement: ranks were told different orders of launches;
+///            invalid_input: no such peer; those of device, world and communicators
 template <streams Device, communicator_for<Device> Communicators, transport World>
 class nccl {
   struct operation {
@@ -72,7 +76,8 @@ class nccl {
     std::uint64_t step_{};
   };
 
-  nccl(World& world, Device device, Communicators communicators) : nccl(world, std::move(device), std::move(communicators), options{}) {}
+  nccl(World& world, Device device, Communicators communicators)
+      : nccl(world, std::move(device), std::move(communicators), options{}) {}
   nccl(World& world, Device device, Communicators communicators, options o)
       : world_(&world), device_(std::move(device)), communicators_(std::move(communicators)), options_(o) {}
   nccl(const nccl&) = delete;
@@ -102,25 +107,34 @@ class nccl {
   [[nodiscard]] const typename Device::stream& stream() const noexcept { return streams_[0]; }
 
   [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> message) {
-    if (peer == rank()) return to_self(channel, [&](operation& o) { o.from = message; }, true);
-    return post(peer, channel, [&](const auto& over, const auto& on) { return communicators_.send(over, on, peer, message); });
+    if (peer == rank())
+      return to_self(
+          channel, [&](operation& o) { o.from = message; }, true);
+    return post(peer, channel,
+                [&](const auto& over, const auto& on) { return communicators_.send(over, on, peer, message); });
   }
   [[nodiscard]] result<handle> receive(int peer, int channel, std::span<std::byte> message) {
-    if (peer == rank()) return to_self(channel, [&](operation& o) { o.to = message; }, false);
-    return post(peer, channel, [&](const auto& over, const auto& on) { return communicators_.receive(over, on, peer, message); });
+    if (peer == rank())
+      return to_self(
+          channel, [&](operation& o) { o.to = message; }, false);
+    return post(peer, channel,
+                [&](const auto& over, const auto& on) { return communicators_.receive(over, on, peer, message); });
   }
   [[nodiscard]] result<bool> test(const handle& h) {
     if (result<void> open = status(h); !open) return std::move(open).error();
     if (!h.of_->done) return false;
     const result<bool> through = device_.query(*h.of_->done);
     if (!through || !through.value()) return through;
-    if (result<void> heard = hear(); !heard) return std::move(heard).error();  // it may have ended because it was aborted
+    if (result<void> heard = hear(); !heard)
+      return std::move(heard).error();  // it may have ended because it was
+                                        // aborted
     return true;
   }
   [[nodiscard]] result<void> wait(const handle& h) {
     if (result<void> open = status(h); !open) return open;
     // A message to itself whose other side has not been posted, which this thread alone could do.
-    if (result<void> met = poll("a message to itself", [&]() -> result<bool> { return h.of_->done.has_value(); }); !met) return met;
+    if (result<void> met = poll("a message to itself", [&]() -> result<bool> { return h.of_->done.has_value(); }); !met)
+      return met;
     return device_.wait(stream(), *h.of_->done);
   }
   /// Until the work of the compute and all messages have ended.
@@ -131,7 +145,9 @@ class nccl {
   /// A point in the compute's work, and the time from one to another that have been reached.
   using time_mark = typename Device::event;
   [[nodiscard]] result<time_mark> mark() { return device_.record(stream()); }
-  [[nodiscard]] result<seconds> between(const time_mark& from, const time_mark& to) { return device_.elapsed(from, to); }
+  [[nodiscard]] result<seconds> between(const time_mark& from, const time_mark& to) {
+    return device_.elapsed(from, to);
+  }
 
   /// Stops the step on every rank; each calls it.
   void abort(std::string_view reason) {
@@ -155,13 +171,15 @@ class nccl {
       if (result<void> made = join_all(); !made) return made;
     return slimpack::all_gather(*world_, own, all);
   }
-  /// Of memory of the device, beside later work of the compute: the sums are there after finish, and nobody touches the data before.
+  /// Of memory of the device, beside later work of the compute: the sums are there after finish, and nobody touches the
+  /// data before.
   template <class T>
   [[nodiscard]] result<void> all_reduce(std::span<T> data, std::span<const int> group) {
     if (result<void> begun = status(); !begun) return begun;
     const result<const communicator*> over = of_group({group.begin(), group.end()});
     if (!over) return over.error();
-    const auto issued = issue(kinds, *over.value(), [&](const auto& on) { return communicators_.sum(*over.value(), on, data); });
+    const auto issued =
+        issue(kinds, *over.value(), [&](const auto& on) { return communicators_.sum(*over.value(), on, data); });
     if (!issued) return issued.error();
     return success();
   }
@@ -246,7 +264,9 @@ class nccl {
         one = made.value();
       }
     introduced_.resize(static_cast<std::size_t>(size()));
-    if (result<void> told = slimpack::all_gather(*world_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(introduced_))); !told)
+    if (result<void> told = slimpack::all_gather(*world_, std::as_bytes(std::span(&own, 1)),
+                                                 std::as_writable_bytes(std::span(introduced_)));
+        !told)
       return told;
     if (std::optional<error> differs = introduction::difference(introduced_)) return *std::move(differs);
     std::vector<communicator> made;
@@ -272,7 +292,8 @@ class nccl {
       const int to = (rank() + on) % size(), from = (rank() + size() - on) % size();
       for (const bool sends : {rank() < from, rank() > from}) {
         const auto done = issue(kind, joined_[kind], [&](const auto& stream) {
-          return sends ? communicators_.send(joined_[kind], stream, to, bytes.first(1)) : communicators_.receive(joined_[kind], stream, from, bytes.last(1));
+          return sends ? communicators_.send(joined_[kind], stream, to, bytes.first(1))
+                       : communicators_.receive(joined_[kind], stream, from, bytes.last(1));
         });
         if (!done) return done.error();
       }
@@ -288,7 +309,8 @@ class nccl {
     if (!ready) return ready.error();
     if (result<void> ordered = device_.wait(on, ready.value()); !ordered) return std::move(ordered).error();
     if (result<void> issued = work(on); !issued) return std::move(issued).error();
-    if (result<void> settled = settle(over, "a communicator to take its work"); !settled) return std::move(settled).error();
+    if (result<void> settled = settle(over, "a communicator to take its work"); !settled)
+      return std::move(settled).error();
     return device_.record(on);
   }
 
@@ -323,8 +345,10 @@ class nccl {
     waiting.pop_front();
     fill(*h.of_);
     if (h.of_->from.size() != h.of_->to.size())
-      return error{errc::wrong_message, "rank " + std::to_string(rank()) + " sent itself " + std::to_string(h.of_->from.size()) +
-                                            " bytes on channel " + std::to_string(channel) + " where it expected " + std::to_string(h.of_->to.size())};
+      return error{errc::wrong_message, "rank " + std::to_string(rank()) + " sent itself " +
+                                            std::to_string(h.of_->from.size()) + " bytes on channel " +
+                                            std::to_string(channel) + " where it expected " +
+                                            std::to_string(h.of_->to.size())};
     if (result<void> copied = device_.copy(stream(), h.of_->to, h.of_->from); !copied) return std::move(copied).error();
     auto done = device_.record(stream());
     if (!done) return std::move(done).error();
@@ -353,7 +377,8 @@ class nccl {
     const auto at = std::find(group.begin(), group.end(), rank()) - group.begin();
     auto joining = communicators_.join(id, static_cast<int>(at), static_cast<int>(group.size()));
     if (!joining) return std::move(joining).error();
-    if (result<void> joined = settle(joining.value(), "a communicator of sums to be made"); !joined) return std::move(joined).error();
+    if (result<void> joined = settle(joining.value(), "a communicator of sums to be made"); !joined)
+      return std::move(joined).error();
     return &groups_.emplace(group, std::move(joining).value()).first->second;
   }
 
@@ -381,13 +406,15 @@ class nccl {
   Device device_;
   Communicators communicators_;
   options options_;
-  std::vector<typename Device::stream> streams_;  // of the compute, of each kind of message, of sums; or of the compute and of all others
+  std::vector<typename Device::stream> streams_;  // of the compute, of each kind of message, of sums; or of the compute
+                                                  // and of all others
   // What a call of the world that failed uses until abort:
-  std::vector<introduction> introduced_;          // of all ranks
-  identity group_identity_{};                     // of the communicator of sums that is made
-  std::vector<communicator> joined_;              // by kind of message
+  std::vector<introduction> introduced_;  // of all ranks
+  identity group_identity_{};             // of the communicator of sums that is made
+  std::vector<communicator> joined_;      // by kind of message
   std::map<std::vector<int>, communicator> groups_;
-  std::map<int, std::pair<std::deque<std::shared_ptr<operation>>, bool>> own_;  // messages to itself, and whether those that wait are sends
+  std::map<int, std::pair<std::deque<std::shared_ptr<operation>>, bool>> own_;  // messages to itself, and whether those
+                                                                                // that wait are sends
   std::optional<typename Device::memory> warm_;
   std::byte rung_{};
   std::optional<typename World::handle> alarm_;

@@ -18,8 +18,8 @@ struct need_view {
   std::uint32_t replica{};
   std::uint32_t stage{};
   token_use use{};
-  slimpack::slice tokens;     ///< of the sequence; targets are one further on than the inputs that predict them, so that the
-                              ///< last is token `length`, which is for the trainer to know
+  slimpack::slice tokens;     ///< of the sequence; targets are one further on than the inputs that predict them, so
+                              ///< that the last is token `length`, which is for the trainer to know
   std::size_t instruction{};  ///< of the stage's program, from 0: the first that needs them
 };
 
@@ -35,10 +35,9 @@ struct reading {
   std::size_t instruction;
   token_use use;
 
-  [[nodiscard]] const slimpack::instruction& code() const {
-    return of->replicas[replica].programs[stage][instruction];
-  }
-  /// Of the model's ends: F of the first and of the last part, or E and V where the vocabulary is spread over the stages.
+  [[nodiscard]] const slimpack::instruction& code() const { return of->replicas[replica].programs[stage][instruction]; }
+  /// Of the model's ends: F of the first and of the last part, or E and V where the vocabulary is spread over the
+  /// stages.
   [[nodiscard]] bool reads() const {
     const slimpack::instruction& i = code();
     if (i.pass == pass::backward || i.weights_only) return false;
@@ -64,11 +63,12 @@ struct tokens_of_reading {
 
 }  // namespace detail
 
-/// The tokens that a stage of a replica needs, in the order in which it needs them; none on a stage between the ends of the
-/// model. Each token is there once as an input and once as a target: what a backward reads of them again, its forward has read.
-/// For data that is spread over ranks: who has a token finds all that want it, and when (examples/ship_tokens.cpp).
-/// Law       for each use, the stages of a replica that need anything need each token of its sequences once: one stage, or all
-///           where the vocabulary is spread
+/// The tokens that a stage of a replica needs, in the order in which it needs them; none on a stage between the ends of
+/// the model. Each token is there once as an input and once as a target: what a backward reads of them again, its
+/// forward has read. For data that is spread over ranks: who has a token finds all that want it, and when
+/// (examples/ship_tokens.cpp).
+/// Law       for each use, the stages of a replica that need anything need each token of its sequences once: one stage,
+///           or all where the vocabulary is spread
 /// Complexity O(instructions of the stage + what it needs)
 [[nodiscard]] inline auto needs(const plan& p, std::size_t replica, std::size_t stage) {
   const plan* const all = &p;

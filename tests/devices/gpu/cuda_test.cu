@@ -44,13 +44,16 @@ struct one_gpu {
 TEST_F(Gpu, RunsWorkInTheOrderOfStreamsAndEvents) {
   cuda gpu;
   const cuda::stream first = gpu.make_stream().value(), second = gpu.make_stream().value();
-  cuda::memory on_gpu = gpu.allocate(1 << 20).value(), in = gpu.allocate_pinned(1 << 20).value(), out = gpu.allocate_pinned(1 << 20).value();
+  cuda::memory on_gpu = gpu.allocate(1 << 20).value(), in = gpu.allocate_pinned(1 << 20).value(),
+               out = gpu.allocate_pinned(1 << 20).value();
   std::memset(as_span(out).data(), 0, 1 << 20);
   const cuda::event begin = gpu.record(first).value();
-  gpu.run(first, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    std::memset(as_span(in).data(), 7, 1 << 20);
-  }).value();
+  gpu.run(first,
+          [&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            std::memset(as_span(in).data(), 7, 1 << 20);
+          })
+      .value();
   gpu.copy(first, as_span(on_gpu), as_span(in)).value();
   const cuda::event written = gpu.record(first).value();
   EXPECT_FALSE(gpu.query(written).value());
@@ -71,7 +74,11 @@ TEST_F(Gpu, LeavesNoErrorForTheNextLaunch) {
   EXPECT_EQ(too_much.error().detail, "CUDA: out of memory");
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
   std::atomic<bool> gate{false};
-  gpu.run(s, [&] { while (!gate) std::this_thread::yield(); }).value();
+  gpu.run(s,
+          [&] {
+            while (!gate) std::this_thread::yield();
+          })
+      .value();
   const cuda::event end = gpu.record(s).value();
   EXPECT_FALSE(gpu.query(end).value());
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
@@ -82,16 +89,19 @@ TEST_F(Gpu, LeavesNoErrorForTheNextLaunch) {
 TEST_F(Gpu, ObeysTheLawsOfTransports) {
   for (const int ranks : {1, 2, 4}) {
     one_gpu world(ranks, {2});
-    for (const testing::report& r : laws_on_ranks(world, {.seed = 3, .cases = 3, .time_out = {2}})) EXPECT_TRUE(r) << r << ranks << " ranks";
+    for (const testing::report& r : laws_on_ranks(world, {.seed = 3, .cases = 3, .time_out = {2}}))
+      EXPECT_TRUE(r) << r << ranks << " ranks";
   }
 }
 
 TEST_F(Gpu, TrainsAndFailsAsOneMachineDoes) {
-  for (const gpu_layout& on : {gpu_layout{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {2, 2, 1}, {1, 3, 3}, {2, 2, 2}, {3, 3, 3}, {2, 4, 4}}) {
+  for (const gpu_layout& on :
+       {gpu_layout{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {2, 2, 1}, {1, 3, 3}, {2, 2, 2}, {3, 3, 3}, {2, 4, 4}}) {
     const plan p = texts_planned(on.stages, on.replicas, on.sharers);
     one_gpu world(on.stages * on.replicas, {30});
     on_ranks(world, [&](one_gpu::port& end) {
-      EXPECT_EQ(steps_of(p, end, on.stages - 1), "") << on.stages << " stages, " << on.replicas << " replicas, rank " << end.rank();
+      EXPECT_EQ(steps_of(p, end, on.stages - 1), "")
+          << on.stages << " stages, " << on.replicas << " replicas, rank " << end.rank();
     });
   }
 }

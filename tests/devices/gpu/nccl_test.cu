@@ -47,12 +47,16 @@ int failed(int ranks, seconds time_out, const OfRank& of_rank) {
 
 TEST_P(Nccl, ObeysTheLawsOfTransports) {
   for (const int ranks : {1, 2, 3})
-    EXPECT_EQ(failed(ranks, {6}, [](end& t) {
-      const testing::report found = testing::transport_laws(t, {.seed = 5, .cases = 1, .time_out = {6}});
-      std::ostringstream text;
-      if (!found) text << found;
-      return text.str();
-    }), 0) << ranks << " ranks";
+    EXPECT_EQ(failed(ranks, {6},
+                     [](end& t) {
+                       const testing::report found =
+                           testing::transport_laws(t, {.seed = 5, .cases = 1, .time_out = {6}});
+                       std::ostringstream text;
+                       if (!found) text << found;
+                       return text.str();
+                     }),
+              0)
+        << ranks << " ranks";
 }
 
 TEST_P(Nccl, TrainsAndFailsAsOneMachineDoes) {
@@ -65,30 +69,38 @@ TEST_P(Nccl, TrainsAndFailsAsOneMachineDoes) {
 
 // What slimpack-check-device does once MPI has told who is where.
 TEST_P(Nccl, IsCheckedAsOnACluster) {
-  EXPECT_EQ(failed(2, {6}, [](end& t) -> std::string {
-    const auto table = check_device::check(t, t.rank(), {.gpu = "GPU", .largest = std::size_t{1} << 20, .cases = 1, .time_out = 6}, std::cout);
-    return table ? std::string{} : table.error().detail;
-  }), 0);
+  EXPECT_EQ(failed(2, {6},
+                   [](end& t) -> std::string {
+                     const auto table = check_device::check(
+                         t, t.rank(), {.gpu = "GPU", .largest = std::size_t{1} << 20, .cases = 1, .time_out = 6},
+                         std::cout);
+                     return table ? std::string{} : table.error().detail;
+                   }),
+            0);
 }
 
 /// What the host spends on a message, by its own clock: printed, and of this machine.
 TEST_P(Nccl, TakesTheHostMicrosecondsForAMessage) {
-  EXPECT_EQ(failed(2, {60}, [](end& t) -> std::string {
-    constexpr int messages = 200;
-    auto memory = t.device().allocate(1024).value();
-    for (const bool warm_up : {true, false}) {
-      const auto begin = std::chrono::steady_clock::now();
-      for (int i = 0; i < messages; ++i) {
-        auto posted = t.rank() == 0 ? t.send(1, channel_of(traffic::forward, 1), as_span(memory)) : t.receive(0, channel_of(traffic::forward, 1), as_span(memory));
-        if (!posted) return posted.error().detail;
-        if (auto ordered = t.wait(posted.value()); !ordered) return ordered.error().detail;
-      }
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      if (!warm_up) std::printf("rank %d: %.2f us a message\n", t.rank(), 1e6 * took.count() / messages);
-      if (auto ended = t.finish(); !ended) return ended.error().detail;
-    }
-    return {};
-  }), 0);
+  EXPECT_EQ(failed(2, {60},
+                   [](end& t) -> std::string {
+                     constexpr int messages = 200;
+                     auto memory = t.device().allocate(1024).value();
+                     for (const bool warm_up : {true, false}) {
+                       const auto begin = std::chrono::steady_clock::now();
+                       for (int i = 0; i < messages; ++i) {
+                         auto posted = t.rank() == 0 ? t.send(1, channel_of(traffic::forward, 1), as_span(memory))
+                                                     : t.receive(0, channel_of(traffic::forward, 1), as_span(memory));
+                         if (!posted) return posted.error().detail;
+                         if (auto ordered = t.wait(posted.value()); !ordered) return ordered.error().detail;
+                       }
+                       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+                       if (!warm_up)
+                         std::printf("rank %d: %.2f us a message\n", t.rank(), 1e6 * took.count() / messages);
+                       if (auto ended = t.finish(); !ended) return ended.error().detail;
+                     }
+                     return {};
+                   }),
+            0);
 }
 
 INSTANTIATE_TEST_SUITE_P(OneStream, Nccl, ::testing::Values(false));

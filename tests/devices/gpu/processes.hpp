@@ -15,7 +15,8 @@
 
 namespace slimpack {
 
-/// Calls work() in a process of its own, since one that has asked CUDA anything cannot divide itself. What it returns, or -1.
+/// Calls work() in a process of its own, since one that has asked CUDA anything cannot divide itself. What it returns,
+/// or -1.
 template <class Work>
 int in_a_process(const Work& work) {
   const pid_t child = ::fork();
@@ -33,8 +34,9 @@ inline int gpus_here() {
   return gpus;
 }
 
-/// Calls of_rank(rank, link) in a process for each rank; it says what is wrong, or nothing. Ranks that share a GPU tell NCCL that they
-/// are on machines of their own, as it wants a GPU for each rank of a machine. How many ranks said that something was wrong, or ended otherwise.
+/// Calls of_rank(rank, link) in a process for each rank; it says what is wrong, or nothing. Ranks that share a GPU tell
+/// NCCL that they are on machines of their own, as it wants a GPU for each rank of a machine. How many ranks said that
+/// something was wrong, or ended otherwise.
 template <class OfRank>
 int failed_processes(int ranks, const OfRank& of_rank) {
   const int gpus = gpus_here();

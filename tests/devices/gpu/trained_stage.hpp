@@ -46,17 +46,20 @@ inline plan texts_planned(int stages, int replicas, std::uint32_t most_sharers) 
   };
   const std::vector<tokens> lengths{{37}, {6}, {90}, {1}, {21}};
   const shape on{.stages = stages, .replicas = replicas, .quantum = {4}};
-  return planner_for<device_trainer::layer_stage<end, device_trainer::cuda_products>>(on, {}, {}, {.most_sharers = most_sharers})(lengths).value();
+  return planner_for<device_trainer::layer_stage<end, device_trainer::cuda_products>>(
+             on, {}, {}, {.most_sharers = most_sharers})(lengths)
+      .value();
 }
 
-/// Steps on a rank of which the second fails on the rank `failing`: the others have the gradients of whole texts, the second is told on
-/// all ranks. What is wrong, or nothing.
+/// Steps on a rank of which the second fails on the rank `failing`: the others have the gradients of whole texts, the
+/// second is told on all ranks. What is wrong, or nothing.
 template <class End>
 std::string steps_of(const plan& p, End& on, int failing) {
   const device_trainer::texts batch(p.lengths);
   auto products = device_trainer::cuda_products::make(on.stream());
   if (!products) return products.error().detail;
-  auto made = device_trainer::layer_stage<End, device_trainer::cuda_products>::make(on, std::move(products).value(), batch, on.rank() % p.shape.stages);
+  auto made = device_trainer::layer_stage<End, device_trainer::cuda_products>::make(on, std::move(products).value(),
+                                                                                    batch, on.rank() % p.shape.stages);
   if (!made) return made.error().detail;
   trained_stage<End> stage(std::move(made).value());
   const device_trainer::whole_batch expected(p.lengths, p.shape.stages);
@@ -71,9 +74,12 @@ std::string steps_of(const plan& p, End& on, int failing) {
     if (!done) return "step " + std::to_string(step) + ": " + done.error().detail;
     const auto gradients = stage.gradients();
     if (!gradients) return gradients.error().detail;
-    if (const double off = device_trainer::difference(expected, static_cast<std::size_t>(on.rank()), gradients.value()); !(off < 1e-12))
+    if (const double off = device_trainer::difference(expected, static_cast<std::size_t>(on.rank()), gradients.value());
+        !(off < 1e-12))
       return "step " + std::to_string(step) + ": gradients are off by " + std::to_string(off * 1e12) + "e-12";
-    if (auto changed = stage.step(0); !changed) return changed.error().detail;  // gradients begin at 0 again, weights stay
+    if (auto changed = stage.step(0); !changed)
+      return changed.error().detail;  // gradients begin at 0 again, weights
+                                      // stay
   }
   if (auto ended = finish(on); !ended) return ended.error().detail;  // before the stage's memory goes
   return {};

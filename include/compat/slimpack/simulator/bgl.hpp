@@ -1,2 +1,4 @@
 #include <slimpack/simulators/boost_graph.hpp>
-namespace slimpack { namespace simulator = simulators; }
+namespace slimpack {
+namespace simulator = simulators;
+}

@@ -1,2 +1,4 @@
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
-namespace slimpack { namespace simulator = simulators; }
+namespace slimpack {
+namespace simulator = simulators;
+}

@@ -1,2 +1,4 @@
 #include <slimpack/simulators/order/changing_order.hpp>
-namespace slimpack { namespace simulator = simulators; }
+namespace slimpack {
+namespace simulator = simulators;
+}

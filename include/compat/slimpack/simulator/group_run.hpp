@@ -1,2 +1,4 @@
 #include <slimpack/solvers/divide/priced_group.hpp>
-namespace slimpack { namespace simulator = simulators; }
+namespace slimpack {
+namespace simulator = simulators;
+}

@@ -1,2 +1,4 @@
 #include <slimpack/executors/measured.hpp>
-namespace slimpack { namespace simulator = simulators; }
+namespace slimpack {
+namespace simulator = simulators;
+}

@@ -1,2 +1,4 @@
 #include <slimpack/simulators/plan_graphs.hpp>
-namespace slimpack { namespace simulator = simulators; }
+namespace slimpack {
+namespace simulator = simulators;
+}

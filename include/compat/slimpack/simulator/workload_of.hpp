@@ -1,2 +1,4 @@
 #include <slimpack/pricing/workload_of.hpp>
-namespace slimpack { namespace simulator = simulators; }
+namespace slimpack {
+namespace simulator = simulators;
+}

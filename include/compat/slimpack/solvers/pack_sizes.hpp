@@ -1,2 +1,4 @@
 #include <slimpack/solvers/size_ratios.hpp>
-namespace slimpack::solvers { using pack_sizes = size_ratios; }
+namespace slimpack::solvers {
+using pack_sizes = size_ratios;
+}

@@ -46,21 +46,30 @@ struct flow_place {
 /// The instruction of a pack at a place.
 [[nodiscard]] constexpr instruction instruction_at(flow_place p, pack_id pack, const shape& on) noexcept {
   switch (p.flow) {
-    case flow::embedding: return {pass::forward, pack, 0, false, model_end::embedding};
-    case flow::output: return {pass::forward, pack, 0, false, model_end::output};
-    case flow::output_weights: return {pass::forward, pack, 0, true, model_end::output};
-    case flow::embedding_gradients: return {pass::backward, pack, 0, false, model_end::embedding};
-    default: return {pass_of(p.flow), pack, p.at / static_cast<std::uint32_t>(on.stages)};
+    case flow::embedding:
+      return {pass::forward, pack, 0, false, model_end::embedding};
+    case flow::output:
+      return {pass::forward, pack, 0, false, model_end::output};
+    case flow::output_weights:
+      return {pass::forward, pack, 0, true, model_end::output};
+    case flow::embedding_gradients:
+      return {pass::backward, pack, 0, false, model_end::embedding};
+    default:
+      return {pass_of(p.flow), pack, p.at / static_cast<std::uint32_t>(on.stages)};
   }
 }
 
 /// The times of the calls of an end of the model.
 [[nodiscard]] constexpr const std::vector<seconds>& calls_of(const vocabulary_timing& t, flow f) noexcept {
   switch (f) {
-    case flow::embedding: return t.embed;
-    case flow::output: return t.output;
-    case flow::output_weights: return t.output_weights;
-    default: return t.embed_gradients;
+    case flow::embedding:
+      return t.embed;
+    case flow::output:
+      return t.output;
+    case flow::output_weights:
+      return t.output_weights;
+    default:
+      return t.embed_gradients;
   }
 }
 
@@ -87,21 +96,23 @@ constexpr void each_after(flow_place p, const shape& on, Visit&& visit) {
       else if (spread)
         visit(flow_place{flow::embedding_gradients, stages - 1});
       return;
-    case flow::embedding: return visit(p.at + 1 < stages ? flow_place{flow::embedding, p.at + 1} : flow_place{flow::forward, 0});
+    case flow::embedding:
+      return visit(p.at + 1 < stages ? flow_place{flow::embedding, p.at + 1} : flow_place{flow::forward, 0});
     case flow::output:
       if (p.at + 1 < stages)
         visit(flow_place{flow::output, stages - 1});
       else
         for (std::uint32_t r = 0; r + 1 < stages; ++r) visit(flow_place{flow::output_weights, r});
       return;
-    case flow::output_weights: return;
+    case flow::output_weights:
+      return;
     case flow::embedding_gradients:
       if (p.at > 0) visit(flow_place{flow::embedding_gradients, p.at - 1});
   }
 }
 
-/// The same of each place whose message it waits for. What it waits for on its own stage is not among them: V and U on the last
-/// stage, B on the last part.
+/// The same of each place whose message it waits for. What it waits for on its own stage is not among them: V and U on
+/// the last stage, B on the last part.
 template <class Visit>
 constexpr void each_before(flow_place p, const shape& on, Visit&& visit) {
   const bool spread = on.vocabulary == vocabulary::spread;
@@ -139,12 +150,13 @@ constexpr void each_before(flow_place p, const shape& on, Visit&& visit) {
   return stage != (rows == vocabulary_rows::gradients ? 0 : on.stages - 1);
 }
 
-/// What a pack waits for on its own stage, beside what its messages bring: its program must run that before. Of B it is what its
-/// turn waits for (workload::turn).
+/// What a pack waits for on its own stage, beside what its messages bring: its program must run that before. Of B it is
+/// what its turn waits for (workload::turn).
 [[nodiscard]] constexpr std::optional<flow_place> waits_on_stage(flow_place p, const shape& on) noexcept {
   const bool spread = on.vocabulary == vocabulary::spread;
   const auto last = static_cast<std::uint32_t>(on.stages) - 1, part = static_cast<std::uint32_t>(on.parts()) - 1;
-  if (p.flow == flow::backward && p.at == part) return spread ? flow_place{flow::output, last} : flow_place{flow::forward, part};
+  if (p.flow == flow::backward && p.at == part)
+    return spread ? flow_place{flow::output, last} : flow_place{flow::forward, part};
   if (p.flow == flow::output && p.at == last) return flow_place{flow::forward, part};
   if (p.flow == flow::output_weights) return flow_place{flow::output, p.at};
   return std::nullopt;
@@ -153,13 +165,18 @@ constexpr void each_before(flow_place p, const shape& on, Visit&& visit) {
 /// When a message arrives after its sender's end.
 /// Timings: a workload, or a replica of a plan
 template <class Timings>
-[[nodiscard]] seconds message_of(const Timings& t, flow_place from, flow_place to, pack_id pack, const shape& on) noexcept {
-  const auto of_stage = [&](std::uint32_t r) { return std::size_t{pack.value} * static_cast<std::size_t>(on.stages) + r; };
+[[nodiscard]] seconds message_of(const Timings& t, flow_place from, flow_place to, pack_id pack,
+                                 const shape& on) noexcept {
+  const auto of_stage = [&](std::uint32_t r) {
+    return std::size_t{pack.value} * static_cast<std::size_t>(on.stages) + r;
+  };
   if (is_of_layers(from.flow) && to.flow != flow::output)
     return t.of(pass_of(from.flow)).message[std::size_t{pack.value} * static_cast<std::size_t>(on.parts()) + from.at];
-  if (to.flow == flow::output) return from.flow == flow::forward ? t.vocabulary.hidden[of_stage(to.at)] : t.vocabulary.partial[of_stage(from.at)];
+  if (to.flow == flow::output)
+    return from.flow == flow::forward ? t.vocabulary.hidden[of_stage(to.at)] : t.vocabulary.partial[of_stage(from.at)];
   if (to.flow == flow::output_weights) return t.vocabulary.statistics[of_stage(to.at)];
-  return from.flow == flow::embedding ? t.vocabulary.embedded[of_stage(from.at)] : t.vocabulary.gradients[of_stage(from.at)];
+  return from.flow == flow::embedding ? t.vocabulary.embedded[of_stage(from.at)]
+                                      : t.vocabulary.gradients[of_stage(from.at)];
 }
 
 }  // namespace slimpack::detail

@@ -6,7 +6,8 @@
 
 namespace slimpack::detail {
 
-/// 0, 1, ..., n - 1. As std::iota fills a vector, without <numeric>, which brings the parallel algorithms' declarations along.
+/// 0, 1, ..., n - 1. As std::iota fills a vector, without <numeric>, which brings the parallel algorithms' declarations
+/// along.
 template <class Index>
 [[nodiscard]] std::vector<Index> indices(std::size_t n) {
   std::vector<Index> all(n);

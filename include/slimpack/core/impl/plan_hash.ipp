@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_CORE_IMPL_PLAN_HASH_IPP
 #define SLIMPACK_CORE_IMPL_PLAN_HASH_IPP
 
-#include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/plan_hash.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,10 @@ struct plan_hasher {
   }
 
   static std::uint32_t kind(const instruction& i) noexcept {
-    return std::uint32_t{i.pass == pass::forward ? 0u : i.weights_only ? 2u : 1u} + 4 * static_cast<std::uint32_t>(i.end) +
-           (i.end == model_end::output && i.weights_only ? 2u : 0u);
+    return std::uint32_t{i.pass == pass::forward ? 0u
+                         : i.weights_only        ? 2u
+                                                 : 1u} +
+           4 * static_cast<std::uint32_t>(i.end) + (i.end == model_end::output && i.weights_only ? 2u : 0u);
   }
 
   void add(const shape& on) const {
@@ -47,7 +49,8 @@ struct plan_hasher {
   void add(const loan& l) const {
     for (const loan::side& side : {l.lender, l.helper})
       h.add(kind(side.what)), h.add(side.stage), h.add(side.what.pack.value), h.add(side.what.chunk);
-    h.add(l.queries.sequence.value), h.add(l.queries.begin), h.add(l.queries.length), h.add(l.context.begin), h.add(l.context.length);
+    h.add(l.queries.sequence.value), h.add(l.queries.begin), h.add(l.queries.length), h.add(l.context.begin),
+        h.add(l.context.length);
   }
 
   void add(const replica_plan& r) const {
@@ -102,8 +105,8 @@ struct plan_hasher {
 SLIMPACK_DECL std::uint64_t hash_of(const plan& p) noexcept {
   detail::word_hash h;
   const detail::plan_hasher parts{h};
-  for (const std::string_view text : {std::string_view{p.planner}, std::string_view{p.cost},
-                                      std::string_view{p.model}, std::string_view{p.gpu}})
+  for (const std::string_view text :
+       {std::string_view{p.planner}, std::string_view{p.cost}, std::string_view{p.model}, std::string_view{p.gpu}})
     h.add(text);
   parts.add_all(p.lengths);
   parts.add(p.shape);

@@ -6,11 +6,12 @@
 
 namespace slimpack {
 
-/// Whether a plan runs each token of its sequences once in each of its passes: on one replica, or on those that share the sequence,
-/// in the order of its rows. A plan without backward packs has one pass.
+/// Whether a plan runs each token of its sequences once in each of its passes: on one replica, or on those that share
+/// the sequence, in the order of its rows. A plan without backward packs has one pass.
 ///
-/// Law       forward, the packs of a sequence go on where the one before ended, from token 0 to its length; backward, from its length
-///           down to token 0. Slices begin on the quantum. Inside a pack, and a row, the order of slices is free
+/// Law       forward, the packs of a sequence go on where the one before ended, from token 0 to its length; backward,
+///           from its length down to token 0. Slices begin on the quantum. Inside a pack, and a row, the order of
+///           slices is free
 /// Requires  slices that lie within the plan's sequences
 /// Errors    invalid_input: the sequence, the pass, and what comes where something else is due
 /// Complexity O(slices log slices of a sequence + rows * sharers)

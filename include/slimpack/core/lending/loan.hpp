@@ -8,12 +8,14 @@
 
 namespace slimpack {
 
-/// Attention that one stage lends another for a pass of a pack: in every layer of the lender's instruction, the helper attends with the
-/// lender's queries to keys that lie before all of them, beside its own instruction. So no mask is needed.
+/// Attention that one stage lends another for a pass of a pack: in every layer of the lender's instruction, the helper
+/// attends with the lender's queries to keys that lie before all of them, beside its own instruction. So no mask is
+/// needed.
 ///
-///   forward   the lender sends keys, values and queries; it gets outputs and log-sum-exps of these keys alone, and merges them
-///   backward  it sends keys, values, queries, outputs, log-sum-exps of all keys, and gradients of outputs; it gets the gradients of
-///             the queries from these keys, and those of these keys and values
+///   forward   the lender sends keys, values and queries; it gets outputs and log-sum-exps of these keys alone, and
+///             merges them
+///   backward  it sends keys, values, queries, outputs, log-sum-exps of all keys, and gradients of outputs; it gets the
+///             gradients of the queries from these keys, and those of these keys and values
 ///
 /// Both instructions start together, and end together with the longer.
 /// Source    SlimPipe (arXiv:2504.14519), its context exchange

@@ -8,7 +8,8 @@ namespace slimpack {
 /// What the messages of a loan take in each layer of a part, each alone on its wire.
 struct loan_messages {
   double layers{1};  ///< of the part
-  seconds context;   ///< what the lender has before the layer begins: keys and values; backward also queries, outputs and log-sum-exps
+  seconds context;   ///< what the lender has before the layer begins: keys and values; backward also queries, outputs
+                     ///< and log-sum-exps
   seconds queries;   ///< what it has in the layer: queries; backward gradients of outputs
   seconds results;   ///< what it gets: outputs and log-sum-exps; backward gradients of queries, keys and values
 

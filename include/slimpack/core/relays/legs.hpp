@@ -29,8 +29,8 @@ struct leg {
   friend bool operator==(const leg&, const leg&) = default;
 };
 
-/// All legs of relays in the one order in which each sharer posts those that it takes part in: segment by segment, what was spread
-/// crosses while the next segment is spread; what has crossed is gathered at the end.
+/// All legs of relays in the one order in which each sharer posts those that it takes part in: segment by segment, what
+/// was spread crosses while the next segment is spread; what has crossed is gathered at the end.
 /// Law       of a segment of a strand: spread, then cross, then gather            Complexity  O(legs)
 [[nodiscard]] inline std::vector<leg> legs_in_order(std::span<const relay> relays) {
   std::uint32_t most = 0;
@@ -41,8 +41,14 @@ struct leg {
       const relay& r = relays[n];
       if (segment >= r.segments) continue;
       for (std::uint32_t i = step == leg_step::cross ? 0 : 1; i < r.out.size(); ++i)
-        order.push_back({step, step == leg_step::spread ? r.out.front() : step == leg_step::cross ? r.out[i] : r.in[i],
-                         step == leg_step::spread ? r.out[i] : step == leg_step::cross ? r.in[i] : r.in.front(), n, i, segment});
+        order.push_back({step,
+                         step == leg_step::spread  ? r.out.front()
+                         : step == leg_step::cross ? r.out[i]
+                                                   : r.in[i],
+                         step == leg_step::spread  ? r.out[i]
+                         : step == leg_step::cross ? r.in[i]
+                                                   : r.in.front(),
+                         n, i, segment});
     }
   };
   for (std::uint32_t segment = 0; segment <= most; ++segment) {
@@ -59,14 +65,16 @@ struct leg_rows {
   std::int64_t end{};
 };
 
-/// Those of a leg's strand, of a parcel of so many, which strands share as evenly as whole rows let them; and those of its segment of it.
+/// Those of a leg's strand, of a parcel of so many, which strands share as evenly as whole rows let them; and those of
+/// its segment of it.
 [[nodiscard]] constexpr leg_rows strand_rows(const leg& l, const relay& of, std::int64_t count) noexcept {
   const auto strands = static_cast<std::int64_t>(of.out.size());
   return {count * l.strand / strands, count * (l.strand + std::int64_t{1}) / strands};
 }
 [[nodiscard]] constexpr leg_rows rows_of(const leg& l, const relay& of, std::int64_t count) noexcept {
   const auto [begin, end] = strand_rows(l, of, count);
-  return {begin + (end - begin) * l.segment / of.segments, begin + (end - begin) * (l.segment + std::int64_t{1}) / of.segments};
+  return {begin + (end - begin) * l.segment / of.segments,
+          begin + (end - begin) * (l.segment + std::int64_t{1}) / of.segments};
 }
 
 }  // namespace slimpack

@@ -51,10 +51,10 @@ namespace slimpack::detail {
 ///                 softmax, dropout and its mask, and their gradients, each written and read once
 ///   context       c ranks have two slices of q / 2c queries each, the first and the last of 2c (zigzag), and exchange
 ///                 keys and values as costs::traffic says
-///   experts       that ranks divide: the busiest rank's products; four times each row that it gets is read and written in
-///                 another order, twice on each side of them. All-to-alls as costs::traffic says: 1 - overlap of them is
-///                 waited for, the rest where the layer's products are shorter. Hidden states are gathered and scattered
-///                 for attention and shared experts only
+///   experts       that ranks divide: the busiest rank's products; four times each row that it gets is read and written
+///                 in another order, twice on each side of them. All-to-alls as costs::traffic says: 1 - overlap of
+///                 them is waited for, the rest where the layer's products are shorter. Hidden states are gathered and
+///                 scattered for attention and shared experts only
 ///   again         what backward recomputes: the attention core, norms and up projections with the activation, or all
 ///
 /// Source    derived from operation and byte counts; volumes and constants where they are defined
@@ -63,18 +63,24 @@ namespace slimpack::detail {
 class layer_pricing {
  public:
   /// `imbalance`: of experts' rows, see costs::routing
-  layer_pricing(const costs::model_shape& model, costs::layer_kind kind, double imbalance, const shape& on, const rank_kernels& kernels,
-              std::span<const costs::layer_sample> measured, const costs::traffic& wires,
-              const costs::stage_options& with)
+  layer_pricing(const costs::model_shape& model, costs::layer_kind kind, double imbalance, const shape& on,
+                const rank_kernels& kernels, std::span<const costs::layer_sample> measured, const costs::traffic& wires,
+                const costs::stage_options& with)
       : layer_(costs::layer::of(model, kind, on.tensor, on.expert, imbalance)),
-        products_(products_of(model, kind, on.tensor, on.expert, imbalance)), imbalance_(imbalance),
-        model_(model), shape_(on), kernels_(kernels), wires_(wires), with_(with) {
+        products_(products_of(model, kind, on.tensor, on.expert, imbalance)),
+        imbalance_(imbalance),
+        model_(model),
+        shape_(on),
+        kernels_(kernels),
+        wires_(wires),
+        with_(with) {
     if (kind != costs::layer_kind{}) return;  // no such layer was measured
     measured_ = measured_layer::of(measured, model, on.tensor);
     if (measured_) return;
     others_ = other_layers::of(measured, model, [&](const costs::model_shape& m, int tensor, tokens all) {
       const costs::layer own = costs::layer::of(m, false, tensor);
-      other_layers::sums sums{.hidden = moved(all, measured_hidden_bytes(own)), .inner = moved(all, measured_inner_bytes(own))};
+      other_layers::sums sums{.hidden = moved(all, measured_hidden_bytes(own)),
+                              .inner = moved(all, measured_inner_bytes(own))};
       for (const layer_product& one : products_of(m, false, tensor))
         sums.products += kernels_.product(all.value, one.n, one.k).time * with_.linear_speed;
       return sums;
@@ -84,8 +90,7 @@ class layer_pricing {
   /// What runs once over all tokens of a pack. Adds what it took to `from`.
   [[nodiscard]] seconds tokens_time(tokens all, pass p, costs::provenance& from) const {
     const costs::traffic::share moved = tensor_traffic(all, p);
-    const costs::origin source =
-        tensor_source(wires_, mine(all) * layer_.hidden, with_.sequence_parallel);
+    const costs::origin source = tensor_source(wires_, mine(all) * layer_.hidden, with_.sequence_parallel);
     from.add(costs::work::traffic, source, moved.exposed);
     const seconds beside = elementwise(all, p, from) + casts(all, p, from) + moved.exposed;
     if (p == pass::forward) {
@@ -173,13 +178,15 @@ class layer_pricing {
     double by_row{};
   };
   /// Of norms and residual additions, as a trainer's kernels are.
-  [[nodiscard]] static moved_bytes hidden_bytes(const costs::layer& l, pass p, const costs::stage_options& with) noexcept {
+  [[nodiscard]] static moved_bytes hidden_bytes(const costs::layer& l, pass p,
+                                                const costs::stage_options& with) noexcept {
     const double reads = with.norm_reads;
     if (p == pass::forward) return {(12 + (with.dropout ? 2 : 0)) * l.hidden, 4 * (reads + 1) * l.hidden};
     return {(with.dropout ? 10 : 0) * l.hidden, 4 * (2 * reads + 2) * l.hidden};
   }
   /// Of positions and the activation.
-  [[nodiscard]] static moved_bytes inner_bytes(const costs::layer& l, pass p, const costs::stage_options& with) noexcept {
+  [[nodiscard]] static moved_bytes inner_bytes(const costs::layer& l, pass p,
+                                               const costs::stage_options& with) noexcept {
     const double into = l.feed_forward + l.gate;
     return {0, with.position_bytes * (l.query + l.kv_elements / 2) + 2 * (p == pass::forward ? into : 2 * into) +
                    2 * l.feed_forward};

@@ -21,8 +21,8 @@
 namespace slimpack::detail {
 
 /// Whether ranks can divide the experts of a model so.
-/// Errors    invalid_input: expert ranks for a model without experts, or that do not divide its experts or the ranks of a
-///           stage; factors of imbalance below 1, or not one for each layer with experts; an overlap that is no share
+/// Errors    invalid_input: expert ranks for a model without experts, or that do not divide its experts or the ranks of
+///           a stage; factors of imbalance below 1, or not one for each layer with experts; an overlap that is no share
 [[nodiscard]] inline result<void> check_experts(const costs::model_shape& model, const shape& on,
                                                 const costs::routing& how) {
   const auto refused = [](std::string why) { return error{errc::invalid_input, std::move(why)}; };
@@ -87,13 +87,14 @@ namespace slimpack::detail {
   if (wanted.size() != static_cast<std::size_t>(parts) ||
       std::accumulate(wanted.begin(), wanted.end(), 0) != model.layers ||
       *std::min_element(wanted.begin(), wanted.end()) < 0)
-    return error{errc::invalid_input, "layers per part must be " + std::to_string(parts) +
-                                          " counts that add up to " + std::to_string(model.layers)};
+    return error{errc::invalid_input, "layers per part must be " + std::to_string(parts) + " counts that add up to " +
+                                          std::to_string(model.layers)};
   for (int part = 0; part < parts; ++part)
     if (wanted[static_cast<std::size_t>(part)] == 0 && !on.may_be_empty(part))
-      return error{errc::invalid_input, "part " + std::to_string(part) + " of " + std::to_string(parts) +
-                                            " has no layer and no end of the model, so it has nothing to do: give it a " +
-                                            "layer, or have fewer parts"};
+      return error{errc::invalid_input,
+                   "part " + std::to_string(part) + " of " + std::to_string(parts) +
+                       " has no layer and no end of the model, so it has nothing to do: give it a " +
+                       "layer, or have fewer parts"};
   return wanted;
 }
 
@@ -101,9 +102,9 @@ namespace slimpack::detail {
 struct stage_states {
   std::vector<memory_rates> memory{};      ///< in steps
   std::vector<memory_rates> evaluation{};  ///< while forward runs alone
-  std::vector<double> pair_bytes{};  ///< of dense attention, see memory::kept
-  double heaviest{};                 ///< parameters of the stage with the most, but for experts that ranks divide
-  double heaviest_experts{};         ///< those of that stage
+  std::vector<double> pair_bytes{};        ///< of dense attention, see memory::kept
+  double heaviest{};                       ///< parameters of the stage with the most, but for experts that ranks divide
+  double heaviest_experts{};               ///< those of that stage
 
   /// `layers`: of each part, from layers_on_parts.
   [[nodiscard]] static stage_states of(const costs::model_shape& model, const shape& on, std::span<const int> layers,

@@ -22,22 +22,26 @@
 
 namespace slimpack::detail {
 
-/// The parts of a model, each with what one rank takes for it. Layers with experts that ranks divide are of as many kinds
-/// as they have factors of imbalance (costs::routing).
+/// The parts of a model, each with what one rank takes for it. Layers with experts that ranks divide are of as many
+/// kinds as they have factors of imbalance (costs::routing).
 /// Requires  all that it is made from outlives it            Errors    none            Complexity  O(layers)
 class model_parts {
  public:
   struct part {
     part_times::contents holds{};
     std::span<const costs::layer> layers{};  ///< of the model, as one rank has them
-    double weights{};  ///< parameters of a rank, embedding and head among them
+    double weights{};                        ///< parameters of a rank, embedding and head among them
   };
 
   /// `layers`: of each part, from layers_on_parts; `measured`: of this GPU
   model_parts(const costs::model_shape& model, const shape& on, std::span<const int> layers,
               const costs::kernel_times& kernels, const costs::network& net, const costs::stage_options& with,
               std::span<const costs::layer_sample> measured = {})
-      : model_(model), shape_(on), with_(with), wires_(net, on, with.slowdown), kernels_(net.device(), kernels, with),
+      : model_(model),
+        shape_(on),
+        with_(with),
+        wires_(net, on, with.slowdown),
+        kernels_(net.device(), kernels, with),
         layers_(layers_of(model, on, with.routing)) {
     std::map<std::pair<costs::layer_kind, double>, std::size_t> kind_of;  // with the imbalance of its experts
     std::vector<std::size_t> kind_at;                                     // by layer
@@ -58,7 +62,8 @@ class model_parts {
                    .embedding = i == 0 && !spread,
                    .head = last && !spread,
                    .norm = last && spread};
-      own.weights = (own.holds.embedding + own.holds.head) * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
+      own.weights =
+          (own.holds.embedding + own.holds.head) * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
       const auto count = static_cast<std::size_t>(layers[i]);
       own.layers = std::span(layers_).subspan(next, count);
       for (const std::size_t end = next + count; next < end; ++next) {

@@ -18,10 +18,10 @@ namespace slimpack::detail {
 /// How much longer the operations of layers took where they were measured on this GPU than the sum of their kernels:
 /// what a layer that was not measured itself is likely to take over its own sum. Kernels of a layer are another
 /// collection than tables of single products: another version of the libraries, and no kernel twice in a row.
-/// Source    fitted, not a term of its own: medians of ratios over all measured layers and tensor-parallel ranks, of products at
-///           each number of tokens, from 512 tokens on, as training has them: below, launches count that other constants stand
-///           for. Why a layer takes longer than its kernels is not known here, so that this is worth what it says of models
-///           that it has not seen, and has a goal there.
+/// Source    fitted, not a term of its own: medians of ratios over all measured layers and tensor-parallel ranks, of
+///           products at each number of tokens, from 512 tokens on, as training has them: below, launches count that
+///           other constants stand for. Why a layer takes longer than its kernels is not known here, so that this is
+///           worth what it says of models that it has not seen, and has a goal there.
 ///           Llama-2-7B and Llama-2-70B on an H100, and Llama-3-8B and Llama-2-70B on an A100, tell each other's
 ///           layers: benchmarks/fidelity/layer_operations.cpp
 /// Errors    none            Complexity  O(log samples) a question

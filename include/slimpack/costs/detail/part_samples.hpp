@@ -23,8 +23,7 @@ struct part_samples {
 
   /// `longest`: up to where, at least. `full`: how many tiles of 128 queries and a head, of slices that run together,
   /// leave no multiprocessor idle.
-  [[nodiscard]] static part_samples of(const part_times& part, tokens longest, std::int64_t full,
-                                       std::int64_t heads) {
+  [[nodiscard]] static part_samples of(const part_times& part, tokens longest, std::int64_t full, std::int64_t heads) {
     part_samples made;
     costs::provenance unused;
     tokens top{64};  // the first power of two that is not below the longest

@@ -43,16 +43,18 @@ class part_times {
 
   /// What runs once over all tokens of a pack. Adds what it took to `from`.
   seconds tokens_time(tokens all, pass p, costs::provenance& from) const {
-    seconds sum = layers(from, [&](const layer_pricing& l, costs::provenance& of) { return l.tokens_time(all, p, of); });
+    seconds sum =
+        layers(from, [&](const layer_pricing& l, costs::provenance& of) { return l.tokens_time(all, p, of); });
     using costs::work;
     if (own_.embedding) {
       sum += spent(work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 6)), from);
       if (p == pass::forward) sum += half_traffic(all, p, from);
     }
-    if (own_.norm) sum += spent(work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 8)), from);
+    if (own_.norm)
+      sum += spent(work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 8)), from);
     if (own_.head) {
-      const double moved = hidden() * (p == pass::forward ? 4 : 8) +
-                           static_cast<double>(vocabulary()) * (p == pass::forward ? 14 : 10);
+      const double moved =
+          hidden() * (p == pass::forward ? 4 : 8) + static_cast<double>(vocabulary()) * (p == pass::forward ? 14 : 10);
       sum += spent(work::elementwise, kernels_.moved(mine(all) * moved), from);
       if (p == pass::forward)
         return sum + spent(work::products, kernels_.product(rows(all), vocabulary(), model_.hidden), from);
@@ -79,7 +81,8 @@ class part_times {
   /// The same where one rank has the whole slice.
   [[nodiscard]] seconds undivided_attention(tokens queries, tokens prefix, pass p) const {
     costs::provenance unused;
-    return layers(unused, [&](const layer_pricing& l, costs::provenance&) { return l.undivided_attention(queries, prefix, p); });
+    return layers(
+        unused, [&](const layer_pricing& l, costs::provenance&) { return l.undivided_attention(queries, prefix, p); });
   }
 
  private:
@@ -98,8 +101,10 @@ class part_times {
   }
   [[nodiscard]] seconds half_traffic(tokens all, pass p, costs::provenance& from) const {
     const costs::traffic::share layer = wires_.tensor(all, model_.hidden, p, with_.sequence_parallel);
-    return spent(costs::work::traffic, {(layer.exposed + layer.hidden * with_.slowdown.exposed) * 0.5,
-                  tensor_source(wires_, mine(all) * hidden(), with_.sequence_parallel)}, from);
+    return spent(costs::work::traffic,
+                 {(layer.exposed + layer.hidden * with_.slowdown.exposed) * 0.5,
+                  tensor_source(wires_, mine(all) * hidden(), with_.sequence_parallel)},
+                 from);
   }
   [[nodiscard]] seconds head_weight_gradients(tokens all, costs::provenance& from) const {
     return spent(costs::work::products, kernels_.product(vocabulary(), model_.hidden, rows(all)), from);

@@ -25,7 +25,9 @@ struct step_ends {
   [[nodiscard]] static step_ends of(const costs::model_shape& model, const shape& on, std::span<const int> layers,
                                     const stage_states& states, const costs::traffic& wires,
                                     const costs::stage_options& with) {
-    const auto end_of = [&](double weights, double experts) { return step_times::of(weights, experts, on, wires, with); };
+    const auto end_of = [&](double weights, double experts) {
+      return step_times::of(weights, experts, on, wires, with);
+    };
     const step_times heaviest = end_of(states.heaviest, states.heaviest_experts);
     if (with.reduction == costs::reduction::exposed || !on.has_copies()) return {heaviest.total(), {}};
     step_ends made{heaviest.optimizer, {}};

@@ -12,8 +12,8 @@ namespace slimpack::detail {
 
 /// What a message takes from its end on a stage to its use on the next, the slowest of all boundaries: one rank's share
 /// of the hidden states, which without sequence parallelism its tensor-parallel ranks gather (Megatron-LM's
-/// scatter-gather). A straight line through messages of 1024 and 65536 tokens. Where stages wait for them they are slowed
-/// down like all communication that compute waits for.
+/// scatter-gather). A straight line through messages of 1024 and 65536 tokens. Where stages wait for them they are
+/// slowed down like all communication that compute waits for.
 struct message_line {
   seconds empty{};
   seconds token{};
@@ -48,7 +48,9 @@ struct step_times {
     const double memory = with.memory_share * wires.net().device().memory_bandwidth;
     const double copies = on.replicas * on.context;
     const double expert_copies = static_cast<double>(on.stage_ranks()) / on.expert;
-    const auto updated = [&](double own, double shares) { return seconds{with.optimizer_traffic * own / shares / memory}; };
+    const auto updated = [&](double own, double shares) {
+      return seconds{with.optimizer_traffic * own / shares / memory};
+    };
     step_times t;
     t.scatter = wires.gradients({with.gradient_bytes * weights});
     const bool shares = with.distributed_optimizer;

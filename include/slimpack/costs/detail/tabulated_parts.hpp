@@ -22,12 +22,14 @@
 
 namespace slimpack::detail {
 
-/// The tables of costs::profiled_of, part after part. Parts that hold the same have the same tables, which are asked of kernels once.
+/// The tables of costs::profiled_of, part after part. Parts that hold the same have the same tables, which are asked of
+/// kernels once.
 class tabulated_parts {
  public:
   /// useful: the parts without what backward computes again. full, heads: of part_samples::of
   /// Requires  parts and options that outlive it
-  tabulated_parts(const model_parts& parts, const model_parts& useful, const costs::stage_options& with, std::int64_t full, std::int64_t heads)
+  tabulated_parts(const model_parts& parts, const model_parts& useful, const costs::stage_options& with,
+                  std::int64_t full, std::int64_t heads)
       : parts_(parts), useful_(useful), with_(with), full_(full), heads_(heads) {}
 
   /// Adds a part: its slices and packs here, and what else is known of it to `beside`.
@@ -65,7 +67,9 @@ class tabulated_parts {
 
   /// What collectives have of a pass, and what useful work has of backward.
   void add_shares(const part_times& times, const part_times& first, costs::profiled::extras& beside) const {
-    const auto share = [](seconds a, seconds b, double of_nothing) { return b > seconds{} ? std::min(1.0, a / b) : of_nothing; };
+    const auto share = [](seconds a, seconds b, double of_nothing) {
+      return b > seconds{} ? std::min(1.0, a / b) : of_nothing;
+    };
     const auto waited = [&](pass p) {
       costs::provenance spent;
       const seconds all = first.tokens_time(whole, p, spent);
@@ -74,13 +78,16 @@ class tabulated_parts {
     beside.collectives.push_back({waited(pass::forward), waited(pass::backward)});
     if (with_.recompute == costs::recompute::none) return;
     costs::provenance unused;
-    beside.useful.push_back({share(first.tokens_time(whole, pass::backward, unused), times.tokens_time(whole, pass::backward, unused), 1),
-                             share(first.attention(whole, {}, pass::backward, 1, unused), times.attention(whole, {}, pass::backward, 1, unused), 1)});
+    beside.useful.push_back(
+        {share(first.tokens_time(whole, pass::backward, unused), times.tokens_time(whole, pass::backward, unused), 1),
+         share(first.attention(whole, {}, pass::backward, 1, unused),
+               times.attention(whole, {}, pass::backward, 1, unused), 1)});
   }
 
   const part_samples& table_of(const model_parts::part& own, const part_times& times) {
     std::vector<double> holds = own.holds.layers;
-    holds.insert(holds.end(), {own.holds.embedding ? 1.0 : 0.0, own.holds.head ? 1.0 : 0.0, own.holds.norm ? 1.0 : 0.0});
+    holds.insert(holds.end(),
+                 {own.holds.embedding ? 1.0 : 0.0, own.holds.head ? 1.0 : 0.0, own.holds.norm ? 1.0 : 0.0});
     const auto [table, fresh] = tables_.try_emplace(std::move(holds));
     if (fresh) table->second = part_samples::of(times, with_.longest, full_, heads_);
     return table->second;

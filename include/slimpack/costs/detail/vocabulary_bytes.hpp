@@ -6,15 +6,18 @@
 
 namespace slimpack::detail {
 
-/// Bytes that a rank sends of a token in a message of a spread vocabulary, `row` being those of its share of a hidden row. A partial
-/// result is the gradient so far and the target's row, and three numbers in fp32: largest logit, sum of exponentials, the
-/// target's logit. Statistics are two of them.
+/// Bytes that a rank sends of a token in a message of a spread vocabulary, `row` being those of its share of a hidden
+/// row. A partial result is the gradient so far and the target's row, and three numbers in fp32: largest logit, sum of
+/// exponentials, the target's logit. Statistics are two of them.
 /// Source    derived (core/vocabulary.hpp)
 [[nodiscard]] constexpr double vocabulary_bytes(vocabulary_rows rows, double row, const shape& on) noexcept {
   switch (rows) {
-    case vocabulary_rows::partial: return 2 * row + 12.0 / on.context;
-    case vocabulary_rows::statistics: return 8.0 / on.context;
-    default: return row;
+    case vocabulary_rows::partial:
+      return 2 * row + 12.0 / on.context;
+    case vocabulary_rows::statistics:
+      return 8.0 / on.context;
+    default:
+      return row;
   }
 }
 

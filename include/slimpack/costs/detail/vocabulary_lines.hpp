@@ -16,20 +16,21 @@
 
 namespace slimpack::detail {
 
-/// What one rank takes for its stage's share of a spread vocabulary: straight lines through packs of 2048 and 16384 tokens, the
-/// slowest stage's for all.
+/// What one rank takes for its stage's share of a spread vocabulary: straight lines through packs of 2048 and 16384
+/// tokens, the slowest stage's for all.
 ///
-///   V   two products of a token's hidden row and a word each: logits, and the gradient of the row; a logit moves 24 bytes (cast to
-///       fp32, its maximum and sum of exponentials, its gradient, cast back: detail/part_times.hpp). Tensor-parallel ranks gather
-///       the rows and scatter the gradients, half a layer's traffic in each pass
+///   V   two products of a token's hidden row and a word each: logits, and the gradient of the row; a logit moves 24
+///       bytes (cast to fp32, its maximum and sum of exponentials, its gradient, cast back: detail/part_times.hpp).
+///       Tensor-parallel ranks gather the rows and scatter the gradients, half a layer's traffic in each pass
 ///   U   the third product
 ///   E   6 bytes of a row's element: one read, a sum read and written; and half a layer's traffic
 ///   G   2 bytes read, and 8 of those elements whose word is the stage's own, a p-th
-/// Kernels are launched at a twelfth of a layer's time: V has six, the others two. Messages to and from the last stage share its
-/// adapter: each takes as long as all of its kind.
+/// Kernels are launched at a twelfth of a layer's time: V has six, the others two. Messages to and from the last stage
+/// share its adapter: each takes as long as all of its kind.
 /// Source    derived, as layer_pricing            Requires  more than one stage            Errors  none
-[[nodiscard]] inline costs::vocabulary_rates vocabulary_lines(const costs::model_shape& model, const shape& on, const rank_kernels& kernels,
-                                                              const costs::traffic& wires, const costs::stage_options& with) {
+[[nodiscard]] inline costs::vocabulary_rates vocabulary_lines(const costs::model_shape& model, const shape& on,
+                                                              const rank_kernels& kernels, const costs::traffic& wires,
+                                                              const costs::stage_options& with) {
   constexpr std::int64_t few = 2048, many = 16384;
   const auto line = [](const auto& time) {
     const double a = time(tokens{few}).value, b = time(tokens{many}).value;
@@ -46,13 +47,16 @@ namespace slimpack::detail {
   };
   const seconds kernel = with.launch * (1.0 / 12);
   costs::vocabulary_rates made;
-  made.embed = line([&](tokens n) { return kernel * 2 + kernels.moved(mine(n) * hidden * 6).time + half_traffic(n, pass::forward); });
+  made.embed = line(
+      [&](tokens n) { return kernel * 2 + kernels.moved(mine(n) * hidden * 6).time + half_traffic(n, pass::forward); });
   made.output = line([&](tokens n) {
-    return kernel * 6 + kernels.moved(mine(n) * static_cast<double>(words) * 24).time + kernels.product(rows(n), words, model.hidden).time +
-           kernels.product(rows(n), model.hidden, words).time + half_traffic(n, pass::forward) + half_traffic(n, pass::backward);
+    return kernel * 6 + kernels.moved(mine(n) * static_cast<double>(words) * 24).time +
+           kernels.product(rows(n), words, model.hidden).time + kernels.product(rows(n), model.hidden, words).time +
+           half_traffic(n, pass::forward) + half_traffic(n, pass::backward);
   });
   made.output_weights = line([&](tokens n) { return kernel * 2 + kernels.product(words, model.hidden, rows(n)).time; });
-  made.embed_gradients = line([&](tokens n) { return kernel * 2 + kernels.moved(mine(n) * hidden * (2 + 8.0 / on.stages)).time; });
+  made.embed_gradients =
+      line([&](tokens n) { return kernel * 2 + kernels.moved(mine(n) * hidden * (2 + 8.0 / on.stages)).time; });
   if (with.hop) {
     made.embedded = made.hidden = made.partial = made.statistics = made.gradients = {with.hop->value, 0};
     return made;
@@ -75,7 +79,9 @@ namespace slimpack::detail {
       for (int r = 0; r + 1 < on.stages; ++r) {
         const costs::rank_group ends = net.place().to_last(on, r);
         const int beside = ends.nodes > 1 ? across : on.stages - 1 - across;
-        most = std::max(most, net.send_receive(ends, bytes{vocabulary_bytes(what, row, on) * static_cast<double>(n.value) * beside}, on.tensor * on.context));
+        most = std::max(
+            most, net.send_receive(ends, bytes{vocabulary_bytes(what, row, on) * static_cast<double>(n.value) * beside},
+                                   on.tensor * on.context));
       }
       return most;
     });

@@ -24,11 +24,13 @@ struct weight_bucket {
 };
 
 /// The buckets of each part: embedding, layers and logits in order, cut before a bucket that has 40 million parameters,
-/// or a million for each copy, would take another. A head that is tied to the embedding of its own part is reduced with it.
-/// A share of a spread vocabulary is a part of its own, with one bucket (shape::reduced_parts).
-/// Source    Megatron Core's default, max(40000000, 1000000 * data-parallel size), the buckets of each chunk of layers apart
+/// or a million for each copy, would take another. A head that is tied to the embedding of its own part is reduced with
+/// it. A share of a spread vocabulary is a part of its own, with one bucket (shape::reduced_parts).
+/// Source    Megatron Core's default, max(40000000, 1000000 * data-parallel size), the buckets of each chunk of layers
+///           apart
 /// Shapes    layers: of each part, from layers_on_parts            Complexity  O(layers)
-[[nodiscard]] inline std::vector<std::vector<weight_bucket>> weight_buckets(const costs::model_shape& model, const shape& on,
+[[nodiscard]] inline std::vector<std::vector<weight_bucket>> weight_buckets(const costs::model_shape& model,
+                                                                            const shape& on,
                                                                             std::span<const int> layers,
                                                                             const costs::routing& how = {}) {
   const double enough = std::max(4e7, 1e6 * on.replicas * on.context);

@@ -24,8 +24,9 @@ namespace detail {
 
 SLIMPACK_DECL std::optional<error> profiled::fault(const sample& s, std::size_t i, bool has_packs, seconds weights) {
   const auto says = [&](const std::string& what) {
-    return detail::no_profile("sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " + std::to_string(s.part) + ", " +
-                   std::to_string(s.queries.value) + " queries, " + std::to_string(s.keys.value) + " keys): " + what);
+    return detail::no_profile("sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " +
+                              std::to_string(s.part) + ", " + std::to_string(s.queries.value) + " queries, " +
+                              std::to_string(s.keys.value) + " keys): " + what);
   };
   if (s.part < 0 || s.part > 65535) return says("parts are counted from 0 to 65535");
   if (s.queries < tokens{1} || s.keys > longest_supported)
@@ -42,8 +43,8 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const sample& s, std::size_t 
 
 SLIMPACK_DECL std::optional<error> profiled::fault(const pack_sample& s, std::size_t i, int parts, seconds weights) {
   const auto says = [&](const std::string& what) {
-    return detail::no_profile("pack sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " + std::to_string(s.part) +
-                   ", " + std::to_string(s.size.value) + " tokens): " + what);
+    return detail::no_profile("pack sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " +
+                              std::to_string(s.part) + ", " + std::to_string(s.size.value) + " tokens): " + what);
   };
   if (s.part < 0 || s.part >= parts) return says("slices were measured on " + std::to_string(parts) + " parts");
   if (s.size < tokens{1} || s.size > longest_supported)
@@ -59,40 +60,47 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const extras& beside, std::si
   for (const pass p : {pass::forward, pass::backward}) {
     const std::vector<seconds>& all = beside.overhead(p);
     if (!all.empty() && all.size() != parts)
-      return detail::no_profile(std::to_string(all.size()) + " " + name_of(p) + " overheads for " + std::to_string(parts) +
-                     " parts");
+      return detail::no_profile(std::to_string(all.size()) + " " + name_of(p) + " overheads for " +
+                                std::to_string(parts) + " parts");
     for (std::size_t part = 0; part < all.size(); ++part)
       if (!is_time(all[part]))
-        return detail::no_profile(std::string("the ") + name_of(p) + " overhead of part " + std::to_string(part) + " is " +
-                       std::to_string(all[part].value) + " s");
+        return detail::no_profile(std::string("the ") + name_of(p) + " overhead of part " + std::to_string(part) +
+                                  " is " + std::to_string(all[part].value) + " s");
   }
-  for (const auto& [what, t] : {std::pair{"a call", beside.call}, {"a message", beside.message}, {"a message's token", beside.message_token},
+  for (const auto& [what, t] : {std::pair{"a call", beside.call},
+                                {"a message", beside.message},
+                                {"a message's token", beside.message_token},
                                 {"the reduction", beside.reduce}})
     if (!is_time(t)) return detail::no_profile(std::string(what) + " takes " + std::to_string(t.value) + " s");
   if (!beside.weight_token.empty() && beside.weight_token.size() != parts)
     return detail::no_profile(std::to_string(beside.weight_token.size()) + " times of a token's weight gradients for " +
-                   std::to_string(parts) + " parts");
+                              std::to_string(parts) + " parts");
   for (const seconds t : beside.weight_token)
     if (!is_time(t)) return detail::no_profile("a token's weight gradients take " + std::to_string(t.value) + " s");
   if (!beside.useful.empty() && beside.useful.size() != parts)
-    return detail::no_profile(std::to_string(beside.useful.size()) + " shares of useful work for " + std::to_string(parts) + " parts");
+    return detail::no_profile(std::to_string(beside.useful.size()) + " shares of useful work for " +
+                              std::to_string(parts) + " parts");
   for (const useful_share& one : beside.useful)
     for (const double share : {one.tokens, one.attention})
       if (!(share >= 0 && share <= 1)) return detail::no_profile("a share of useful work is " + std::to_string(share));
   if (!beside.collectives.empty() && beside.collectives.size() != parts)
-    return detail::no_profile(std::to_string(beside.collectives.size()) + " shares of collectives for " + std::to_string(parts) + " parts");
+    return detail::no_profile(std::to_string(beside.collectives.size()) + " shares of collectives for " +
+                              std::to_string(parts) + " parts");
   for (const collective_share& one : beside.collectives)
     for (const double share : {one.forward, one.backward})
       if (!(share >= 0 && share <= 1)) return detail::no_profile("a share of collectives is " + std::to_string(share));
   // A share of a spread vocabulary on each stage comes after the parts (shape::reduced_parts).
-  if (!beside.buckets.empty() && beside.buckets.size() != parts && !(beside.vocabulary && beside.buckets.size() > parts))
-    return detail::no_profile("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " + std::to_string(parts));
+  if (!beside.buckets.empty() && beside.buckets.size() != parts &&
+      !(beside.vocabulary && beside.buckets.size() > parts))
+    return detail::no_profile("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " +
+                              std::to_string(parts));
   for (const double each : beside.pair_bytes)
-    if (!(each >= 0) || !std::isfinite(each)) return detail::no_profile("a pair keeps " + std::to_string(each) + " bytes");
+    if (!(each >= 0) || !std::isfinite(each))
+      return detail::no_profile("a pair keeps " + std::to_string(each) + " bytes");
   for (const std::vector<memory_rates>* const rates : {&beside.memory, &beside.evaluation_memory})
     if (!rates->empty() && parts % rates->size() != 0)
       return detail::no_profile(std::to_string(rates->size()) + " memory rates for " + std::to_string(parts) +
-                   " parts: give one per stage");
+                                " parts: give one per stage");
   return std::nullopt;
 }
 
@@ -112,7 +120,8 @@ struct profiled::measured {
 
   /// Of a pass of so many tokens, which tables do not hold.
   [[nodiscard]] seconds weights_of(const extras& beside, pass p, int part, tokens size) const noexcept {
-    if (p == pass::forward || beside.weight_token.empty() || part < 0 || static_cast<std::size_t>(part) >= parts.size()) return {};
+    if (p == pass::forward || beside.weight_token.empty() || part < 0 || static_cast<std::size_t>(part) >= parts.size())
+      return {};
     return beside.weight_token[static_cast<std::size_t>(part)] * static_cast<double>(size.value);
   }
 
@@ -139,8 +148,8 @@ struct profiled::measured {
       for (const pass p : both_passes) {
         const bool no_slices = parts[part].together[p].empty();
         if (no_slices || (has_packs && parts[part].packs[p].empty()))
-          return detail::no_profile(std::string("no ") + name_of(p) + " times of " + (no_slices ? "" : "packs on ") + "part " + std::to_string(part) + " of " +
-                                    std::to_string(parts.size()));
+          return detail::no_profile(std::string("no ") + name_of(p) + " times of " + (no_slices ? "" : "packs on ") +
+                                    "part " + std::to_string(part) + " of " + std::to_string(parts.size()));
         const auto takes_none = [](const time_table::point& one) { return one.time == seconds{}; };
         for (const slice_points* const all : {&parts[part].together[p], &parts[part].alone[p]})
           if (const auto none = std::count_if(all->begin(), all->end(), takes_none);
@@ -153,7 +162,8 @@ struct profiled::measured {
   }
 };
 
-SLIMPACK_DECL result<profiled> profiled::make(std::span<const sample> samples, std::span<const pack_sample> packs, extras beside) {
+SLIMPACK_DECL result<profiled> profiled::make(std::span<const sample> samples, std::span<const pack_sample> packs,
+                                              extras beside) {
   int parts = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (std::optional<error> wrong = fault(samples[i], i, !packs.empty())) return std::move(*wrong);

@@ -22,10 +22,9 @@
 
 namespace slimpack::costs {
 
-SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape& on,
-                                                  const kernel_times& kernels, const network& net,
-                                                  const stage_options& with,
-                                                  std::span<const layer_sample> layers) {
+SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape& on, const kernel_times& kernels,
+                                           const network& net, const stage_options& with,
+                                           std::span<const layer_sample> layers) {
   result<std::vector<int>> spread = slimpack::detail::layers_on_parts(model, on, with.layers, with.routing);
   if (!spread) return std::move(spread).error();
   const std::vector<int>& count = spread.value();
@@ -55,8 +54,10 @@ SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape
   stage_options once = with;
   once.recompute = recompute::none;
   const slimpack::detail::model_parts useful(model, on, count, kernels, net, once, layers);
-  slimpack::detail::tabulated_parts tables(parts, useful, with, std::int64_t{4} * net.device().multiprocessors, model.heads / on.tensor);
-  for (int part = 0; part < on.parts(); ++part) tables.add(part, waits ? message : slimpack::detail::message_line{}, beside);
+  slimpack::detail::tabulated_parts tables(parts, useful, with, std::int64_t{4} * net.device().multiprocessors,
+                                           model.heads / on.tensor);
+  for (int part = 0; part < on.parts(); ++part)
+    tables.add(part, waits ? message : slimpack::detail::message_line{}, beside);
   return profiled::make(tables.slices(), tables.packs(), std::move(beside));
 }
 

@@ -25,7 +25,8 @@
 
 namespace slimpack::costs {
 
-SLIMPACK_DECL result<transformer> transformer::make(model_shape model, gpu device, const shape& on, stage_options with) {
+SLIMPACK_DECL result<transformer> transformer::make(model_shape model, gpu device, const shape& on,
+                                                    stage_options with) {
   result<std::vector<int>> layers = slimpack::detail::layers_on_parts(model, on, std::move(with.layers), with.routing);
   if (!layers) return std::move(layers).error();
   with.layers = std::move(layers).value();
@@ -40,9 +41,10 @@ SLIMPACK_DECL result<transformer> transformer::sheet(model_shape model, gpu devi
 }
 
 SLIMPACK_DECL transformer::transformer(model_shape model, gpu device, const shape& on, options with)
-    : transformer(std::move(model), std::move(device), on, with.layers, with.routing,
-                  {.distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors},
-                  {.compute = 1, .exposed = 1}, with.call, with.hop) {
+    : transformer(
+          std::move(model), std::move(device), on, with.layers, with.routing,
+          {.distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors},
+          {.compute = 1, .exposed = 1}, with.call, with.hop) {
   joins_rows_ = with.joins_rows;
   const network net(device_);
   const slimpack::detail::sheet_rates rates(model_, device_, on, net, with.routing, with.recompute, with.launch);
@@ -71,7 +73,8 @@ SLIMPACK_DECL transformer::transformer(model_shape model, gpu device, const shap
     reduce_ = scatter(states_.heaviest, states_.heaviest_experts) + gather(states_.heaviest, states_.heaviest_experts);
     return;
   }
-  for (const std::vector<slimpack::detail::weight_bucket>& part : slimpack::detail::weight_buckets(model_, on, layers_, with.routing)) {
+  for (const std::vector<slimpack::detail::weight_bucket>& part :
+       slimpack::detail::weight_buckets(model_, on, layers_, with.routing)) {
     std::vector<gradient_bucket>& own = buckets_.emplace_back();
     for (const slimpack::detail::weight_bucket& b : part)
       own.push_back({b.at, scatter(b.parameters, b.experts), gather(b.parameters, b.experts)});
@@ -105,15 +108,22 @@ SLIMPACK_DECL transformer::transformer(model_shape model, gpu device, const shap
   buckets_ = std::move(ends.buckets);
 }
 
-SLIMPACK_DECL transformer::transformer(model_shape model, gpu device, const shape& on, std::vector<int> layers, const costs::routing& routing,
-            const costs::memory& rule, slowdown by, seconds call, std::optional<seconds> hop)
-    : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(layers)), call_(call), hop_(hop),
+SLIMPACK_DECL transformer::transformer(model_shape model, gpu device, const shape& on, std::vector<int> layers,
+                                       const costs::routing& routing, const costs::memory& rule, slowdown by,
+                                       seconds call, std::optional<seconds> hop)
+    : model_(std::move(model)),
+      device_(std::move(device)),
+      shape_(on),
+      layers_(std::move(layers)),
+      call_(call),
+      hop_(hop),
       exchange_(model_, on, layers_, rule.recompute, network(device_), by.exposed),
       lending_(model_, on, layers_, rule.recompute, network(device_), by.exposed),
       states_(slimpack::detail::stage_states::of(model_, on, layers_, rule, routing)) {
   const network net(device_);
   message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
-  for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r), on.tensor * on.context));
+  for (int r = 0; r < on.stages; ++r)
+    links_.push_back(net.link_of(net.place().boundary(on, r), on.tensor * on.context));
   if (on.vocabulary == vocabulary::spread) to_last_ = wires_to_last(net);
 }
 
@@ -122,7 +132,8 @@ SLIMPACK_DECL std::vector<transformer::gathering> transformer::wires_to_last(con
   std::array<int, 2> messages{};  // inside a node, and between nodes
   const auto kind = [&](int r) -> int& { return messages[net.place().to_last(shape_, r).nodes > 1 ? 1 : 0]; };
   for (int r = 0; r + 1 < shape_.stages; ++r) ++kind(r);
-  for (int r = 0; r + 1 < shape_.stages; ++r) wires.push_back({net.link_of(net.place().to_last(shape_, r), shape_.tensor * shape_.context), kind(r)});
+  for (int r = 0; r + 1 < shape_.stages; ++r)
+    wires.push_back({net.link_of(net.place().to_last(shape_, r), shape_.tensor * shape_.context), kind(r)});
   return wires;
 }
 

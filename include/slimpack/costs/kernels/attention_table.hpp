@@ -34,9 +34,9 @@ namespace slimpack::costs {
 /// One kernel is the reference: of those with a measured backward that need not be deterministic, if there are any, the
 /// one on the GPU whose name is most like the wave model's, then the one with the most points. The others give shape
 /// only: their times are scaled by one factor each, the median of what lies between them and the reference, and they
-/// count as 2 doublings further away. Their slices count only where the reference itself was not measured on any: kernels
-/// cut long prefixes over multiprocessors in ways of their own. The closer the wave model is to the reference the less depends on that factor:
-/// costs::calibrated fits it to the same kernel.
+/// count as 2 doublings further away. Their slices count only where the reference itself was not measured on any:
+/// kernels cut long prefixes over multiprocessors in ways of their own. The closer the wave model is to the reference
+/// the less depends on that factor: costs::calibrated fits it to the same kernel.
 ///
 /// Backward is the forward time, times the ratio of backward to forward in the wave model, times
 /// (measured ratio / ratio in the wave model), interpolated in the same way. That is how slices get a backward from
@@ -146,8 +146,7 @@ class attention_table {
     const auto rising = [&](std::vector<double>& t, const std::vector<place>& at) {
       std::vector<slimpack::detail::rising_place> places;
       for (const place& each : at)
-        places.push_back(
-            {{each.heads, each.kv_heads, each.head_dim, each.batch}, each.queries, each.keys});
+        places.push_back({{each.heads, each.kv_heads, each.head_dim, each.batch}, each.queries, each.keys});
       made.largest_change = std::max(made.largest_change, slimpack::detail::make_monotone(t, places));
     };
     rising(forward, forward_at);

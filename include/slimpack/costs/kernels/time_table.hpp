@@ -43,8 +43,8 @@ class time_table {
  public:
   using point = slimpack::detail::timed_point;
 
-  /// Requires  a point; queries from 1 to longest_supported - prefix, prefixes >= 0, times > 0 and finite; or times that
-  ///           are all 0, of slices that take none whatever their tokens
+  /// Requires  a point; queries from 1 to longest_supported - prefix, prefixes >= 0, times > 0 and finite; or times
+  ///           that are all 0, of slices that take none whatever their tokens
   explicit time_table(std::vector<point> points) {
     SLIMPACK_ASSERT(!points.empty(), "a time table needs a measured time");
     slimpack::detail::keep_medians(points, [](const point& a, const point& b) {
@@ -139,7 +139,8 @@ class time_table {
         t = own[after].time.value;
       } else if (after == 0 || after == own.size()) {
         const point& nearest = own[after == 0 ? 0 : after - 1];
-        const double growth = shape_(q, static_cast<double>(p.value)) / shape_(q, static_cast<double>(nearest.prefix.value));
+        const double growth =
+            shape_(q, static_cast<double>(p.value)) / shape_(q, static_cast<double>(nearest.prefix.value));
         t = nearest.time.value * growth;
       } else {
         const point& a = own[after - 1];

@@ -125,8 +125,8 @@ class wave_model {
 
   static constexpr std::int64_t tiles(std::int64_t size) noexcept { return (size + tile - 1) / tile; }
 
-  /// Kinds of tiles that are summed one by one: those of 262,144 tokens. Tables of longer sequences, which may have many
-  /// rows, would be fitted for minutes.
+  /// Kinds of tiles that are summed one by one: those of 262,144 tokens. Tables of longer sequences, which may have
+  /// many rows, would be fitted for minutes.
   static constexpr std::int64_t most_summed = 2048;
 
   /// Sum of floor((a i + b) / m) over 0 <= i < n.
@@ -145,8 +145,8 @@ class wave_model {
   }
 
   /// Work that the busiest multiprocessor does, of `heads` tiles of each kind 0 <= i < kinds whose work falls with i;
-  /// the first `alike` kinds are of equal work, and from kind `alike` on it falls by as much from each to the next. Rounds
-  /// that begin in a kind last as long as its tiles.
+  /// the first `alike` kinds are of equal work, and from kind `alike` on it falls by as much from each to the next.
+  /// Rounds that begin in a kind last as long as its tiles.
   template <class Work>
   [[nodiscard]] double rounds(std::int64_t alike, std::int64_t kinds, std::int64_t heads, Work&& work) const noexcept {
     const std::int64_t processors = device_.multiprocessors;

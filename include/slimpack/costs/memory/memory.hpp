@@ -16,21 +16,22 @@ namespace slimpack::costs {
 /// Source    states and activations as the table of saved tensors counts them; by default weights and gradients 6 B a
 ///           parameter (bf16 + fp32 gradient), optimizer 12 B (fp32 copy, two moments); logits 4 B (fp32) of the
 ///           running pack: the loss gradient is taken while they are there, since the normaliser, the valid tokens
-///           of the whole batch, is known before the first forward; dK and dV in fp32, as row_exchange sends them. Fully
-///           sharded states (ZeRO-3, FSDP), derived: one stage gathers the weights of the running layer and the next and
-///           has the gradients of one; a pipeline gathers a stage's weights once a step and sums its gradients unsharded,
-///           as torchtitan does. Where a table says that pipelines gather layer by layer, too (gathered_gradient),
-///           backward has two phases: that of the logits with the gathered vocabulary matrix beside them, whose gradient
-///           comes when they are gone; and that of a layer, with what it computes again, its weights and their gradients.
-///           A stage without logits has the second only. The phase that holds more bytes a token counts, and what a layer
-///           holds besides counts in both: buffers are not given back. Shown by Galvatron's peaks: with the vocabulary
-///           over 1, 2, 4, 8 ranks they fall by just that share of a bf16 matrix, and under full recomputation they are a
-///           layer, its weights and its gradients
-///           Experts that ranks divide, derived: their states are those of this rank's experts, whose optimizer states the
-///           copies of them share (dp cp tp / ep); the rows that it got for them are kept in bf16 but under full
+///           of the whole batch, is known before the first forward; dK and dV in fp32, as row_exchange sends them.
+///           Fully sharded states (ZeRO-3, FSDP), derived: one stage gathers the weights of the running layer and the
+///           next and has the gradients of one; a pipeline gathers a stage's weights once a step and sums its gradients
+///           unsharded, as torchtitan does. Where a table says that pipelines gather layer by layer, too
+///           (gathered_gradient), backward has two phases: that of the logits with the gathered vocabulary matrix
+///           beside them, whose gradient comes when they are gone; and that of a layer, with what it computes again,
+///           its weights and their gradients. A stage without logits has the second only. The phase that holds more
+///           bytes a token counts, and what a layer holds besides counts in both: buffers are not given back. Shown by
+///           Galvatron's peaks: with the vocabulary over 1, 2, 4, 8 ranks they fall by just that share of a bf16
+///           matrix, and under full recomputation they are a layer, its weights and its gradients
+///           Experts that ranks divide, derived: their states are those of this rank's experts, whose optimizer states
+///           the copies of them share (dp cp tp / ep); the rows that it got for them are kept in bf16 but under full
 ///           recomputation
-///           Of a vocabulary that is spread over p stages, a p-th of its matrices, and from V to U (core/vocabulary.hpp)
-///           4 B a logit and the hidden row of each token; on the last stage the gradient of that row, from V to B
+///           Of a vocabulary that is spread over p stages, a p-th of its matrices, and from V to U
+///           (core/vocabulary.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient of that
+///           row, from V to B
 /// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
 ///           again holds one layer's scores for a moment: not counted
 struct memory {
@@ -39,8 +40,9 @@ struct memory {
   bool sequence_parallel{true};  ///< norms and what is between layers sharded over tensor-parallel ranks
   saved_tensors tensors{saved_tensors::flash_attention()};
 
-  /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2, or a share of them where the vocabulary is
-  /// spread over the stages); `has_head`: it has the last layer, and computes logits where the vocabulary is not spread.
+  /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2, or a share of them where the
+  /// vocabulary is spread over the stages); `has_head`: it has the last layer, and computes logits where the vocabulary
+  /// is not spread.
   [[nodiscard]] memory_rates of(const model_shape& m, const shape& on, std::span<const layer> layers, double embeddings,
                                 bool has_head) const {
     const bool spread = on.vocabulary == vocabulary::spread;
@@ -102,19 +104,26 @@ struct memory {
 
   /// What it holds while it evaluates, by plans of forward packs alone (basic_planner::plan_forward).
   /// Shapes    as of `of`            Units     bytes; live_token and forward_token of a token, on one GPU of the stage
-  /// Source    derived. Nothing runs backward, so that there are no gradients, no optimizer states and no activations that are kept:
-  ///             fixed = w W, w the bytes of a parameter in the precision of computing and W the parameters of the stage. Of fully
-  ///               sharded states its share of them, and gathered of w: a pipeline a stage's weights, or, by tables that gather layer
-  ///               by layer and without a pipeline, the largest layer or vocabulary matrix and the next
-  ///             live_token = 2 B x the elements of keys and values of all layers of the stage, over context ranks (other_token of
-  ///               steps): slices that come later read them, up to their sequence's last forward on a chunk. MLA has them expanded
-  ///             forward_token = the larger of what a layer makes of a token (all tensors of the table, the rows of its experts) and,
-  ///               where the head is, the tensors before the logits and these: layers run one after the other, and the logits when
-  ///               they are gone. Where a part sends its output, that besides
-  /// Limits    keys and values of a slice count in both, as they are made and as they are kept; those of a sequence that ends in its
-  ///           pack need not be kept. Dense attention holds one layer's scores for a moment: not counted
-  [[nodiscard]] memory_rates of_evaluation(const model_shape& m, const shape& on, std::span<const layer> layers, double embeddings,
-                                           bool has_head) const {
+  /// Source    derived. Nothing runs backward, so that there are no gradients, no optimizer states and no activations
+  ///           that are kept:
+  ///             fixed = w W, w the bytes of a parameter in the precision of computing and W the parameters of the
+  ///             stage. Of fully
+  ///               sharded states its share of them, and gathered of w: a pipeline a stage's weights, or, by tables
+  ///               that gather layer by layer and without a pipeline, the largest layer or vocabulary matrix and the
+  ///               next
+  ///             live_token = 2 B x the elements of keys and values of all layers of the stage, over context ranks
+  ///             (other_token of
+  ///               steps): slices that come later read them, up to their sequence's last forward on a chunk. MLA has
+  ///               them expanded
+  ///             forward_token = the larger of what a layer makes of a token (all tensors of the table, the rows of its
+  ///             experts) and,
+  ///               where the head is, the tensors before the logits and these: layers run one after the other, and the
+  ///               logits when they are gone. Where a part sends its output, that besides
+  /// Limits    keys and values of a slice count in both, as they are made and as they are kept; those of a sequence
+  ///           that ends in its pack need not be kept. Dense attention holds one layer's scores for a moment: not
+  ///           counted
+  [[nodiscard]] memory_rates of_evaluation(const model_shape& m, const shape& on, std::span<const layer> layers,
+                                           double embeddings, bool has_head) const {
     const double c = on.context;
     const double vocabulary = static_cast<double>(m.vocabulary) / on.tensor;
     const double matrix = vocabulary * static_cast<double>(m.hidden);
@@ -138,7 +147,8 @@ struct memory {
     const double shard = tensors.gathered_weight;
     if (shard > 0) {
       const bool all = on.stages > 1 && !(tensors.gathered_gradient > 0);
-      rates.fixed = shard * (weights / copies_of(on) + experts / expert_copies_of(on) + (all ? weights + experts : 2 * largest));
+      rates.fixed =
+          shard * (weights / copies_of(on) + experts / expert_copies_of(on) + (all ? weights + experts : 2 * largest));
     } else {
       rates.fixed = tensors.weight * (weights + experts);
     }

@@ -47,17 +47,17 @@ struct saved_tensor {
 struct saved_tensors {
   std::string name{};
   std::string source{};
-  std::vector<saved_tensor> layer{};  ///< of each layer
-  std::vector<saved_tensor> head{};   ///< of what stands before the logits; kept under any recomputation
-  std::vector<saved_tensor> running{};  ///< more of a layer while its backward runs: gradients, gathered inputs
+  std::vector<saved_tensor> layer{};     ///< of each layer
+  std::vector<saved_tensor> head{};      ///< of what stands before the logits; kept under any recomputation
+  std::vector<saved_tensor> running{};   ///< more of a layer while its backward runs: gradients, gathered inputs
   std::vector<saved_tensor> boundary{};  ///< of what a part sends on, beside its layers: kept until its backward
 
   double logit_forward{4};   ///< bytes a logit while a forward pack runs
   double logit_backward{4};  ///< bytes a logit while a backward pack runs
 
-  double weight{2};     ///< bytes a parameter
-  double gradient{4};   ///< bytes a parameter
-  double optimizer{12}; ///< bytes a parameter
+  double weight{2};      ///< bytes a parameter
+  double gradient{4};    ///< bytes a parameter
+  double optimizer{12};  ///< bytes a parameter
   /// Above 0: states are fully sharded (ZeRO-3, FSDP) over replicas and context ranks, and weights in use are gathered
   /// at so many bytes a parameter.
   double gathered_weight{};

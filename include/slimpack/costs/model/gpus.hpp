@@ -19,8 +19,9 @@
 ///           gemm_efficiency           median of bf16 products of at least 2048 x 4096 x 4096
 ///           attention_efficiency      median of causal forwards of at least 8192 tokens and 8 heads of 128
 ///           backward_attention_ratio  of the longest sequences measured
-///           layer_efficiency          median of the bf16 products of a layer together, of all models and tensor-parallel
-///                                     ranks measured, on at least 2048 tokens (tests/io/layer_efficiency_test.cpp)
+///           layer_efficiency          median of the bf16 products of a layer together, of all models and
+///                                     tensor-parallel ranks measured, on at least 2048 tokens
+///                                     (tests/io/layer_efficiency_test.cpp)
 ///           inside                    all-gather over 8 GPUs: least latency, largest bus bandwidth
 ///           between                   send and receive between two nodes, likewise; the A100's bandwidth is the line
 ///                                     rate of a DGX A100's adapters, one of 200 Gb/s a GPU. What was measured, 7.8
@@ -101,8 +102,7 @@ namespace slimpack::costs::gpus {
                return w == word || (word == "sxm" && w.starts_with(word));
              });
     };
-    if (!words.empty() && words.front() == own.front() && std::all_of(words.begin(), words.end(), of_it))
-      return known;
+    if (!words.empty() && words.front() == own.front() && std::all_of(words.begin(), words.end(), of_it)) return known;
   }
   return std::nullopt;
 }

@@ -8,29 +8,29 @@
 
 namespace slimpack::costs {
 
-/// What one transformer layer is made of, on one of `tensor` tensor-parallel ranks. Where `expert` ranks divide the routed
-/// experts, whole ones, `imbalance` is the rows of the busiest of these ranks over the mean.
+/// What one transformer layer is made of, on one of `tensor` tensor-parallel ranks. Where `expert` ranks divide the
+/// routed experts, whole ones, `imbalance` is the rows of the busiest of these ranks over the mean.
 /// Source    operation and parameter counts of the matrices; 2 flops per multiply-add. For plain attention (h query
 ///           width, k key/value width, f feed-forward width): forward linear 2 (2h^2 + 2hk + 3hf) flops a token; MLA by
 ///           its own projections. A layer with a state has that one's projections, and attention as the model has it
 /// Shapes    key/value heads are replicated when there are more ranks than heads
 /// Units     weights and widths in elements of one rank, but for `hidden`; flops a token, of one rank
 struct layer {
-  double weights{};       ///< all matrices, every expert that expert-parallel ranks do not divide
+  double weights{};         ///< all matrices, every expert that expert-parallel ranks do not divide
   double expert_weights{};  ///< matrices of this rank's routed experts where expert-parallel ranks divide them
-  double dispatched{};    ///< where they do: elements of the hidden states that its experts get, for each token that
-                          ///< the tensor-parallel ranks hold together
-  double linear_flops{};  ///< forward, active experts only
-  double pair_flops{};    ///< forward, per attended (query, key) pair: scores and weighted values
-  double up_flops{};      ///< of linear_flops, the gate and up projections: what selective recompute repeats
-  double tensor{};        ///< tensor-parallel ranks
-  double hidden{};        ///< of the whole model
-  double heads{};         ///< query heads
-  double query{};         ///< width of the queries of all heads
-  double output{};        ///< width of the attention output, before its projection
-  double kv_elements{};   ///< keys and values of a token
-  double feed_forward{};  ///< inner width of the MLP; of all active experts
-  double gate{};          ///< of the MLP's gate: feed_forward, or 0 without one
+  double dispatched{};      ///< where they do: elements of the hidden states that its experts get, for each token that
+                            ///< the tensor-parallel ranks hold together
+  double linear_flops{};    ///< forward, active experts only
+  double pair_flops{};      ///< forward, per attended (query, key) pair: scores and weighted values
+  double up_flops{};        ///< of linear_flops, the gate and up projections: what selective recompute repeats
+  double tensor{};          ///< tensor-parallel ranks
+  double hidden{};          ///< of the whole model
+  double heads{};           ///< query heads
+  double query{};           ///< width of the queries of all heads
+  double output{};          ///< width of the attention output, before its projection
+  double kv_elements{};     ///< keys and values of a token
+  double feed_forward{};    ///< inner width of the MLP; of all active experts
+  double gate{};            ///< of the MLP's gate: feed_forward, or 0 without one
 
   static layer of(const model_shape& m, layer_kind kind, int tensor, int expert = 1, double imbalance = 1) {
     const bool moe = kind.moe;

@@ -15,7 +15,8 @@ struct layer_kind {
   bool moe{};    ///< has experts
   bool state{};  ///< has the matrices of a state instead of those of attention
 
-  constexpr layer_kind(bool has_experts = false, bool has_state = false) noexcept : moe(has_experts), state(has_state) {}
+  constexpr layer_kind(bool has_experts = false, bool has_state = false) noexcept
+      : moe(has_experts), state(has_state) {}
   friend constexpr auto operator<=>(const layer_kind&, const layer_kind&) = default;
 };
 
@@ -36,17 +37,18 @@ struct model_shape {
   bool output_gate{};            ///< attention's output is multiplied with a gate of its width
   std::int64_t max_positions{};  ///< max_position_embeddings; 0 where absent
 
-  int experts{};                         ///< routed experts of a mixture-of-experts layer; 0: dense model
-  int experts_per_token{};               ///< routed experts that are active for a token
-  int shared_experts{};                  ///< experts that are active for every token
-  std::int64_t expert_intermediate{};    ///< width of one expert
-  int dense_layers{};                    ///< first layers that stay dense (first_k_dense_replace)
-  std::vector<bool> expert_layers{};     ///< of each layer, whether it has experts; empty: all do after dense_layers
-  std::int64_t shared_intermediate{};    ///< width of all shared experts together; 0: shared_experts times that of one expert
+  int experts{};                       ///< routed experts of a mixture-of-experts layer; 0: dense model
+  int experts_per_token{};             ///< routed experts that are active for a token
+  int shared_experts{};                ///< experts that are active for every token
+  std::int64_t expert_intermediate{};  ///< width of one expert
+  int dense_layers{};                  ///< first layers that stay dense (first_k_dense_replace)
+  std::vector<bool> expert_layers{};   ///< of each layer, whether it has experts; empty: all do after dense_layers
+  std::int64_t shared_intermediate{};  ///< width of all shared experts together; 0: shared_experts times that of one
+                                       ///< expert
 
-  std::int64_t query_rank{};     ///< MLA q_lora_rank; 0: full query projection
-  std::int64_t kv_rank{};        ///< MLA kv_lora_rank; 0: no MLA
-  std::int64_t rope_dim{};       ///< MLA qk_rope_head_dim: the part of a key shared by all heads
+  std::int64_t query_rank{};  ///< MLA q_lora_rank; 0: full query projection
+  std::int64_t kv_rank{};     ///< MLA kv_lora_rank; 0: no MLA
+  std::int64_t rope_dim{};    ///< MLA qk_rope_head_dim: the part of a key shared by all heads
 
   std::vector<bool> state_layers{};  ///< of each layer, whether it has a state instead of attention; empty: none has
   std::int64_t state_in{};           ///< of such a layer: width of all projections of the hidden states

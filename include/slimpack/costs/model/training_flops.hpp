@@ -11,11 +11,11 @@ namespace slimpack::costs {
 
 /// Operations that training on these sequences needs, forward and backward, nothing computed again: the numerator of
 /// model flops utilisation (MFU), whose denominator is the peak of all GPUs over the time of the step.
-/// Formula   6 N a token and 3 (pair flops) a query and key that it attends to. N: the weights that a token is multiplied
-///           with, logits among them, the embedding and experts that it does not go to left out. Pairs: those of causal
-///           attention, n (n + 1) / 2, so that no training has more than its GPUs can do
-/// Source    PaLM (arXiv:2204.02311), appendix B. Some publications count the whole square of attention, whose MFU of long
-///           sequences is larger by up to twice
+/// Formula   6 N a token and 3 (pair flops) a query and key that it attends to. N: the weights that a token is
+///           multiplied with, logits among them, the embedding and experts that it does not go to left out. Pairs:
+///           those of causal attention, n (n + 1) / 2, so that no training has more than its GPUs can do
+/// Source    PaLM (arXiv:2204.02311), appendix B. Some publications count the whole square of attention, whose MFU of
+///           long sequences is larger by up to twice
 /// Units     floating-point operations            Errors    none            Complexity  O(layers + sequences)
 [[nodiscard]] inline double training_flops(const model_shape& m, std::span<const tokens> lengths) {
   double linear = 2 * static_cast<double>(m.hidden * m.vocabulary), pair = 0;

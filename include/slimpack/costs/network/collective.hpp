@@ -12,11 +12,16 @@ enum class collective : unsigned char { send_receive, all_reduce, all_gather, re
 
 [[nodiscard]] constexpr std::string_view name_of(collective op) noexcept {
   switch (op) {
-    case collective::send_receive: return "send_receive";
-    case collective::all_reduce: return "all_reduce";
-    case collective::all_gather: return "all_gather";
-    case collective::reduce_scatter: return "reduce_scatter";
-    case collective::all_to_all: break;
+    case collective::send_receive:
+      return "send_receive";
+    case collective::all_reduce:
+      return "all_reduce";
+    case collective::all_gather:
+      return "all_gather";
+    case collective::reduce_scatter:
+      return "reduce_scatter";
+    case collective::all_to_all:
+      break;
   }
   return "all_to_all";
 }

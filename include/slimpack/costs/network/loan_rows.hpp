@@ -20,17 +20,23 @@
 namespace slimpack::costs {
 
 /// What the messages of attention that stages lend each other take, over the links between their ranks.
-/// Formula   bytes in each layer, of k key and value elements, q query and o output elements and h heads of a rank, n queries and m keys:
+/// Formula   bytes in each layer, of k key and value elements, q query and o output elements and h heads of a rank, n
+///           queries and m keys:
 ///             forward   context 2 k m; queries 2 q n; results (2 o + 4 h) n
 ///             backward  context 2 k m + (2 q + 2 o + 4 h) n; queries 2 o n; results 2 q n + 2 k m
-///           where attention is computed again, its forward is lent again: backward then has the queries and results of both
+///           where attention is computed again, its forward is lent again: backward then has the queries and results of
+///           both
 /// Source    SlimPipe (arXiv:2504.14519), whose messages these are: five forward, nine backward
 /// Units     tokens in, seconds out            Errors    none            Complexity  that of network
 class loan_rows {
  public:
   /// layers: on each part; exposed: by how much communication that is waited for slows down in a step (costs::slowdown)
-  loan_rows(const model_shape& model, const shape& on, std::span<const int> layers, recompute what, network net, double exposed = 1)
-      : net_(std::move(net)), shape_(on), exposed_(exposed), again_(what == recompute::attention || what == recompute::full) {
+  loan_rows(const model_shape& model, const shape& on, std::span<const int> layers, recompute what, network net,
+            double exposed = 1)
+      : net_(std::move(net)),
+        shape_(on),
+        exposed_(exposed),
+        again_(what == recompute::attention || what == recompute::full) {
     int next = 0;
     for (const int count : layers) {
       rows made{.layers = static_cast<double>(count)};
@@ -46,12 +52,16 @@ class loan_rows {
 
   [[nodiscard]] loan_messages operator()(const loan& l, int part) const {
     const rows& of = parts_[static_cast<std::size_t>(part)];
-    const rank_group between = net_.place().stages(shape_, static_cast<int>(l.lender.stage), static_cast<int>(l.helper.stage));
-    const auto wire = [&](double sent) { return net_.send_receive(between, bytes{sent}, shape_.tensor * shape_.context) * exposed_; };
+    const rank_group between =
+        net_.place().stages(shape_, static_cast<int>(l.lender.stage), static_cast<int>(l.helper.stage));
+    const auto wire = [&](double sent) {
+      return net_.send_receive(between, bytes{sent}, shape_.tensor * shape_.context) * exposed_;
+    };
     const auto n = static_cast<double>(l.queries.length.value), m = static_cast<double>(l.context.length.value);
     const loan_messages forward{of.layers, wire(of.key * m), wire(of.query * n), wire((of.output + of.sum) * n)};
     if (l.pass() == pass::forward) return forward;
-    loan_messages backward{of.layers, wire(of.key * m + (of.query + of.output + of.sum) * n), wire(of.output * n), wire(of.query * n + of.key * m)};
+    loan_messages backward{of.layers, wire(of.key * m + (of.query + of.output + of.sum) * n), wire(of.output * n),
+                           wire(of.query * n + of.key * m)};
     if (again_) backward.queries += forward.queries, backward.results += forward.results;
     return backward;
   }

@@ -15,14 +15,17 @@
 
 namespace slimpack::costs {
 
-/// Rows that replicas send each other so that all have as many tokens in modules that work token by token (pricing/remap/remapping.hpp):
-/// what they have, and what they take.
-/// In each layer queries, keys and values go from the layout balanced for tokens to the one balanced for attention, and outputs go back;
-/// backward their gradients, the other way round. Everything else of a layer works token by token, hidden rows included.
-/// Formula   bytes of a token in a layer and pass: 2 (q + k + o), of q query, k key and value and o output elements of a rank.
-///           Seconds of a replica that sends or gets i tokens inside its node and x between nodes, whichever way is more, in a pass:
-///           layers (2 latency + bytes i / bandwidth) for each of the two kinds of links that carry any, one after the other
-/// Source    Zeppelin (arXiv:2509.21841) moves rows before and behind linear modules; which rows, and the formula, are derived
+/// Rows that replicas send each other so that all have as many tokens in modules that work token by token
+/// (pricing/remap/remapping.hpp): what they have, and what they take.
+/// In each layer queries, keys and values go from the layout balanced for tokens to the one balanced for attention, and
+/// outputs go back; backward their gradients, the other way round. Everything else of a layer works token by token,
+/// hidden rows included.
+/// Formula   bytes of a token in a layer and pass: 2 (q + k + o), of q query, k key and value and o output elements of
+///           a rank. Seconds of a replica that sends or gets i tokens inside its node and x between nodes, whichever
+///           way is more, in a pass: layers (2 latency + bytes i / bandwidth) for each of the two kinds of links that
+///           carry any, one after the other
+/// Source    Zeppelin (arXiv:2509.21841) moves rows before and behind linear modules; which rows, and the formula, are
+///           derived
 /// Units     tokens in, bytes and seconds out            Errors    none            Complexity  O(1)
 class moved_rows {
  public:
@@ -48,7 +51,8 @@ class moved_rows {
     const auto& [layers, of_token] = parts_[static_cast<std::size_t>(part)];
     seconds sum{};
     for (const auto& [count, wire] : {std::pair(inside, &device_.inside), std::pair(between, &device_.between)})
-      if (count > tokens{}) sum += wire->latency * (2 * layers) + seconds{of_token * static_cast<double>(count.value) / wire->bandwidth};
+      if (count > tokens{})
+        sum += wire->latency * (2 * layers) + seconds{of_token * static_cast<double>(count.value) / wire->bandwidth};
     return sum * exposed_;
   }
 

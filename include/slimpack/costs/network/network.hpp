@@ -35,8 +35,9 @@ namespace slimpack::costs {
 ///      Across nodes it takes at least what the ranks of one node would take;
 ///   3. the links of costs::gpu: t = latency + bytes on the wire / bandwidth. Across nodes the latency is a tree's,
 ///      ceil(log2 nodes) between and one inside; rings go through all nodes, so k ranks of a node share its adapters,
-///      one each as long as there are so many, and as long as the links inside keep up: bandwidth = min(inside, k between).
-///      A message, and each message of an all-to-all, uses one adapter; GPUs that share one share its bandwidth.
+///      one each as long as there are so many, and as long as the links inside keep up: bandwidth = min(inside, k
+///      between). A message, and each message of an all-to-all, uses one adapter; GPUs that share one share its
+///      bandwidth.
 ///
 /// Source    alpha-beta model; ring volumes of NCCL (costs::collective); 2 and the sums over nodes are derived
 /// Units     bytes as NCCL's tests count them in, seconds out
@@ -99,7 +100,8 @@ class network {
     if (group.nodes < 2 || between >= 1) return time(collective::all_to_all, group, sent);
     const double on_a_node = static_cast<double>(group.ranks) / group.nodes;
     const double shared = on_a_node / adapters_of(on_a_node);
-    return crossing(group, sent.value * (on_a_node - 1) / on_a_node, sent.value * between * (group.nodes - 1.0) / group.nodes * shared);
+    return crossing(group, sent.value * (on_a_node - 1) / on_a_node,
+                    sent.value * between * (group.nodes - 1.0) / group.nodes * shared);
   }
   [[nodiscard]] seconds time(collective op, const rank_group& group, bytes size) const {
     return answered(op, group, size).time;
@@ -200,7 +202,8 @@ class network {
     if (group.nodes == 1) return {inside.latency.value + wire / inside.bandwidth};
     if (op == collective::send_receive) return {latency_of(group) + wire / between.bandwidth};
     if (op == collective::all_to_all)
-      return crossing(group, size.value * (on_a_node - 1) / ranks, size.value * (ranks - on_a_node) / ranks * (on_a_node / adapters_of(on_a_node)));
+      return crossing(group, size.value * (on_a_node - 1) / ranks,
+                      size.value * (ranks - on_a_node) / ranks * (on_a_node / adapters_of(on_a_node)));
     return {latency_of(group) + wire / std::min(inside.bandwidth, adapters_of(on_a_node) * between.bandwidth)};
   }
   /// Adapters that ranks of a node have between them: one each, as long as there are so many.

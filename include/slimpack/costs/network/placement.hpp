@@ -10,11 +10,11 @@
 
 namespace slimpack::costs {
 
-/// Which ranks of a shape share a node: ranks fill nodes tensor first, then context, stages, replicas; where ranks divide
-/// experts replicas come before stages, as in Megatron-LM's order tp-cp-ep-dp-pp, since these groups reach over replicas
-/// and send more than neighbouring stages do.
-/// Each question is answered for the group that is spread farthest: most nodes, then most islands. No two ranks are farther
-/// apart than on two nodes, and no more of them are asked then.
+/// Which ranks of a shape share a node: ranks fill nodes tensor first, then context, stages, replicas; where ranks
+/// divide experts replicas come before stages, as in Megatron-LM's order tp-cp-ep-dp-pp, since these groups reach over
+/// replicas and send more than neighbouring stages do.
+/// Each question is answered for the group that is spread farthest: most nodes, then most islands. No two ranks are
+/// farther apart than on two nodes, and no more of them are asked then.
 /// Requires  1 <= island <= gpus_per_node            Errors    none            Complexity  O(ranks of the shape)
 struct placement {
   int gpus_per_node{1};
@@ -44,9 +44,8 @@ struct placement {
     rank_group worst;
     for (int r = 0; r < s.stages; ++r)
       for (int t = 0; t < s.tensor; ++t)
-        spread(worst, group(s.replicas * s.context, [&](int i) {
-                 return first_of(s, i / s.context, r) + i % s.context * s.tensor + t;
-               }));
+        spread(worst, group(s.replicas * s.context,
+                            [&](int i) { return first_of(s, i / s.context, r) + i % s.context * s.tensor + t; }));
     return worst;
   }
   /// Ranks of a stage that divide its experts: neighbours among its tensor- and context-parallel ranks of all replicas.
@@ -79,9 +78,7 @@ struct placement {
     return worst;
   }
   /// Both ends of a message from a stage to the last, or back.
-  [[nodiscard]] constexpr rank_group to_last(const shape& s, int stage) const {
-    return stages(s, stage, s.stages - 1);
-  }
+  [[nodiscard]] constexpr rank_group to_last(const shape& s, int stage) const { return stages(s, stage, s.stages - 1); }
   /// Both ends of a message between two stages.
   [[nodiscard]] constexpr rank_group stages(const shape& s, int one, int other) const {
     rank_group worst;
@@ -94,9 +91,8 @@ struct placement {
   /// One rank each of the first and the last of some replicas, on a stage.
   /// Requires  replicas of the shape, ascending
   [[nodiscard]] constexpr rank_group between(const shape& s, std::span<const std::uint32_t> replicas, int stage) const {
-    return group(2, [&](int i) {
-      return first_of(s, static_cast<int>(i == 0 ? replicas.front() : replicas.back()), stage);
-    });
+    return group(
+        2, [&](int i) { return first_of(s, static_cast<int>(i == 0 ? replicas.front() : replicas.back()), stage); });
   }
   /// Whether any replicas lie on one stage as they do on another.
   [[nodiscard]] constexpr bool alike(const shape& s, int stage, int other) const {

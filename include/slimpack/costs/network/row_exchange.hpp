@@ -24,27 +24,28 @@
 
 namespace slimpack::costs {
 
-/// What a replica waits for while it exchanges a row with those that share it, beside what it computes meanwhile: over the
-/// slowest link between two of m sharers, in m - 1 rounds in each of which everybody sends to one and hears one.
+/// What a replica waits for while it exchanges a row with those that share it, beside what it computes meanwhile: over
+/// the slowest link between two of m sharers, in m - 1 rounds in each of which everybody sends to one and hears one.
 /// Formula   keep     (m - 1) latency + bytes / bandwidth in each layer, the bytes those that it sends or those that it
 ///                    receives, whichever are more, less the attention of its tokens to what lies before the row, which
 ///                    is there already: 2 e bytes for a token's e key and value elements forward, 4 e for their
 ///                    gradients backward, which are added up in fp32
-///           ring     (m - 1) (latency + max(0, rows - attention / m)) in each layer, rows being 2 e k / m bytes for the k
-///                    keys up to the row's end; backward also m (latency + sums), the gradients of these keys, 4 e k / m
-///                    bytes, which wait for what each sharer adds, and come home
-///           queries  the same, forward and backward, with rows of 2 q n bytes for q query elements of the replica's own n
-///                    tokens and sums of 4 o n for o output elements; backward rows of 2 (q + o) n, queries and gradients
-///                    of outputs, and sums of 4 q n, gradients of queries
-///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is there.
-///           All of it `exposed` times, since compute waits (costs::slowdown)
-///           A handover between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its latencies
-///           among them, and no attention covers its legs inside nodes: all segments are spread before it, and gathered after it,
-///           so that these legs do not overlap either. A round takes at least what its other handovers do: those between nodes that are
-///           not relayed, and those of a proxy inside its node, beside a strand
+///           ring     (m - 1) (latency + max(0, rows - attention / m)) in each layer, rows being 2 e k / m bytes for
+///                    the k keys up to the row's end; backward also m (latency + sums), the gradients of these keys, 4
+///                    e k / m bytes, which wait for what each sharer adds, and come home
+///           queries  the same, forward and backward, with rows of 2 q n bytes for q query elements of the replica's
+///                    own n tokens and sums of 4 o n for o output elements; backward rows of 2 (q + o) n, queries and
+///                    gradients of outputs, and sums of 4 q n, gradients of queries
+///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is
+///           there. All of it `exposed` times, since compute waits (costs::slowdown)
+///           A handover between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its
+///           latencies among them, and no attention covers its legs inside nodes: all segments are spread before it,
+///           and gathered after it, so that these legs do not overlap either. A round takes at least what its other
+///           handovers do: those between nodes that are not relayed, and those of a proxy inside its node, beside a
+///           strand
 /// Source    keep: derived; it hides as soon as the part before the row is long enough. Ring attention
-///           (arXiv:2310.01889), which covers a handover by the attention to what the last one brought; queries that travel
-///           instead of a long prefix, Yang et al. (arXiv:2411.01783); what travels when is sharing::rotate's
+///           (arXiv:2310.01889), which covers a handover by the attention to what the last one brought; queries that
+///           travel instead of a long prefix, Yang et al. (arXiv:2411.01783); what travels when is sharing::rotate's
 ///           (executors/sharing.hpp). Relays: costs::relayed_transfer
 /// Units     tokens in, seconds out            Errors    none            Complexity  that of network
 class row_exchange {
@@ -98,12 +99,15 @@ class row_exchange {
     const double held = is_ring ? static_cast<double>(row.end.value) / sharers : own;  // tokens of a parcel
     const bool is_relayed = !row.relays.empty() && between.nodes > 1;
     const bool has_direct = is_relayed && crosses_directly(row, part % shape_.stages);
-    const auto hop_of = [&](double size) { return is_relayed ? relayed(row, between, has_direct, {size}) : direct(between, {size}); };
+    const auto hop_of = [&](double size) {
+      return is_relayed ? relayed(row, between, has_direct, {size}) : direct(between, {size});
+    };
     seconds all{};
     for (const round& r : of.rounds[p]) {
       const parcel_bytes& each = is_ring ? r.key : r.query;
       const handover rows = hop_of(each.rows * held);
-      all += (rows.latency * of.layers + std::max(rows.bare * of.layers, rows.flow * of.layers - attention * (r.attention / sharers))) *
+      all += (rows.latency * of.layers +
+              std::max(rows.bare * of.layers, rows.flow * of.layers - attention * (r.attention / sharers))) *
              (sharers - 1);
       if (each.sums > 0) all += hop_of(each.sums * held).time * (of.layers * sharers);
     }
@@ -122,8 +126,8 @@ class row_exchange {
     friend constexpr bool operator==(const parcel_bytes&, const parcel_bytes&) = default;
   };
   struct round {
-    parcel_bytes key;          // of its keys and values, and their gradients
-    parcel_bytes query;        // of its queries, and outputs or gradients of queries
+    parcel_bytes key;    // of its keys and values, and their gradients
+    parcel_bytes query;  // of its queries, and outputs or gradients of queries
     double attention{};  // that runs with it, of the pass's
     friend constexpr bool operator==(const round&, const round&) = default;
   };
@@ -161,7 +165,9 @@ class row_exchange {
       const std::uint32_t from = row.sharers[k], to = row.sharers[(k + 1) % row.sharers.size()];
       const auto is_of_it = [&](const relay& r) { return r.out.front() == from; };
       const std::uint32_t both[]{std::min(from, to), std::max(from, to)};
-      if (net_.place().between(shape_, both, stage).nodes > 1 && std::none_of(row.relays.begin(), row.relays.end(), is_of_it)) return true;
+      if (net_.place().between(shape_, both, stage).nodes > 1 &&
+          std::none_of(row.relays.begin(), row.relays.end(), is_of_it))
+        return true;
     }
     return false;
   }

@@ -42,9 +42,9 @@ enum class context_exchange : unsigned char {
 ///              scattered while the weight gradients are computed
 ///   context    forward: the keys and values of c T tokens, 2 c T e bytes, are gathered, or go round in c - 1 hops of
 ///              2 T e bytes. Backward: the same again, and as many bytes of their gradients are scattered
-///   experts    forward: each token goes to the ranks of its a active experts and its outputs come back, two all-to-alls
-///              of 2 a T h / t bytes on each of t tensor-parallel ranks, which hold the tokens in parts; the busiest rank
-///              gets `imbalance` times as many. Backward: the same again, of gradients
+///   experts    forward: each token goes to the ranks of its a active experts and its outputs come back, two
+///              all-to-alls of 2 a T h / t bytes on each of t tensor-parallel ranks, which hold the tokens in parts;
+///              the busiest rank gets `imbalance` times as many. Backward: the same again, of gradients
 ///   gradients, parameters    a reduce-scatter and an all-gather over all copies of the weights
 ///
 /// Of experts the gradients go over the ranks that hold the same ones.
@@ -115,7 +115,8 @@ class traffic {
     return net_.source(collective::all_to_all, experts_, rows(all, m, imbalance));
   }
   /// Of the copies of a token that leave their node, those that cross for themselves.
-  [[nodiscard]] static double crossing_share(const model_shape& m, const routing& how, const rank_group& experts) noexcept {
+  [[nodiscard]] static double crossing_share(const model_shape& m, const routing& how,
+                                             const rank_group& experts) noexcept {
     if (how.nodes < 1) return 1;
     return std::min({1.0, static_cast<double>(how.nodes) / m.experts_per_token,
                      static_cast<double>(experts.nodes) / m.experts_per_token});

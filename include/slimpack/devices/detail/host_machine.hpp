@@ -24,8 +24,8 @@
 
 namespace slimpack::detail {
 
-/// The devices of devices::host: queues of operations. A thread runs those of a queue one after the other; all are under one mutex.
-/// A transfer at the head of its queue holds it up until the other side is at the head of its own.
+/// The devices of devices::host: queues of operations. A thread runs those of a queue one after the other; all are
+/// under one mutex. A transfer at the head of its queue holds it up until the other side is at the head of its own.
 class host_machine {
  public:
   using clock = std::chrono::steady_clock;
@@ -89,7 +89,9 @@ class host_machine {
     queues_[on]->woken.notify_one();
     // Only a transfer that some queue waits for can close a cycle.
     for (const transfer& t : queues_[on]->operations.back().moves)
-      if (work_queue* const other = other_side(t); other != nullptr && other->is_held && !cycle_ && at_its_front(*other, t) != nullptr) find_cycle(*other);
+      if (work_queue* const other = other_side(t);
+          other != nullptr && other->is_held && !cycle_ && at_its_front(*other, t) != nullptr)
+        find_cycle(*other);
   }
 
   [[nodiscard]] bool reached(const mark& m) {
@@ -129,7 +131,7 @@ class host_machine {
     std::size_t device{};
     std::deque<operation> operations;  // its front is running, or waits to run
     std::condition_variable woken;
-    bool is_held{};               // its front waits for others
+    bool is_held{};  // its front waits for others
     std::thread worker;
   };
   using side = std::tuple<std::uint64_t, int, int, bool>;
@@ -208,8 +210,8 @@ class host_machine {
     return std::find(cut_.begin(), cut_.end(), t.wire) != cut_.end();
   }
 
-  /// Moves what both sides have come to; true when nothing of the operation is left. Of those that could move, the seed says
-  /// with which to begin.
+  /// Moves what both sides have come to; true when nothing of the operation is left. Of those that could move, the seed
+  /// says with which to begin.
   bool move(operation& o) {
     if (o.moves.empty()) return true;
     if (cycle_) return false;
@@ -254,25 +256,28 @@ class host_machine {
     if (out.source.size() == in.target.size())
       std::copy(out.source.begin(), out.source.end(), in.target.begin());
     else
-      mismatches_.emplace(out.wire, error{errc::wrong_message, "rank " + std::to_string(in.to) + " expected " + std::to_string(in.target.size()) +
-                                                                   " bytes, rank " + std::to_string(in.from) + " sent " +
+      mismatches_.emplace(out.wire, error{errc::wrong_message, "rank " + std::to_string(in.to) + " expected " +
+                                                                   std::to_string(in.target.size()) + " bytes, rank " +
+                                                                   std::to_string(in.from) + " sent " +
                                                                    std::to_string(out.source.size())});
   }
 
-  /// Streams wait for each other where the other side of a transfer, or an event, has been issued behind one that waits for
-  /// this queue in turn. What has not been issued may still be.
+  /// Streams wait for each other where the other side of a transfer, or an event, has been issued behind one that waits
+  /// for this queue in turn. What has not been issued may still be.
   void find_cycle(const work_queue& from) {
     std::vector<const work_queue*> seen{&from}, path{&from};
     if (!leads_to(from, from, seen, path)) return;
     std::string text = "operations wait for each other:";
-    for (const work_queue* one : path) text += " device " + std::to_string(one->device) + " is at " + one->operations.front().name + ";";
+    for (const work_queue* one : path)
+      text += " device " + std::to_string(one->device) + " is at " + one->operations.front().name + ";";
     text.back() = '.';
     cycle_ = error{errc::cyclic_schedule, text};
     wake_all();
   }
 
   /// A queue seen before does not lead to the goal, or the search would have ended there.
-  bool leads_to(const work_queue& goal, const work_queue& at, std::vector<const work_queue*>& seen, std::vector<const work_queue*>& path) const {
+  bool leads_to(const work_queue& goal, const work_queue& at, std::vector<const work_queue*>& seen,
+                std::vector<const work_queue*>& path) const {
     for (const work_queue* next : held_up_by(at)) {
       if (next == &goal) return true;
       if (std::find(seen.begin(), seen.end(), next) != seen.end()) continue;
@@ -290,7 +295,9 @@ class host_machine {
     const operation& head = at.operations.front();
     if (head.waits && !head.waits->reached) found.push_back(queues_[head.waits->queue].get());
     for (const transfer& t : head.moves)
-      if (work_queue* const other = t.done ? nullptr : other_side(t); other != nullptr && at_its_front(*other, t) == nullptr) found.push_back(other);
+      if (work_queue* const other = t.done ? nullptr : other_side(t);
+          other != nullptr && at_its_front(*other, t) == nullptr)
+        found.push_back(other);
     return found;
   }
 

@@ -7,8 +7,9 @@
 
 namespace slimpack::detail {
 
-/// Makes a call of the compute during which an exchange may fail. What went wrong in the exchange says more than what the compute
-/// made of it: the error stays, where the call throws.            failed: of the exchange, set while the call runs
+/// Makes a call of the compute during which an exchange may fail. What went wrong in the exchange says more than what
+/// the compute made of it: the error stays, where the call throws.            failed: of the exchange, set while the
+/// call runs
 template <class Call>
 result<void> or_first_failure(const Call& call, [[maybe_unused]] const std::optional<error>& failed) {
 #ifdef __cpp_exceptions

@@ -31,7 +31,8 @@ struct row_sizes {
   friend bool operator==(const row_sizes&, const row_sizes&) = default;
 };
 
-/// What stages that lend attention send in a layer: messages, and bytes for a token of the lent context and of the queries.
+/// What stages that lend attention send in a layer: messages, and bytes for a token of the lent context and of the
+/// queries.
 struct loan_sizes {
   struct of_pass {
     std::int64_t messages{};
@@ -47,8 +48,8 @@ struct loan_sizes {
 
 /// What each rank tells all others before the first instruction.
 struct greeting {
-  std::uint64_t division{};     // 0: every rank holds the whole plan
-  std::uint64_t group{};        // first of the replicas that hold the same plan; 0 of a whole one
+  std::uint64_t division{};  // 0: every rank holds the whole plan
+  std::uint64_t group{};     // first of the replicas that hold the same plan; 0 of a whole one
   std::uint64_t hash{};
   std::int64_t stages{};
   std::int64_t replicas{};
@@ -69,29 +70,31 @@ struct greeting {
 };
 
 [[nodiscard]] inline std::string text_of(const row_sizes& s) {
-  std::string text = std::to_string(s.bytes.forward.kept) + " and " + std::to_string(s.bytes.backward.kept) + " bytes a token and layer";
+  std::string text = std::to_string(s.bytes.forward.kept) + " and " + std::to_string(s.bytes.backward.kept) +
+                     " bytes a token and layer";
   for (const pass p : both_passes) {
     const row_sizes::of_pass& b = s.bytes[p];
     if (b == row_sizes::of_pass{.kept = b.kept}) continue;
-    text += std::string(", ") + name_of(p) + " queries " + std::to_string(b.queries) + " + " + std::to_string(b.query_sums) + ", ring " +
-            std::to_string(b.ring) + " + " + std::to_string(b.ring_sums);
+    text += std::string(", ") + name_of(p) + " queries " + std::to_string(b.queries) + " + " +
+            std::to_string(b.query_sums) + ", ring " + std::to_string(b.ring) + " + " + std::to_string(b.ring_sums);
   }
   return text + ", layers " + std::to_string(s.layers);
 }
 [[nodiscard]] inline std::string text_of(const loan_sizes& s) {
   std::string text;
   for (const pass p : both_passes)
-    text += std::string(name_of(p)) + " " + std::to_string(s.in[p].messages) + " messages of " + std::to_string(s.in[p].keys) +
-            " bytes a token of keys and " + std::to_string(s.in[p].queries) + " a token of queries, ";
+    text += std::string(name_of(p)) + " " + std::to_string(s.in[p].messages) + " messages of " +
+            std::to_string(s.in[p].keys) + " bytes a token of keys and " + std::to_string(s.in[p].queries) +
+            " a token of queries, ";
   return text + "layers " + std::to_string(s.layers);
 }
 [[nodiscard]] inline std::string text_of(const vocabulary_format& f) {
-  return std::to_string(f.partial.width) + " " + to_string(f.partial.element) + " partial, " + std::to_string(f.statistics.width) +
-         " " + to_string(f.statistics.element) + " of statistics";
+  return std::to_string(f.partial.width) + " " + to_string(f.partial.element) + " partial, " +
+         std::to_string(f.statistics.width) + " " + to_string(f.statistics.element) + " of statistics";
 }
 
-/// What ranks that greet each other do not have in common, if anything: they must hold one plan, or parts of one division and the
-/// same part within a group, and one message format. Whatever bytes came, nothing else is read.
+/// What ranks that greet each other do not have in common, if anything: they must hold one plan, or parts of one
+/// division and the same part within a group, and one message format. Whatever bytes came, nothing else is read.
 /// Requires  a multiple of `stages` of them, and at least one
 /// ranks     the words for two of them
 [[nodiscard]] std::optional<error> difference(std::span<const greeting> all, std::size_t stages,

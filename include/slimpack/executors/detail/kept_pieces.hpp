@@ -22,13 +22,13 @@ struct state_of {
   using type = no_state;
 };
 template <class Compute>
-  requires requires { typename Compute::state; }
+requires requires { typename Compute::state; }
 struct state_of<Compute> {
   using type = typename Compute::state;
 };
 
-/// What forwards of a stage leave until their backward, by chunk and piece: the states of a compute that has them, and what of
-/// one that keeps its own has to be discarded where a step fails, or evaluates.
+/// What forwards of a stage leave until their backward, by chunk and piece: the states of a compute that has them, and
+/// what of one that keeps its own has to be discarded where a step fails, or evaluates.
 template <class Compute>
 class kept_pieces {
  public:
@@ -60,9 +60,7 @@ class kept_pieces {
     else
       c.held[at] = 1;
   }
-  void keep(const piece& one, std::size_t at, state&& made)
-    requires(has_state)
-  {
+  void keep(const piece& one, std::size_t at, state&& made) requires(has_state) {
     if constexpr (by_piece)
       chunks_[one.chunk].states[at].emplace(std::move(made));
     else
@@ -83,24 +81,19 @@ class kept_pieces {
   }
 
   /// The state of a backward piece.
-  [[nodiscard]] state take(const piece& one, std::size_t at)
-    requires(has_state)
-  {
+  [[nodiscard]] state take(const piece& one, std::size_t at) requires(has_state) {
     return taken(chunks_[one.chunk].states[script_->forward_of[at]]);
   }
   /// Those of neighbouring ones, the first of which is at `first`.
-  [[nodiscard]] std::vector<state> take(std::span<const piece> pieces, std::size_t first)
-    requires(has_state)
-  {
+  [[nodiscard]] std::vector<state> take(std::span<const piece> pieces, std::size_t first) requires(has_state) {
     std::vector<state> states;
     states.reserve(pieces.size());
     for (std::size_t k = 0; k < pieces.size(); ++k) states.push_back(take(pieces[k], first + k));
     return states;
   }
   /// Where those of a forward pack will be.
-  [[nodiscard]] std::span<state> states(std::span<const piece> pack, std::size_t first)
-    requires(has_state && !by_piece)
-  {
+  [[nodiscard]] std::span<state> states(std::span<const piece> pack,
+                                        std::size_t first) requires(has_state && !by_piece) {
     return std::span(chunks_[pack[0].chunk].states).subspan(first, pack.size());
   }
 
@@ -142,16 +135,12 @@ class kept_pieces {
   }
 
   /// What a sequence has on a chunk, if anything.
-  void discard(const sequence& s, std::uint32_t chunk)
-    requires(any_cuts)
-  {
+  void discard(const sequence& s, std::uint32_t chunk) requires(any_cuts) {
     const tokens live = std::exchange(chunks_[chunk].live[s.id.value], tokens{});
     if (live != tokens{}) compute_->discard(piece{{s.id, {0}, live}, s.length, chunk, 0});
   }
   /// What a forward piece has on a chunk, if anything.
-  void discard(std::size_t at, std::uint32_t chunk)
-    requires(!any_cuts)
-  {
+  void discard(std::size_t at, std::uint32_t chunk) requires(!any_cuts) {
     chunk_state& c = chunks_[chunk];
     if (!std::exchange(c.held[at], std::uint8_t{0})) return;
     piece one = script_->forward.pieces[at];

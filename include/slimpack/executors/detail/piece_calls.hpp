@@ -4,9 +4,9 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
-#include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
+#include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/no_transfers.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/result_of.hpp>
@@ -39,9 +39,17 @@ class piece_calls {
 
  public:
   /// joined: packs that are called whole; watch: of the step; may be null
-  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, joined_rows joined, Loans& loans, executors::step_watch* watch)
-      : compute_(&compute), script_(&script), exchange_(&exchange), joined_(std::move(joined)), loans_(&loans), step_watch_(watch),
-        width_(compute.format().bytes_per_token()), last_(script.last_of_chunks()), kept_(compute, script) {}
+  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, joined_rows joined, Loans& loans,
+              executors::step_watch* watch)
+      : compute_(&compute),
+        script_(&script),
+        exchange_(&exchange),
+        joined_(std::move(joined)),
+        loans_(&loans),
+        step_watch_(watch),
+        width_(compute.format().bytes_per_token()),
+        last_(script.last_of_chunks()),
+        kept_(compute, script) {}
 
   /// How often the compute is called in a step.
   [[nodiscard]] std::size_t calls(pass p) const {
@@ -60,9 +68,11 @@ class piece_calls {
   }
 
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
-  /// number: the instruction's place in the program. Calls of pieces never come to loans, so computes that lend are checked here
+  /// number: the instruction's place in the program. Calls of pieces never come to loans, so computes that lend are
+  /// checked here
   result<void> run(std::size_t number, const call_messages& with) {
-    static_assert(!lends || (!by_piece && !has_state), "a stage compute that lends attention is called by pack, and keeps its states itself");
+    static_assert(!lends || (!by_piece && !has_state),
+                  "a stage compute that lends attention is called by pack, and keeps its states itself");
     std::span<const std::byte> in = with.in;
     const std::span<std::byte> out = with.out;
     const instruction& i = script_->code[number];
@@ -85,8 +95,12 @@ class piece_calls {
     if constexpr (joins_rows<Compute>)
       if (joined_.joins(i.pass, i.pack.value)) return run_joined(i, first, in, out);
     if constexpr (shares_rows<Compute>) {
-      const auto run_one = [&, begin = first](const piece_list::row& one) { return run_row(i, one, begin, in, out, offset); };
-      const auto stand_by_one = [&](std::uint32_t index) { return detail::stand_by(*compute_, *exchange_, *script_, index); };
+      const auto run_one = [&, begin = first](const piece_list::row& one) {
+        return run_row(i, one, begin, in, out, offset);
+      };
+      const auto stand_by_one = [&](std::uint32_t index) {
+        return detail::stand_by(*compute_, *exchange_, *script_, index);
+      };
       if (result<void> done = each_row(*script_, number, run_one, stand_by_one); !done) return done;
     }
     const std::uint32_t rest = after_rows(list, i.pack.value);
@@ -141,15 +155,18 @@ class piece_calls {
   }
 
   /// Runs a pack with all its rows in one call.            first: its first piece among all
-  result<void> run_joined(const instruction& i, std::size_t first, std::span<const std::byte> in, std::span<std::byte> out)
-    requires(joins_rows<Compute>)
-  {
-    static_assert(!by_piece && !has_state, "a stage compute that joins rows is called by pack, and keeps its states itself");
+  result<void> run_joined(const instruction& i, std::size_t first, std::span<const std::byte> in,
+                          std::span<std::byte> out) requires(joins_rows<Compute>) {
+    static_assert(!by_piece && !has_state,
+                  "a stage compute that joins rows is called by pack, and keeps its states itself");
     const std::span<const piece> pack = running_ = pack_;
-    static_assert(requires(Compute& c, std::span<const std::byte> bytes, outgoing& to, std::span<const joined_row> rows) {
-      { c.forward(pack, bytes, to, rows) } -> std::same_as<result<void>>;
-      { c.backward(pack, bytes, to, rows) } -> std::same_as<result<void>>;
-    }, "a stage compute that joins rows has result<void> forward(span<const piece>, span<const byte>, outgoing&, span<const joined_row>), and backward");
+    static_assert(
+        requires(Compute & c, std::span<const std::byte> bytes, outgoing & to, std::span<const joined_row> rows) {
+          { c.forward(pack, bytes, to, rows) } -> std::same_as<result<void>>;
+          { c.backward(pack, bytes, to, rows) } -> std::same_as<result<void>>;
+        },
+        "a stage compute that joins rows has result<void> forward(span<const piece>, span<const byte>, outgoing&, "
+        "span<const joined_row>), and backward");
     std::vector<joined_row> open;
     for (const piece_list::row& row : joined_.of(i.pass, i.pack.value)) {
       auto& exchange = exchange_->at(open.size());
@@ -167,14 +184,16 @@ class piece_calls {
   }
 
   /// Runs a pack for which this stage lends attention, or is lent some.
-  result<void> run_lending(const instruction& i, const stage_loans::of_pack& loans, std::size_t first, std::span<const std::byte> in, outgoing& out)
-    requires(lends)
-  {
+  result<void> run_lending(const instruction& i, const stage_loans::of_pack& loans, std::size_t first,
+                           std::span<const std::byte> in, outgoing& out) requires(lends) {
     const std::span<const piece> pack = pack_;
-    static_assert(requires(Compute& c, std::span<const std::byte> bytes, outgoing& to, lending& handle) {
-      { c.forward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
-      { c.backward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
-    }, "a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, lending&), and backward");
+    static_assert(
+        requires(Compute & c, std::span<const std::byte> bytes, outgoing & to, lending & handle) {
+          { c.forward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
+          { c.backward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
+        },
+        "a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, "
+        "lending&), and backward");
     loan_format_ = compute_->loans(i.chunk);
     if (result<void> begun = loans_->begin(loans, i.pass, loan_format_); !begun) return begun;
     lending& with = *loans_;
@@ -183,20 +202,26 @@ class piece_calls {
     return done;
   }
 
-  /// Runs a call of a spread vocabulary, which takes a pack, on this stage's share of the words; on the last stage V is two.
-  result<void> run_end(const instruction& i, const call_messages& with)
-    requires(computes_vocabulary<Compute>)
-  {
+  /// Runs a call of a spread vocabulary, which takes a pack, on this stage's share of the words; on the last stage V is
+  /// two.
+  result<void> run_end(const instruction& i, const call_messages& with) requires(computes_vocabulary<Compute>) {
     if (pack_.empty()) return success();
     const std::span<const piece> pack = running_ = pack_;
     const tokens size = script_->of(i.pass).size[i.pack.value];
     outgoing to = with.out.empty() ? outgoing{} : outgoing{with.out};
     result<void> done = success();
     switch (flow_of(i)) {
-      case flow::embedding: done = asked([&] { return compute_->embed(pack, with.in, to); }); break;
-      case flow::output: done = asked([&] { return compute_->output(pack, with.in, to); }); break;
-      case flow::output_weights: done = asked([&] { return compute_->output_weights(pack, with.in); }); break;
-      default: done = asked([&] { return compute_->embed_gradients(pack, with.in, to); });
+      case flow::embedding:
+        done = asked([&] { return compute_->embed(pack, with.in, to); });
+        break;
+      case flow::output:
+        done = asked([&] { return compute_->output(pack, with.in, to); });
+        break;
+      case flow::output_weights:
+        done = asked([&] { return compute_->output_weights(pack, with.in); });
+        break;
+      default:
+        done = asked([&] { return compute_->embed_gradients(pack, with.in, to); });
     }
     if (done) done = check_written(to, size, format_of(script_->content_out(i)));
     if (done && script_->gathers(i)) {
@@ -209,20 +234,25 @@ class piece_calls {
     return done;
   }
 
-  /// Calls the compute, which keeps its states itself, with pieces and what they exchange meanwhile. A call that fails has its discard, too.
+  /// Calls the compute, which keeps its states itself, with pieces and what they exchange meanwhile. A call that fails
+  /// has its discard, too.
   template <class Handle>
-  result<void> call_with(Handle& with, pass p, std::span<const piece> pack, std::size_t first, std::span<const std::byte> in, outgoing& out) {
-    for (std::size_t k = 0; k < pack.size(); ++k) p == pass::forward ? kept_.keep(pack[k], first + k) : kept_.give_back(pack[k], first + k);
-    return asked([&] { return p == pass::forward ? compute_->forward(pack, in, out, with) : compute_->backward(pack, in, out, with); });
+  result<void> call_with(Handle& with, pass p, std::span<const piece> pack, std::size_t first,
+                         std::span<const std::byte> in, outgoing& out) {
+    for (std::size_t k = 0; k < pack.size(); ++k)
+      p == pass::forward ? kept_.keep(pack[k], first + k) : kept_.give_back(pack[k], first + k);
+    return asked([&] {
+      return p == pass::forward ? compute_->forward(pack, in, out, with) : compute_->backward(pack, in, out, with);
+    });
   }
 
   /// Runs the pieces of a row, which lie at the beginning of what is left of the messages.
-  result<void> run_row(const instruction& i, const piece_list::row& row, std::uint32_t first, std::span<const std::byte> in,
-                       std::span<std::byte> out, std::size_t& offset)
-    requires(shares_rows<Compute>)
-  {
+  result<void> run_row(const instruction& i, const piece_list::row& row, std::uint32_t first,
+                       std::span<const std::byte> in, std::span<std::byte> out,
+                       std::size_t& offset) requires(shares_rows<Compute>) {
     const shared_sequence& with = script_->shared.all()[row.sequence];
-    const std::span<const piece> pieces = std::span(std::as_const(pack_)).subspan(row.first - first, row.end - row.first);
+    const std::span<const piece> pieces =
+        std::span(std::as_const(pack_)).subspan(row.first - first, row.end - row.first);
     tokens length{};
     for (const piece& one : pieces) length += one.slice.length;
     const std::size_t size = static_cast<std::size_t>(length.value) * width_;
@@ -235,7 +265,8 @@ class piece_calls {
     sharing& handle = exchange;
     result<void> done = exchange.guard([&] {
       if constexpr (has_state)
-        return i.pass == pass::forward ? forward_row(handle, pieces, row.first, from, to) : backward_row(handle, pieces, row.first, from, to);
+        return i.pass == pass::forward ? forward_row(handle, pieces, row.first, from, to)
+                                       : backward_row(handle, pieces, row.first, from, to);
       else
         return call_with(handle, i.pass, pieces, row.first, from, to);
     });
@@ -245,21 +276,22 @@ class piece_calls {
     return called(i.pass, pieces, std::move(done));
   }
 
-  result<void> forward_row(sharing& with, std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
+  result<void> forward_row(sharing& with, std::span<const piece> row, std::size_t first, std::span<const std::byte> in,
+                           outgoing& out) {
     std::vector<state> states(row.size());
     result<void> done = asked([&] { return compute_->forward(row, std::span(states), in, out, with); });
     for (std::size_t k = 0; done && k < row.size(); ++k) kept_.keep(row[k], first + k, std::move(states[k]));
     return done;
   }
-  result<void> backward_row(sharing& with, std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
+  result<void> backward_row(sharing& with, std::span<const piece> row, std::size_t first, std::span<const std::byte> in,
+                            outgoing& out) {
     for (std::size_t k = 0; k < row.size(); ++k) kept_.give_back(row[k], first + k);
     std::vector<state> states = kept_.take(row, first);
     return asked([&] { return compute_->backward(row, std::span(states), in, out, with); });
   }
 
-  result<void> forward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
-    requires(by_piece)
-  {
+  result<void> forward(const piece& one, std::size_t at, std::span<const std::byte> in,
+                       outgoing& out) requires(by_piece) {
     if constexpr (has_state) {
       result<state> made = asked([&] { return compute_->forward(one, in, out); });
       if (!made) return std::move(made).error();
@@ -272,9 +304,7 @@ class piece_calls {
   }
 
   /// The weight gradients of the pack, which its backward left.
-  result<void> weights(std::size_t first)
-    requires(splits_weight_gradients<Compute>)
-  {
+  result<void> weights(std::size_t first) requires(splits_weight_gradients<Compute>) {
     if constexpr (by_piece) {
       for (std::size_t k = 0; k < pack_.size(); ++k) {
         running_ = std::span<const piece>(pack_).subspan(k, 1);
@@ -293,9 +323,8 @@ class piece_calls {
     return success();
   }
 
-  result<void> backward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
-    requires(by_piece)
-  {
+  result<void> backward(const piece& one, std::size_t at, std::span<const std::byte> in,
+                        outgoing& out) requires(by_piece) {
     kept_.give_back(one, at);
     if constexpr (has_state)
       return asked([&] { return compute_->backward(one, kept_.take(one, at), in, out); });
@@ -329,13 +358,18 @@ class piece_calls {
     }
   }
 
-  [[nodiscard]] result<void> check(const outgoing& out, tokens size) const { return check_written(out, size, compute_->format()); }
+  [[nodiscard]] result<void> check(const outgoing& out, tokens size) const {
+    return check_written(out, size, compute_->format());
+  }
   [[nodiscard]] message_format format_of(message_content content) const {
     const vocabulary_format ends = vocabulary_format_of(*compute_);
     switch (content) {
-      case message_content::partial: return ends.partial;
-      case message_content::statistics: return ends.statistics;
-      default: return compute_->format();
+      case message_content::partial:
+        return ends.partial;
+      case message_content::statistics:
+        return ends.statistics;
+      default:
+        return compute_->format();
     }
   }
 
@@ -391,7 +425,7 @@ class piece_calls {
   std::vector<std::size_t> last_;  // stage_script::last_of_chunks
   kept kept_;
   reduction_watch<Compute> watch_;
-  std::vector<piece> pack_;  // of the running instruction
+  std::vector<piece> pack_;         // of the running instruction
   std::span<const piece> running_;  // those that the compute is called with; a throw leaves them here
 };
 

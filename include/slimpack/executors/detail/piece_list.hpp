@@ -12,8 +12,8 @@
 
 namespace slimpack::detail {
 
-/// Pieces, or packs with live tokens, of a sequence: most have no more. Lists that hold so many without allocating take 0.50 to
-/// 0.55 of the time that vectors take (benchmarks/containers.cpp).
+/// Pieces, or packs with live tokens, of a sequence: most have no more. Lists that hold so many without allocating take
+/// 0.50 to 0.55 of the time that vectors take (benchmarks/containers.cpp).
 inline constexpr std::size_t few_pieces = 4;
 
 /// The pieces of one pass, pack after pack.

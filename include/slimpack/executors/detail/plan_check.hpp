@@ -22,9 +22,10 @@ inline error not_shared(const merge& m, exchange_set shares) {
   for (const exchange e : {exchange::keep, exchange::queries, exchange::ring})
     if (shares.contains(e)) says += (says.empty() ? "" : " and ") + std::string(name_of(e));
   says = says.empty() ? "does not say shares_rows = true" : "shares rows by " + says + " alone (shares_rows)";
-  return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " is shared by " + std::to_string(m.replicas.size()) +
-                                   " replicas by exchange::" + std::string(name_of(m.exchange)) + ", the compute " + says +
-                                   ": plan with planner_for<its type> (planner_for.hpp)"};
+  return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " is shared by " +
+                                   std::to_string(m.replicas.size()) +
+                                   " replicas by exchange::" + std::string(name_of(m.exchange)) + ", the compute " +
+                                   says + ": plan with planner_for<its type> (planner_for.hpp)"};
 }
 
 /// Each sequence is on one replica, or on those that share it.
@@ -32,7 +33,8 @@ inline result<void> each_owned(const plan& p, bool is_part) {
   std::vector<std::vector<std::uint32_t>> owners(p.lengths.size());
   for (std::uint32_t r = 0; r < p.replicas.size(); ++r)
     for (const sequence_id s : p.replicas[r].sequences) {
-      if (s.value >= owners.size()) return error{errc::invalid_input, "the plan has no sequence " + std::to_string(s.value)};
+      if (s.value >= owners.size())
+        return error{errc::invalid_input, "the plan has no sequence " + std::to_string(s.value)};
       owners[s.value].push_back(r);
     }
   std::vector<const merge*> merged(p.lengths.size());
@@ -44,9 +46,11 @@ inline result<void> each_owned(const plan& p, bool is_part) {
   }
   for (std::size_t s = 0; s < owners.size(); ++s) {
     if (is_part && merged[s] == nullptr && owners[s].empty()) continue;
-    if (merged[s] == nullptr ? owners[s].size() == 1 : owners[s].size() > 1 && owners[s] == merged[s]->replicas) continue;
+    if (merged[s] == nullptr ? owners[s].size() == 1 : owners[s].size() > 1 && owners[s] == merged[s]->replicas)
+      continue;
     return error{errc::invalid_input,
-                 "sequence " + std::to_string(s) + " is on " + std::to_string(owners[s].size()) + " replicas; each must be on one" +
+                 "sequence " + std::to_string(s) + " is on " + std::to_string(owners[s].size()) +
+                     " replicas; each must be on one" +
                      (merged[s] == nullptr ? "" : ", or on the two or more that share it, in ascending order")};
   }
   return success();
@@ -65,15 +69,15 @@ inline result<void> all_within(const plan& p) {
         for (const slice& s : r.partition.of(direction)[i])
           if (s.sequence.value >= p.lengths.size() || s.length < tokens{1} || s.begin < tokens{} ||
               s.begin > p.lengths[s.sequence.value] || s.length > p.lengths[s.sequence.value] - s.begin)
-            return error{errc::invalid_input,
-                         name_of(instruction{direction, {static_cast<std::uint32_t>(i)}, 0}, 1) + " has " +
-                             std::to_string(s.length.value) + " tokens of sequence " + std::to_string(s.sequence.value) +
-                             " from " + std::to_string(s.begin.value) + " on, which it has not"};
+            return error{errc::invalid_input, name_of(instruction{direction, {static_cast<std::uint32_t>(i)}, 0}, 1) +
+                                                  " has " + std::to_string(s.length.value) + " tokens of sequence " +
+                                                  std::to_string(s.sequence.value) + " from " +
+                                                  std::to_string(s.begin.value) + " on, which it has not"};
   return success();
 }
 
-/// Whether the plan has its replicas, each sequence where it is run, and slices within them; and whether a compute that shares
-/// rows as told can run it.
+/// Whether the plan has its replicas, each sequence where it is run, and slices within them; and whether a compute that
+/// shares rows as told can run it.
 /// Errors    invalid_input: what is wrong            Complexity  O(sequences + slices)
 inline result<void> is_whole(const plan& p, exchange_set shares, bool is_part) {
   if (p.replicas.size() != static_cast<std::size_t>(p.shape.replicas))

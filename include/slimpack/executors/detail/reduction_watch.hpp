@@ -11,8 +11,8 @@
 
 namespace slimpack::detail {
 
-/// Watches that no data-parallel hook of a trainer's reduces gradients to which calls still add, nor any twice: such a step
-/// would end, with wrong gradients. Of computes that count their reductions (hook `reductions`).
+/// Watches that no data-parallel hook of a trainer's reduces gradients to which calls still add, nor any twice: such a
+/// step would end, with wrong gradients. Of computes that count their reductions (hook `reductions`).
 template <class Compute>
 class reduction_watch {
  public:
@@ -30,16 +30,18 @@ class reduction_watch {
       const int times = reductions_of(compute, static_cast<int>(chunk)) - before_[chunk];
       const std::string hook = "the trainer's hook reduced the gradients of chunk " + std::to_string(chunk);
       if (times > 0 && final_[chunk] == 0)
-        return error{errc::compute_failed, hook + " too early, later calls add to them: arm it where piece.last_of_chunk"};
+        return error{errc::compute_failed,
+                     hook + " too early, later calls add to them: arm it where piece.last_of_chunk"};
       if (times > 1)
-        return error{errc::compute_failed, hook + ' ' + std::to_string(times) + " times in a step: arm it where piece.last_of_chunk"};
+        return error{errc::compute_failed,
+                     hook + ' ' + std::to_string(times) + " times in a step: arm it where piece.last_of_chunk"};
     }
     return success();
   }
 
  private:
-  std::vector<int> before_;     // per chunk, what the compute had counted
-  std::vector<char> final_;     // per chunk, whether its gradients are
+  std::vector<int> before_;  // per chunk, what the compute had counted
+  std::vector<char> final_;  // per chunk, whether its gradients are
 };
 
 }  // namespace slimpack::detail

@@ -14,20 +14,21 @@
 
 namespace slimpack::detail {
 
-/// Sums over a group of ranks that go on while the program runs. Each member adds up one block of the data, in rising order
-/// of rank, and sends it to all others. So a sum has the same bits on every member, whenever it runs.
-/// Every member starts the same sums in the same order. Sends and receives of a sum are under way at once; nothing waits
-/// but in `complete`.
-/// A transport with an all_reduce of its own may hold data where this host cannot add: it sums itself (gradient_sums.hpp), at
-/// once where it says that this only issues work (starts_all_reduce) and sums have a place among its transfers, else in
-/// `complete`.
+/// Sums over a group of ranks that go on while the program runs. Each member adds up one block of the data, in rising
+/// order of rank, and sends it to all others. So a sum has the same bits on every member, whenever it runs.
+/// Every member starts the same sums in the same order. Sends and receives of a sum are under way at once; nothing
+/// waits but in `complete`.
+/// A transport with an all_reduce of its own may hold data where this host cannot add: it sums itself
+/// (gradient_sums.hpp), at once where it says that this only issues work (starts_all_reduce) and sums have a place
+/// among its transfers, else in `complete`.
 class running_sums {
  public:
   /// How the host adds elements of a type to others.
   using adder = void (*)(std::span<std::byte> into, std::span<const std::byte> from);
 
-  /// group: ranks in rising order, this one among them; channels: two that are free; have_place: whether sums that a transport
-  /// issues at once cannot wait for each other, where it runs one thing at a time (stage_script::sums_have_place)
+  /// group: ranks in rising order, this one among them; channels: two that are free; have_place: whether sums that a
+  /// transport issues at once cannot wait for each other, where it runs one thing at a time
+  /// (stage_script::sums_have_place)
   running_sums(any_transport& transport, std::vector<int> group, std::array<int, 2> channels, bool have_place);
 
   [[nodiscard]] std::span<const int> group() const noexcept { return group_; }
@@ -57,7 +58,7 @@ class running_sums {
     adder add{};
     std::vector<std::vector<std::byte>> blocks;  // of this rank's block, what each other member has
     std::deque<any_transport::handle> under_way;
-    bool is_shared{};    // added up and on its way to the others
+    bool is_shared{};  // added up and on its way to the others
   };
 
   [[nodiscard]] std::span<std::byte> block(const job& one, std::size_t member) const;

@@ -36,7 +36,9 @@ class page_columns {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t before(std::size_t layer, std::size_t field) const noexcept { return before_[layer][field]; }
+  [[nodiscard]] std::size_t before(std::size_t layer, std::size_t field) const noexcept {
+    return before_[layer][field];
+  }
   [[nodiscard]] std::size_t width(std::size_t layer, std::size_t field) const noexcept {
     return before_[layer][field + 1] - before_[layer][field];
   }
@@ -56,12 +58,16 @@ class sequence_pages {
   using kind = pages sequence_pages::*;
 
   sequence_pages(tokens length, std::int64_t quantum)
-      : activations(static_cast<std::size_t>((length.value + quantum - 1) / quantum)), gradients(activations.size()),
-        weights(activations.size()), own(activations.size()), length_(length.value), quantum_(quantum) {}
+      : activations(static_cast<std::size_t>((length.value + quantum - 1) / quantum)),
+        gradients(activations.size()),
+        weights(activations.size()),
+        own(activations.size()),
+        length_(length.value),
+        quantum_(quantum) {}
 
   pages activations;
-  pages gradients;  ///< accumulators
-  pages weights;    ///< what weight gradients need beside activations
+  pages gradients;                ///< accumulators
+  pages weights;                  ///< what weight gradients need beside activations
   std::vector<std::uint8_t> own;  ///< run by this replica
 
   [[nodiscard]] std::size_t first(tokens at) const noexcept { return static_cast<std::size_t>(at.value / quantum_); }
@@ -69,7 +75,9 @@ class sequence_pages {
     return static_cast<std::size_t>((at.value + quantum_ - 1) / quantum_);
   }
   [[nodiscard]] std::size_t count() const noexcept { return activations.size(); }
-  [[nodiscard]] tokens begin_of(std::size_t page) const noexcept { return {static_cast<std::int64_t>(page) * quantum_}; }
+  [[nodiscard]] tokens begin_of(std::size_t page) const noexcept {
+    return {static_cast<std::int64_t>(page) * quantum_};
+  }
   [[nodiscard]] std::size_t rows(std::size_t page) const noexcept {
     return static_cast<std::size_t>(std::min(quantum_, length_ - begin_of(page).value));
   }
@@ -124,8 +132,8 @@ class sequence_pages {
   }
 
   /// Rows [from, to) of a field, within one page; empty where there are none.
-  [[nodiscard]] std::span<T> field(kind which, const page_columns& columns, std::size_t layer, std::size_t index, tokens from,
-                                   tokens to) {
+  [[nodiscard]] std::span<T> field(kind which, const page_columns& columns, std::size_t layer, std::size_t index,
+                                   tokens from, tokens to) {
     const std::size_t page = first(from);
     std::optional<memory>& held = (this->*which)[page];
     if (!held) return {};

@@ -7,9 +7,9 @@
 #include <slimpack/executors/detail/no_transfers.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_rehearsal.hpp>
+#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -42,21 +42,33 @@ class stage_run final : public stage_step {
   using loans_type = std::conditional_t<lends_attention<Compute>, loan_transfers, no_transfers>;
 
   [[nodiscard]] memory_block make(tokens size) override { return tensor_block(*compute_, size); }
-  [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override { return copy_rows(*compute_, from, to); }
+  [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override {
+    return copy_rows(*compute_, from, to);
+  }
   [[nodiscard]] result<void> stand_by(std::size_t index) override {
     return detail::stand_by(*compute_, *exchange_, script(), index);
   }
 
   [[nodiscard]] stage_abilities abilities() const override {
-    return {port_->rank(), port_->size(), chunks_of(*compute_), compute_->format(), vocabulary_format_of(*compute_), computes_vocabulary<Compute>,
-            splits_weight_gradients<Compute>, cuts_of<Compute>(), exchanges_of<Compute>(), lends_attention<Compute>, joins_rows<Compute>,
+    return {port_->rank(),
+            port_->size(),
+            chunks_of(*compute_),
+            compute_->format(),
+            vocabulary_format_of(*compute_),
+            computes_vocabulary<Compute>,
+            splits_weight_gradients<Compute>,
+            cuts_of<Compute>(),
+            exchanges_of<Compute>(),
+            lends_attention<Compute>,
+            joins_rows<Compute>,
             port_->moves_device_memory() || port_->keeps_plan_order()};
   }
   [[nodiscard]] result<void> open([[maybe_unused]] bool on_device) override {
     if constexpr (shares_rows<Compute>) {
       if (on_device)
         if (result<void> works = works_on_device_rows<Compute>(script().shared.all()); !works) return works;
-      exchange_.emplace(*port_, row_memory_.emplace(*compute_), script().stage, script().on.stages, script().row_channel());
+      exchange_.emplace(*port_, row_memory_.emplace(*compute_), script().stage, script().on.stages,
+                        script().row_channel());
     } else {
       exchange_.emplace();
     }
@@ -66,19 +78,20 @@ class stage_run final : public stage_step {
     } else {
       loans_.emplace();
     }
-    pieces_.emplace(*compute_, script(), *exchange_, joins() ? joined_rows(script(), node_of()) : joined_rows(), *loans_, watch());
+    pieces_.emplace(*compute_, script(), *exchange_, joins() ? joined_rows(script(), node_of()) : joined_rows(),
+                    *loans_, watch());
     return success();
   }
 
-  /// Chunks lend each other attention layer by layer, so that all have as many. That other ranks have, their greetings say.
-  [[nodiscard]] result<void> lends_evenly() const
-    requires(lends_attention<Compute>)
-  {
+  /// Chunks lend each other attention layer by layer, so that all have as many. That other ranks have, their greetings
+  /// say.
+  [[nodiscard]] result<void> lends_evenly() const requires(lends_attention<Compute>) {
     const int layers = has_loans() ? compute_->loans(0).layers : 0;
     for (std::uint32_t chunk = 1; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk)
       if (const int own = compute_->loans(chunk).layers; own != layers)
-        return error{errc::invalid_input, "the plan's stages lend each other attention, and the compute has " + std::to_string(layers) +
-                                              " layers in chunk 0 and " + std::to_string(own) + " in chunk " + std::to_string(chunk) +
+        return error{errc::invalid_input, "the plan's stages lend each other attention, and the compute has " +
+                                              std::to_string(layers) + " layers in chunk 0 and " + std::to_string(own) +
+                                              " in chunk " + std::to_string(chunk) +
                                               ": give all chunks as many layers, or plan with lending none"};
     return success();
   }
@@ -92,8 +105,9 @@ class stage_run final : public stage_step {
         sizes.layers += format.layers;
         for (const pass p : both_passes) {
           const auto bytes = [](const message_format& f) { return static_cast<std::int64_t>(f.bytes_per_token()); };
-          sizes.bytes[p] = {bytes(p == pass::forward ? format.keys_values : format.gradients), bytes(format.queries[p].rows),
-                            bytes(format.queries[p].sums), bytes(format.ring[p].rows), bytes(format.ring[p].sums)};
+          sizes.bytes[p] = {bytes(p == pass::forward ? format.keys_values : format.gradients),
+                            bytes(format.queries[p].rows), bytes(format.queries[p].sums), bytes(format.ring[p].rows),
+                            bytes(format.ring[p].sums)};
         }
       }
     }
@@ -103,7 +117,8 @@ class stage_run final : public stage_step {
   [[nodiscard]] loan_sizes sizes_of_loans() const override {
     loan_sizes sizes;
     if constexpr (lends_attention<Compute>) {
-      for (std::uint32_t chunk = 0; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk) sizes.add(compute_->loans(chunk));
+      for (std::uint32_t chunk = 0; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk)
+        sizes.add(compute_->loans(chunk));
     }
     return sizes;
   }
@@ -127,7 +142,8 @@ class stage_run final : public stage_step {
   [[nodiscard]] std::size_t loan_messages() const override { return loans_->messages_sent(); }
 
   [[nodiscard]] result<void> reduce() override {
-    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }, has_checksums() ? port_ : nullptr};
+    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); },
+                                              has_checksums() ? port_ : nullptr};
     return slimpack::reduce(*compute_, group);
   }
   [[nodiscard]] result<void> reduce_part(std::uint32_t chunk) override {

@@ -42,9 +42,9 @@ enum class message_content : std::uint8_t {
 inline constexpr std::size_t message_contents = 3;
 
 /// What one stage does in a step, checked before anything runs: its pieces, whom it hears and tells, how much is live.
-/// Packs travel from part to part of the model, and where its vocabulary is spread over the stages, from stage to stage at
-/// its ends; the channel of a message is that of the place that it goes to, so that messages on a channel from one rank come in
-/// run order whatever order a stage gives its chunks.
+/// Packs travel from part to part of the model, and where its vocabulary is spread over the stages, from stage to stage
+/// at its ends; the channel of a message is that of the place that it goes to, so that messages on a channel from one
+/// rank come in run order whatever order a stage gives its chunks.
 class stage_script {
  public:
   int replica{};
@@ -57,11 +57,13 @@ class stage_script {
   std::vector<sequence> sequences;
   shared_sequences shared;
   transfer_script transfers;
-  stage_loans loans;                      // attention that it lends other stages, or that they lend it
-  step_outline outline;                   // valid_tokens is left to the runtime
+  stage_loans loans;     // attention that it lends other stages, or that they lend it
+  step_outline outline;  // valid_tokens is left to the runtime
 
   /// The passes that the step runs.
-  [[nodiscard]] std::span<const pass> passes() const noexcept { return std::span(both_passes).first(outline.forward_only ? 1 : 2); }
+  [[nodiscard]] std::span<const pass> passes() const noexcept {
+    return std::span(both_passes).first(outline.forward_only ? 1 : 2);
+  }
   [[nodiscard]] piece_list& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 
@@ -72,22 +74,27 @@ class stage_script {
     return most;
   }
 
-  using message_ends = boost::container::small_vector<message_end, 4>;  // who asks includes boost/container/small_vector.hpp
+  using message_ends = boost::container::small_vector<message_end, 4>;  // who asks includes
+                                                                        // boost/container/small_vector.hpp
   /// Of each message that it waits for, in order of the stages that they come from.
   [[nodiscard]] message_ends sources(const instruction& i) const;
   /// Of each message that it sends, in order of the stages that they go to. All have one content.
   [[nodiscard]] message_ends targets(const instruction& i) const;
 
   [[nodiscard]] bool spreads_vocabulary() const noexcept { return on.vocabulary == vocabulary::spread; }
-  /// Whether the instruction puts the parts of all stages together: V on the last stage. It reads the hidden rows of this stage's
-  /// F, and makes gradients of hidden rows, which wait on this stage for the B that takes them.
+  /// Whether the instruction puts the parts of all stages together: V on the last stage. It reads the hidden rows of
+  /// this stage's F, and makes gradients of hidden rows, which wait on this stage for the B that takes them.
   [[nodiscard]] bool gathers(const instruction& i) const {
     return spreads_vocabulary() && flow_of(i) == flow::output && stage + 1 == on.stages;
   }
   /// Whether it is the F whose hidden rows this stage's V reads.
-  [[nodiscard]] bool gives_hidden_rows(const instruction& i) const { return is_on_last_part(i) && i.pass == pass::forward; }
+  [[nodiscard]] bool gives_hidden_rows(const instruction& i) const {
+    return is_on_last_part(i) && i.pass == pass::forward;
+  }
   /// Whether it is a B that takes gradients of hidden rows.
-  [[nodiscard]] bool takes_gradients(const instruction& i) const { return is_on_last_part(i) && i.pass == pass::backward; }
+  [[nodiscard]] bool takes_gradients(const instruction& i) const {
+    return is_on_last_part(i) && i.pass == pass::backward;
+  }
   /// Whether it is a U that reads the statistics of this stage's V.
   [[nodiscard]] bool takes_statistics(const instruction& i) const {
     return spreads_vocabulary() && flow_of(i) == flow::output_weights && stage + 1 == on.stages;
@@ -121,8 +128,8 @@ class stage_script {
     return {channel_of(traffic::collectives, 1), channel_of(traffic::collectives, 2)};
   }
 
-  /// The last instruction that adds to the gradients of each chunk, that of a spread vocabulary last; none of a step that is
-  /// forward only: one past its end.
+  /// The last instruction that adds to the gradients of each chunk, that of a spread vocabulary last; none of a step
+  /// that is forward only: one past its end.
   [[nodiscard]] std::vector<std::size_t> last_of_chunks() const {
     std::vector<std::size_t> last(static_cast<std::size_t>(reduced_chunks()), code.size());
     for (std::size_t at = 0; at < code.size(); ++at)
@@ -136,7 +143,8 @@ class stage_script {
     std::size_t after{};
   };
   /// Of all chunks in the order of their reductions: last chunk first, a spread vocabulary at the end. A chunk whose
-  /// gradients are final before those of one that it follows waits for these, so that all copies of the stage have one order.
+  /// gradients are final before those of one that it follows waits for these, so that all copies of the stage have one
+  /// order.
   [[nodiscard]] std::vector<final_gradients> gradients_final() const {
     const std::vector<std::size_t> last = last_of_chunks();
     std::vector<final_gradients> order;
@@ -149,35 +157,43 @@ class stage_script {
     return order;
   }
 
-  /// Whether sums over the copies of a stage can be issued as soon as gradients are final (gradients_final), between the transfers of
-  /// a step, whose order each replica has for itself: whether they cannot wait for each other, even if a rank runs one thing at a time.
-  /// Source    derived. Backward runs packs in one order on all parts, so gradients of part b are final before those of part
-  ///           b - 1, and all transfers up to the message that says so stand before it in a replica's order. So a sum of part b
-  ///           waits, through a replica's transfers, for sums of later parts alone: waiting goes one way through the parts, and
-  ///           never round. Weight gradients apart, and those of a spread vocabulary, are final in any order. Of replicas that
-  ///           share a sequence, one may be done with a part before it exchanges rows of an earlier one, which another does before
-  ///           it is done with that part; on one chunk no transfer of a rank comes after its sum
-  /// splits    whether the compute may run weight gradients apart, on any replica; shares: whether replicas share sequences
+  /// Whether sums over the copies of a stage can be issued as soon as gradients are final (gradients_final), between
+  /// the transfers of a step, whose order each replica has for itself: whether they cannot wait for each other, even if
+  /// a rank runs one thing at a time.
+  /// Source    derived. Backward runs packs in one order on all parts, so gradients of part b are final before those of
+  ///           part b - 1, and all transfers up to the message that says so stand before it in a replica's order. So a
+  ///           sum of part b waits, through a replica's transfers, for sums of later parts alone: waiting goes one way
+  ///           through the parts, and never round. Weight gradients apart, and those of a spread vocabulary, are final
+  ///           in any order. Of replicas that share a sequence, one may be done with a part before it exchanges rows of
+  ///           an earlier one, which another does before it is done with that part; on one chunk no transfer of a rank
+  ///           comes after its sum
+  /// splits    whether the compute may run weight gradients apart, on any replica; shares: whether replicas share
+  ///           sequences
   [[nodiscard]] bool sums_have_place(bool splits, bool shares) const noexcept {
     return !splits && !spreads_vocabulary() && !(shares && on.chunks > 1);
   }
 
   /// shares: how the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
-  /// (rank_plan), so that other replicas run what it leaves out; forward_only: whether a step runs no backward of the plan
-  /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences; shared
-  ///           sequences where the compute can run none
+  /// (rank_plan), so that other replicas run what it leaves out; forward_only: whether a step runs no backward of the
+  /// plan
+  /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences;
+  ///           shared sequences where the compute can run none
   ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
   ///           cyclic_schedule: programs that wait for each other, so that their transfers have no order
   static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, exchange_set shares, bool is_part = false,
                                  bool forward_only = false);
 
  private:
-  [[nodiscard]] flow_place place(const instruction& i) const { return place_of(i, static_cast<std::uint32_t>(stage), on); }
+  [[nodiscard]] flow_place place(const instruction& i) const {
+    return place_of(i, static_cast<std::uint32_t>(stage), on);
+  }
   [[nodiscard]] int rank_of(flow_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
   /// Of messages to a place.
   [[nodiscard]] int channel(flow_place p) const {
-    if (!is_of_layers(p.flow)) return channel_of(traffic::rows, 1 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding));
-    return channel_of(p.flow == flow::forward ? traffic::forward : traffic::backward, static_cast<int>(p.at) / on.stages);
+    if (!is_of_layers(p.flow))
+      return channel_of(traffic::rows, 1 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding));
+    return channel_of(p.flow == flow::forward ? traffic::forward : traffic::backward,
+                      static_cast<int>(p.at) / on.stages);
   }
   /// Of a spread vocabulary.
   [[nodiscard]] bool is_on_last_part(const instruction& i) const {

@@ -3,8 +3,8 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
+#include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/messages/message_owner.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
@@ -36,20 +36,21 @@ struct farewell {
   double reduce{};
 };
 
-/// One step of one stage, whatever computes it; see executors::packflow for what it does in which order. stage_run calls the
-/// compute, and gives messages their memory.
+/// One step of one stage, whatever computes it; see executors::packflow for what it does in which order. stage_run
+/// calls the compute, and gives messages their memory.
 class stage_step : public message_owner {
  public:
   /// What packflow is told.
   struct settings {
-    std::int64_t step{};                                   // as the trainer counts them
-    const std::function<int(int)>* trainer_rank{};         // its number of a rank of the transport, for messages; empty: the same
+    std::int64_t step{};                            // as the trainer counts them
+    const std::function<int(int)>* trainer_rank{};  // its number of a rank of the transport, for messages;
+                                                    // empty: the same
     const std::function<void(std::string_view)>* sink{};
-    executors::step_watch* watch{};                        // of all ranks of the job; may be null
-    executors::row_calls rows{};                           // how packs with rows that replicas share are run
-    const std::function<int(int)>* node_of{};              // of a rank of the transport; empty: all are on one
-    bool forward_only{};                                   // it evaluates, which runs no backward and reduces nothing
-    bool checksums{};                                      // the transport is a checked_transport
+    executors::step_watch* watch{};            // of all ranks of the job; may be null
+    executors::row_calls rows{};               // how packs with rows that replicas share are run
+    const std::function<int(int)>* node_of{};  // of a rank of the transport; empty: all are on one
+    bool forward_only{};                       // it evaluates, which runs no backward and reduces nothing
+    bool checksums{};                          // the transport is a checked_transport
   };
 
   stage_step(const stage_step&) = delete;
@@ -81,10 +82,12 @@ class stage_step : public message_owner {
   /// The ranks that hold the same stage.
   [[nodiscard]] const std::vector<int>& copies() const noexcept { return copies_; }
   [[nodiscard]] running_sums& sums() { return *sums_; }
-  /// Whether replicas may share rows. All ranks of a step answer alike, though of parts some share rows and others do not.
+  /// Whether replicas may share rows. All ranks of a step answer alike, though of parts some share rows and others do
+  /// not.
   [[nodiscard]] bool has_merges() const { return part_ != nullptr || !plan_->merges.empty(); }
   [[nodiscard]] bool has_loans() const {
-    return std::any_of(plan_->replicas.begin(), plan_->replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); });
+    return std::any_of(plan_->replicas.begin(), plan_->replicas.end(),
+                       [](const replica_plan& r) { return !r.loans.empty(); });
   }
   /// Whether packs are called whole, rows that replicas share among their pieces.
   [[nodiscard]] bool joins() const {
@@ -123,8 +126,8 @@ class stage_step : public message_owner {
   result<void> prepare();
   /// Tokens of this rank's sequences that have a loss, as its compute counts them.
   result<tokens> counted_tokens() const;
-  /// Ranks must hold one plan, or parts of one division and the same part within a group, and one message format; then all
-  /// know the batch's valid tokens.
+  /// Ranks must hold one plan, or parts of one division and the same part within a group, and one message format; then
+  /// all know the batch's valid tokens.
   result<void> greet();
   /// Ranks of other transports of the job begin the same step.
   result<void> begin_on_all();
@@ -158,15 +161,15 @@ class stage_step : public message_owner {
   // What messages read or write lives here, until the transport has finished or aborted.
   std::optional<messages> mail_;
   std::optional<running_sums> sums_;
-  std::vector<int> copies_;          // ranks that hold the same stage
+  std::vector<int> copies_;  // ranks that hold the same stage
   std::vector<stage_script::final_gradients> final_;
-  std::size_t reduced_{};            // of these, whose sums have begun
+  std::size_t reduced_{};  // of these, whose sums have begun
   std::vector<greeting> greetings_;
   std::vector<farewell> farewells_;
   step_report report_;
   const char* doing_{"starting"};
   std::optional<error> ended_;
-  std::exception_ptr thrown_;        // there without exceptions, too: a library may have been compiled with them
+  std::exception_ptr thrown_;  // there without exceptions, too: a library may have been compiled with them
   const instruction* running_{};
 };
 

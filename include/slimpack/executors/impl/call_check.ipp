@@ -12,12 +12,13 @@ namespace slimpack::detail {
 SLIMPACK_DECL result<void> check_written(const outgoing& out, tokens size, const message_format& format) {
   if (!out.wanted()) return success();
   const auto expected = [&] {
-    return std::to_string(size.value) + " tokens x " + std::to_string(format.width) + " " + to_string(format.element) + " = " +
-           std::to_string(static_cast<std::size_t>(size.value) * format.bytes_per_token()) + " bytes";
+    return std::to_string(size.value) + " tokens x " + std::to_string(format.width) + " " + to_string(format.element) +
+           " = " + std::to_string(static_cast<std::size_t>(size.value) * format.bytes_per_token()) + " bytes";
   };
   if (!out.written()) return error{errc::wrong_message, "nothing was written, although a peer waits for " + expected()};
   if (out.given() != out.size())
-    return error{errc::wrong_message, std::to_string(out.given()) + " bytes were given, where a peer waits for " + expected()};
+    return error{errc::wrong_message,
+                 std::to_string(out.given()) + " bytes were given, where a peer waits for " + expected()};
   return success();
 }
 
@@ -26,7 +27,8 @@ SLIMPACK_DECL error with_pieces(std::span<const piece> called, error e) {
   const slice& first = called.front().slice;
   e.detail = "sequence " + std::to_string(first.sequence.value) + " [" + std::to_string(first.begin.value) + ", " +
              std::to_string(first.end().value) + ')' +
-             (called.size() > 1 ? " and " + std::to_string(called.size() - 1) + " more" : std::string()) + ": " + e.detail;
+             (called.size() > 1 ? " and " + std::to_string(called.size() - 1) + " more" : std::string()) + ": " +
+             e.detail;
   return e;
 }
 

@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_LOAN_TRANSFERS_IPP
 #define SLIMPACK_EXECUTORS_IMPL_LOAN_TRANSFERS_IPP
 
-#include <slimpack/executors/detail/lending/loan_transfers.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/executors/detail/lending/loan_transfers.hpp>
 
 #include <cstddef>
 #include <span>
@@ -15,7 +15,8 @@
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL result<void> loan_transfers::begin(const stage_loans::of_pack& with, pass way, const loan_format& format) {
+SLIMPACK_DECL result<void> loan_transfers::begin(const stage_loans::of_pack& with, pass way,
+                                                 const loan_format& format) {
   with_ = &with, way_ = way, format_ = &format;
   failed_.reset();
   lent_.clear(), helped_.clear();
@@ -32,7 +33,8 @@ SLIMPACK_DECL result<void> loan_transfers::end(bool well) {
     for (std::size_t i = 0; i < sides->size(); ++i)
       if ((*sides)[i].done != format_->layers)
         return fail({errc::out_of_order, "attention of " + std::to_string(format_->layers) + " layers is lent, and " +
-                                             std::to_string((*sides)[i].done) + " were " + (sides == &lent_ ? "collected" : "answered")},
+                                             std::to_string((*sides)[i].done) + " were " +
+                                             (sides == &lent_ ? "collected" : "answered")},
                     sides == &lent_, i);
   return forget_sent(false);
 }
@@ -73,7 +75,8 @@ SLIMPACK_DECL error loan_transfers::fail(error e, bool lends, std::size_t i) {
   if (failed_) return *failed_;
   const loan& l = loan_of(lends, i);
   if (e.code != errc::aborted)  // which is told by another rank, and says where
-    e.detail = (lends ? "attention lent to stage " + std::to_string(l.helper.stage) : "attention lent by stage " + std::to_string(l.lender.stage)) +
+    e.detail = (lends ? "attention lent to stage " + std::to_string(l.helper.stage)
+                      : "attention lent by stage " + std::to_string(l.lender.stage)) +
                ": " + e.detail;
   failed_ = e;
   return e;
@@ -88,19 +91,26 @@ SLIMPACK_DECL result<void> loan_transfers::is_next(int layer, bool lends, std::s
   side& of = side_of(lends, i);
   const int next = nth_place(way_, of.done, format_->layers);
   if (of.done == format_->layers || layer != next || call != of.calls)
-    return fail({errc::out_of_order, "layer " + std::to_string(layer) + ", call " + std::to_string(call) + ", where layer " + std::to_string(next) +
-                                         ", call " + std::to_string(of.calls) + " comes next"}, lends, i);
+    return fail(
+        {errc::out_of_order, "layer " + std::to_string(layer) + ", call " + std::to_string(call) + ", where layer " +
+                                 std::to_string(next) + ", call " + std::to_string(of.calls) + " comes next"},
+        lends, i);
   of.calls = (call + 1) % (lends ? 3 : 2);
   return success();
 }
 
-SLIMPACK_DECL result<void> loan_transfers::send(bool lends, std::size_t i, const std::vector<loan_message>& formats, rows messages) {
+SLIMPACK_DECL result<void> loan_transfers::send(bool lends, std::size_t i, const std::vector<loan_message>& formats,
+                                                rows messages) {
   if (messages.size() != formats.size())
-    return fail({errc::wrong_message, std::to_string(messages.size()) + " messages, where the format has " + std::to_string(formats.size())}, lends, i);
+    return fail({errc::wrong_message,
+                 std::to_string(messages.size()) + " messages, where the format has " + std::to_string(formats.size())},
+                lends, i);
   for (std::size_t m = 0; m < messages.size(); ++m) {
     const std::size_t bytes = formats[m].bytes_of(loan_of(lends, i));
     if (messages[m].size() != bytes)
-      return fail({errc::wrong_message, std::to_string(messages[m].size()) + " bytes, where the plan has " + std::to_string(bytes)}, lends, i);
+      return fail({errc::wrong_message,
+                   std::to_string(messages[m].size()) + " bytes, where the plan has " + std::to_string(bytes)},
+                  lends, i);
     message& sent = sent_.emplace_back(message{{messages[m].begin(), messages[m].end()}});
     auto posted = transport_->send(peer_of(lends, i), channel_, std::span<const std::byte>(sent.memory));
     if (!posted) return fail(std::move(posted).error(), lends, i);
@@ -112,7 +122,8 @@ SLIMPACK_DECL result<void> loan_transfers::send(bool lends, std::size_t i, const
 
 SLIMPACK_DECL result<void> loan_transfers::expect(bool lends, std::size_t i, const std::vector<loan_message>& formats) {
   for (const loan_message& m : formats) {
-    message& coming = side_of(lends, i).expected.emplace_back(message{std::vector<std::byte>(m.bytes_of(loan_of(lends, i)))});
+    message& coming =
+        side_of(lends, i).expected.emplace_back(message{std::vector<std::byte>(m.bytes_of(loan_of(lends, i)))});
     auto posted = transport_->receive(peer_of(lends, i), channel_, std::span<std::byte>(coming.memory));
     if (!posted) return fail(std::move(posted).error(), lends, i);
     coming.under_way.emplace(std::move(posted).value());
@@ -129,7 +140,8 @@ SLIMPACK_DECL result<lending::rows> loan_transfers::come(bool lends, std::size_t
   side& of = side_of(lends, i);
   of.came.clear(), of.seen.clear();
   while (!of.expected.empty()) {
-    if (result<void> came = transport_->wait(*of.expected.front().under_way); !came) return fail(std::move(came).error(), lends, i);
+    if (result<void> came = transport_->wait(*of.expected.front().under_way); !came)
+      return fail(std::move(came).error(), lends, i);
     of.came.push_back(std::move(of.expected.front()));
     of.expected.pop_front();
   }

@@ -18,8 +18,13 @@ namespace slimpack::detail {
 
 SLIMPACK_DECL messages::messages(message_owner& owner, any_transport& transport, const stage_script& script,
                                  const std::array<std::size_t, message_contents>& widths, bool is_rehearsal)
-    : owner_(&owner), transport_(&transport), script_(&script), in_plan_order_(transport.keeps_plan_order()), is_rehearsal_(is_rehearsal),
-      turned_(std::make_unique<turned_rows>(script.ids(), widths[0])), width_(widths) {
+    : owner_(&owner),
+      transport_(&transport),
+      script_(&script),
+      in_plan_order_(transport.keeps_plan_order()),
+      is_rehearsal_(is_rehearsal),
+      turned_(std::make_unique<turned_rows>(script.ids(), widths[0])),
+      width_(widths) {
   if (in_plan_order_) ends_ = script.transfers.ends(script.code.size());
 }
 
@@ -34,18 +39,22 @@ SLIMPACK_DECL result<call_messages> messages::open(std::size_t at) {
   call_messages with;
   if (script_->gathers(i)) {
     with.in = bytes_of(i, hidden_rows_.front(), message_content::hidden);
-    if (result<void> taken = take(statistics_made_, message_content::statistics); !taken) return std::move(taken).error();
+    if (result<void> taken = take(statistics_made_, message_content::statistics); !taken)
+      return std::move(taken).error();
     with.statistics = bytes_of(i, statistics_made_, message_content::statistics);
-    if (result<void> made = take_gradients(script_->of(i.pass).size[i.pack.value]); !made) return std::move(made).error();
+    if (result<void> made = take_gradients(script_->of(i.pass).size[i.pack.value]); !made)
+      return std::move(made).error();
     with.rows = bytes_of(i, gradients_made_, message_content::hidden);
   } else if (script_->takes_statistics(i)) {
     with.in = bytes_of(i, statistics_.front(), message_content::statistics);
   } else if (script_->takes_gradients(i)) {
-    if (result<void> taken = take(inputs_.emplace_back(), message_content::hidden); !taken) return std::move(taken).error();
+    if (result<void> taken = take(inputs_.emplace_back(), message_content::hidden); !taken)
+      return std::move(taken).error();
     const std::span<std::byte> rows = bytes_of(i, inputs_.back(), message_content::hidden);
-    const result<void> handed = turned_->take(pieces_of(i), rows,
-                                             [this](std::span<const std::byte> from, std::span<std::byte> to) { return owner_->copy(from, to); },
-                                             [this](buffer memory) { let_go_of_gradients(std::move(memory)); });
+    const result<void> handed = turned_->take(
+        pieces_of(i), rows,
+        [this](std::span<const std::byte> from, std::span<std::byte> to) { return owner_->copy(from, to); },
+        [this](buffer memory) { let_go_of_gradients(std::move(memory)); });
     if (!handed) return handed.error();
     with.in = rows;
   } else if (!inputs_.empty()) {
@@ -80,19 +89,22 @@ SLIMPACK_DECL result<void> messages::finish(std::size_t at) {
   const message_content content = script_->gathers(i) ? message_content::statistics : script_->content_out(i);
   std::uint32_t number = 0;
   for (const message_end& to : script_->targets(i)) {
-    SLIMPACK_ASSERT(is_next(transfer_script::kind::send, at, number), "a message stands after all that its sender waited for");
+    SLIMPACK_ASSERT(is_next(transfer_script::kind::send, at, number),
+                    "a message stands after all that its sender waited for");
     ++next_, ++number;
     transfer& sending = sent_[static_cast<std::size_t>(flow_of(i))].emplace_back();
     sending.content = content;
     sending.memory = output_;
-    const result<any_transport::handle> posted = transport_->send(to.rank, to.channel, bytes_of(i, sending.memory, content));
+    const result<any_transport::handle> posted =
+        transport_->send(to.rank, to.channel, bytes_of(i, sending.memory, content));
     if (!posted) return posted.error();
     sending.under_way = posted.value();
     // After the last instruction there may be rows of which this rank has none.
     if (result<void> more = post(at, &transfer_script::end_of::after); !more) return more;
   }
   output_ = {};
-  for (buffer& one : inputs_) give_back(script_->takes_gradients(i) ? message_content::hidden : script_->content_in(i), std::move(one));
+  for (buffer& one : inputs_)
+    give_back(script_->takes_gradients(i) ? message_content::hidden : script_->content_in(i), std::move(one));
   inputs_.clear();
   for (std::deque<transfer>& way : sent_) {
     while (!way.empty()) {
@@ -131,7 +143,8 @@ SLIMPACK_DECL std::span<const piece> messages::pieces_of(const instruction& i) c
 SLIMPACK_DECL result<void> messages::receive(std::size_t at) {
   const std::size_t sources = script_->sources(script_->code[at]).size();
   for (std::uint32_t number = 0; number < sources; ++number) {
-    const auto next = std::find_if(expected_.begin(), expected_.end(), [&](const transfer& t) { return t.at == at && t.number == number; });
+    const auto next = std::find_if(expected_.begin(), expected_.end(),
+                                   [&](const transfer& t) { return t.at == at && t.number == number; });
     SLIMPACK_ASSERT(next != expected_.end(), "a message stands before all that its reader has of its own");
     if (result<void> came = transport_->wait(next->under_way); !came) return came;
     inputs_.push_back(std::move(next->memory));
@@ -171,7 +184,8 @@ SLIMPACK_DECL result<void> messages::prepare() {
   if (!in_plan_order_ || is_rehearsal_) return success();
   const std::size_t widest = *std::max_element(width_.begin(), width_.end());
   const std::size_t row = width(message_content::hidden);
-  rehearsal::owner owner((static_cast<std::size_t>(script_->outline.largest_pack.value) * widest + row - 1) / row * row, row);
+  rehearsal::owner owner((static_cast<std::size_t>(script_->outline.largest_pack.value) * widest + row - 1) / row * row,
+                         row);
   rehearsal::transport transport;
   messages rehearsed(owner, transport, *script_, width_, true);
   for (std::size_t at = 0; at < script_->code.size(); ++at) {
@@ -180,19 +194,23 @@ SLIMPACK_DECL result<void> messages::prepare() {
   }
   for (std::size_t content = 0; content < message_contents; ++content)
     while (free_[content].size() < rehearsed.made_[content])
-      if (result<void> made = make(free_[content].emplace_back(), script_->outline.largest_pack, static_cast<message_content>(content)); !made)
+      if (result<void> made =
+              make(free_[content].emplace_back(), script_->outline.largest_pack, static_cast<message_content>(content));
+          !made)
         return made;
   return success();
 }
 
 SLIMPACK_DECL result<void> messages::make(buffer& memory, tokens pack, message_content content) {
-  const std::size_t needed = static_cast<std::size_t>(pack.value) * width(content), row = width(message_content::hidden);
+  const std::size_t needed = static_cast<std::size_t>(pack.value) * width(content),
+                    row = width(message_content::hidden);
   const tokens asked{static_cast<std::int64_t>((needed + row - 1) / row)};
   memory = owner_->make(asked);
   ++made_[static_cast<std::size_t>(content)];
   if (memory.bytes.size() < needed)
     return error{errc::wrong_message, "make_tensor gave " + std::to_string(memory.bytes.size()) + " bytes for " +
-                                          std::to_string(asked.value) + " tokens, which need " + std::to_string(needed)};
+                                          std::to_string(asked.value) + " tokens, which need " +
+                                          std::to_string(needed)};
   return success();
 }
 
@@ -212,7 +230,8 @@ SLIMPACK_DECL result<void> messages::post(std::size_t of, std::size_t transfer_s
     transfer& receiving = expected_.emplace_back();
     receiving.at = at, receiving.number = steps[next_].number;
     if (result<void> taken = take(receiving.memory, content); !taken) return taken;
-    const result<any_transport::handle> posted = transport_->receive(from.rank, from.channel, bytes_of(i, receiving.memory, content));
+    const result<any_transport::handle> posted =
+        transport_->receive(from.rank, from.channel, bytes_of(i, receiving.memory, content));
     if (!posted) return posted.error();
     receiving.under_way = posted.value();
   }

@@ -8,7 +8,8 @@
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL running_sums::running_sums(any_transport& transport, std::vector<int> group, std::array<int, 2> channels, bool have_place)
+SLIMPACK_DECL running_sums::running_sums(any_transport& transport, std::vector<int> group, std::array<int, 2> channels,
+                                         bool have_place)
     : transport_(&transport), group_(std::move(group)), channels_(channels), have_place_(have_place) {
   self_ = static_cast<std::size_t>(std::find(group_.begin(), group_.end(), transport.rank()) - group_.begin());
 }
@@ -22,7 +23,8 @@ SLIMPACK_DECL result<void> running_sums::start(std::span<std::byte> data, std::s
   for (std::size_t member = 0; member < group_.size(); ++member) {
     if (member == self_) continue;
     one.blocks[member].resize(block(one, self_).size());
-    if (result<void> posted = post(one, member, channels_[0], one.blocks[member], block(one, member)); !posted) return posted;
+    if (result<void> posted = post(one, member, channels_[0], one.blocks[member], block(one, member)); !posted)
+      return posted;
   }
   return success();
 }
@@ -77,7 +79,7 @@ SLIMPACK_DECL result<void> running_sums::share(job& one) {
 
 SLIMPACK_DECL result<void> running_sums::post(job& one, std::size_t member, int channel, std::span<std::byte> in,
                                               std::span<const std::byte> out) {
-  for (const bool sends : {self_ < member, self_ > member}) {
+  for (const bool sends : {self_<member, self_> member}) {
     if (sends ? out.empty() : in.empty()) continue;
     const result<any_transport::handle> moving =
         sends ? transport_->send(group_[member], channel, out) : transport_->receive(group_[member], channel, in);

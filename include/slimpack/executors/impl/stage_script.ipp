@@ -1,12 +1,11 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_STAGE_SCRIPT_IPP
 #define SLIMPACK_EXECUTORS_IMPL_STAGE_SCRIPT_IPP
 
-#include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
@@ -15,6 +14,7 @@
 #include <slimpack/executors/detail/script/script_walk.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
+#include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/pricing/detail/forward_alone.hpp>
@@ -42,8 +42,9 @@ namespace slimpack::detail {
 
 [[nodiscard]] inline error no_row(const slice& s, pass p, std::size_t pack) {
   return {errc::invalid_input, name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
-                                   std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
-                                   std::to_string(s.sequence.value) + ", which replicas share, and is in no row of it"};
+                                   std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) +
+                                   ") of sequence " + std::to_string(s.sequence.value) +
+                                   ", which replicas share, and is in no row of it"};
 }
 
 [[nodiscard]] inline error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
@@ -51,19 +52,21 @@ namespace slimpack::detail {
                      std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
                      std::to_string(s.sequence.value);
   if (at < 0) return {errc::invalid_input, what + ", which is not of this replica"};
-  return {errc::out_of_order, what + (p == pass::forward ? ", where they should begin at " : ", where they should end at ") +
-                                  std::to_string(at)};
+  return {errc::out_of_order,
+          what + (p == pass::forward ? ", where they should begin at " : ", where they should end at ") +
+              std::to_string(at)};
 }
 
-SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, backward_cuts cuts, exchange_set shares, bool is_part,
-                                                    bool forward_only) {
+SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, backward_cuts cuts, exchange_set shares,
+                                                    bool is_part, bool forward_only) {
   if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
       rank / p.shape.stages >= p.shape.replicas)
     return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
   if (p.shape.quantum < tokens{1})
     return error{errc::invalid_input, "the plan has a quantum of " + std::to_string(p.shape.quantum.value) + " tokens"};
   if (p.shape.vocabulary == vocabulary::spread && p.shape.stages < 2)
-    return error{errc::invalid_input, "the plan spreads the vocabulary over one stage: it needs 2 or more, or vocabulary::last"};
+    return error{errc::invalid_input,
+                 "the plan spreads the vocabulary over one stage: it needs 2 or more, or vocabulary::last"};
   stage_script s;
   s.on = p.shape;
   s.replica = rank / p.shape.stages;
@@ -72,17 +75,20 @@ SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, bac
   if (is_forward_only(p) && !forward_only)
     return error{errc::invalid_input, "the plan runs forward packs alone (plan_forward): run it by evaluate"};
   if (forward_only && p.shape.vocabulary == vocabulary::spread)
-    return error{errc::invalid_input, "the plan spreads the vocabulary over the stages, whose calls run both passes: evaluate plans "
-                                      "with shape.vocabulary = vocabulary::last"};
+    return error{errc::invalid_input,
+                 "the plan spreads the vocabulary over the stages, whose calls run both passes: evaluate plans "
+                 "with shape.vocabulary = vocabulary::last"};
   s.outline.forward_only = forward_only;
   const bool drops = forward_only && !is_forward_only(p);
-  if (result<void> made = drops ? s.read(forward_alone(p, cuts != backward_cuts::any), cuts) : s.read(p, cuts); !made) return std::move(made).error();
+  if (result<void> made = drops ? s.read(forward_alone(p, cuts != backward_cuts::any), cuts) : s.read(p, cuts); !made)
+    return std::move(made).error();
   return s;
 }
 
 SLIMPACK_DECL stage_script::message_ends stage_script::sources(const instruction& i) const {
   message_ends all;
-  if (!i.is_weights()) each_before(place(i), on, [&](flow_place from) { all.push_back({rank_of(from), channel(place(i))}); });
+  if (!i.is_weights())
+    each_before(place(i), on, [&](flow_place from) { all.push_back({rank_of(from), channel(place(i))}); });
   return all;
 }
 
@@ -132,11 +138,14 @@ SLIMPACK_DECL result<void> stage_script::lends_pieces(std::span<const loan> all)
     if (l.lender.stage != static_cast<std::uint32_t>(stage)) continue;
     const piece_list& list = of(l.pass());
     const auto [first, end] = list.range(l.lender.what.pack.value);
-    if (std::none_of(list.pieces.begin() + first, list.pieces.begin() + end, [&](const piece& one) { return one.slice == l.queries; }))
-      return error{errc::invalid_input, "the plan lends attention of tokens [" + std::to_string(l.queries.begin.value) + ", " +
-                                            std::to_string(l.queries.end().value) + ") of sequence " + std::to_string(l.queries.sequence.value) +
-                                            ", which the compute takes in several pieces (backward_cuts): plan with one kind of slices for both "
-                                            "passes, or with lending none"};
+    if (std::none_of(list.pieces.begin() + first, list.pieces.begin() + end,
+                     [&](const piece& one) { return one.slice == l.queries; }))
+      return error{
+          errc::invalid_input,
+          "the plan lends attention of tokens [" + std::to_string(l.queries.begin.value) + ", " +
+              std::to_string(l.queries.end().value) + ") of sequence " + std::to_string(l.queries.sequence.value) +
+              ", which the compute takes in several pieces (backward_cuts): plan with one kind of slices for both "
+              "passes, or with lending none"};
   }
   return success();
 }
@@ -207,8 +216,8 @@ SLIMPACK_DECL result<void> stage_script::list(const partition& packs, std::span<
 
 /// Lists the pieces of a pack that belong to shared rows: they come first, row by row in the order of the shared
 /// sequences, which is the same on all ranks; so no rank waits for a row that another runs after one that it waits for.
-SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices, tokens& size,
-               std::span<const tokens> lengths) const {
+SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices,
+                                           tokens& size, std::span<const tokens> lengths) const {
   for (std::uint32_t k = 0; k < shared.all().size(); ++k) {
     const shared_sequence& with = shared.all()[k];
     const std::vector<row_part>& rows = with.rows[p];
@@ -217,7 +226,8 @@ SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32
     const auto first = static_cast<std::uint32_t>(list.pieces.size());
     for (const slice& s : slices)
       if (s.sequence == with.id)
-        list.pieces.push_back({s, lengths[s.sequence.value], 0, 0, false, true, with.own.front().begin, with.own.back().end()});
+        list.pieces.push_back(
+            {s, lengths[s.sequence.value], 0, 0, false, true, with.own.front().begin, with.own.back().end()});
     std::sort(list.pieces.begin() + first, list.pieces.end(), [&](const piece& a, const piece& b) {
       return p == pass::forward ? a.slice.begin < b.slice.begin : b.slice.begin < a.slice.begin;
     });
@@ -225,7 +235,8 @@ SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32
       list.held.push_back(with.own_before(list.pieces[at].slice.end()));
       size += list.pieces[at].slice.length;
     }
-    list.rows.push_back({first, static_cast<std::uint32_t>(list.pieces.size()), k, static_cast<std::uint32_t>(row - rows.begin())});
+    list.rows.push_back(
+        {first, static_cast<std::uint32_t>(list.pieces.size()), k, static_cast<std::uint32_t>(row - rows.begin())});
   }
 }
 
@@ -234,8 +245,9 @@ SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32
 SLIMPACK_DECL result<void> stage_script::split(const weight_timing& weight) {
   if (weight.count() == 0) return success();
   if (weight.apart.size() != backward.ends.size())
-    return error{errc::invalid_input, "the plan says of " + std::to_string(weight.apart.size()) + " packs where their weight " +
-                                          "gradients run, it has " + std::to_string(backward.ends.size())};
+    return error{errc::invalid_input, "the plan says of " + std::to_string(weight.apart.size()) +
+                                          " packs where their weight " + "gradients run, it has " +
+                                          std::to_string(backward.ends.size())};
   backward.weight = weight;
   std::vector<std::uint8_t> apart(ids());  // per sequence, whether some of it was
   for (std::uint32_t pack = 0; pack < backward.ends.size(); ++pack) {
@@ -244,9 +256,10 @@ SLIMPACK_DECL result<void> stage_script::split(const weight_timing& weight) {
       one.weights_apart = weight.splits(pack);
       std::uint8_t& before = apart[one.slice.sequence.value];
       if (before != 0 && !one.weights_apart)
-        return error{errc::invalid_input, "B" + std::to_string(pack) + " holds weight gradients of sequence " +
-                                              std::to_string(one.slice.sequence.value) +
-                                              ", those of a pack before it are in W: they would be done with in the wrong order"};
+        return error{errc::invalid_input,
+                     "B" + std::to_string(pack) + " holds weight gradients of sequence " +
+                         std::to_string(one.slice.sequence.value) +
+                         ", those of a pack before it are in W: they would be done with in the wrong order"};
       before = one.weights_apart;
     }
   }

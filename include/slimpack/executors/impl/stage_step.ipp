@@ -79,15 +79,19 @@ SLIMPACK_DECL result<void> stage_step::all() {
 SLIMPACK_DECL result<void> stage_step::prepare() {
   doing_ = "reading the plan";
   if (with_.checksums && transport_->moves_device_memory())
-    return error{errc::invalid_input, "packflow::checksums are computed by the host, which may not read the messages of this transport, as they lie "
-                                      "in memory of a device: leave them off"};
+    return error{
+        errc::invalid_input,
+        "packflow::checksums are computed by the host, which may not read the messages of this transport, as they lie "
+        "in memory of a device: leave them off"};
   const stage_abilities has = abilities();
   result<stage_script> read = fitted_script(*plan_, part_, has, with_.forward_only);
   if (!read) return std::move(read).error();
   script_ = std::move(read).value();
   if (result<void> opened = open(transport_->moves_device_memory()); !opened) return opened;
-  for (int replica = 0; replica < plan_->shape.replicas; ++replica) copies_.push_back(replica * script_->on.stages + script_->stage);
-  sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(has.splits_weight_gradients, has_merges()));
+  for (int replica = 0; replica < plan_->shape.replicas; ++replica)
+    copies_.push_back(replica * script_->on.stages + script_->stage);
+  sums_.emplace(*transport_, copies_, script_->sums_channels(),
+                script_->sums_have_place(has.splits_weight_gradients, has_merges()));
   final_ = script_->gradients_final();
   return success();
 }
@@ -97,11 +101,25 @@ SLIMPACK_DECL result<void> stage_step::greet() {
   const stage_abilities has = abilities();
   const result<tokens> valid = counted_tokens();
   if (!valid) return valid.error();
-  const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas,
-                     has.format.width, static_cast<std::int64_t>(has.format.element), valid.value().value, with_.step,
-                     static_cast<std::int64_t>(has.cuts), sizes_of_rows(), sizes_of_loans(),
-                     has.vocabulary, script_->transfers.hash, script_->transfers.together, with_.forward_only,
-                     joins(), joins() ? fingerprint(node_of(), transport_->size()) : 0, with_.checksums};
+  const greeting own{part_ ? part_->division : 0,
+                     part_ ? part_->group.front() : 0,
+                     hash_of(*plan_),
+                     plan_->shape.stages,
+                     plan_->shape.replicas,
+                     has.format.width,
+                     static_cast<std::int64_t>(has.format.element),
+                     valid.value().value,
+                     with_.step,
+                     static_cast<std::int64_t>(has.cuts),
+                     sizes_of_rows(),
+                     sizes_of_loans(),
+                     has.vocabulary,
+                     script_->transfers.hash,
+                     script_->transfers.together,
+                     with_.forward_only,
+                     joins(),
+                     joins() ? fingerprint(node_of(), transport_->size()) : 0,
+                     with_.checksums};
   if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
   const auto stages = static_cast<std::size_t>(script_->on.stages);
   const auto ranks = [this](std::size_t a, std::size_t b) {
@@ -125,9 +143,11 @@ SLIMPACK_DECL result<tokens> stage_step::counted_tokens() const {
   for (const piece& one : script_->forward.pieces) {
     const tokens valid = valid_tokens(one.slice);
     if (valid < tokens{} || valid > one.slice.length)
-      return error{errc::compute_failed, "valid_tokens counts " + std::to_string(valid.value) + " of the " + std::to_string(one.slice.length.value) +
-                                             " tokens [" + std::to_string(one.slice.begin.value) + ", " + std::to_string(one.slice.end().value) +
-                                             ") of sequence " + std::to_string(one.slice.sequence.value) + ": it counts those that have a loss"};
+      return error{errc::compute_failed,
+                   "valid_tokens counts " + std::to_string(valid.value) + " of the " +
+                       std::to_string(one.slice.length.value) + " tokens [" + std::to_string(one.slice.begin.value) +
+                       ", " + std::to_string(one.slice.end().value) + ") of sequence " +
+                       std::to_string(one.slice.sequence.value) + ": it counts those that have a loss"};
     sum += valid;
   }
   return sum;
@@ -171,8 +191,11 @@ SLIMPACK_DECL result<void> stage_step::run_program() {
   report_.peak_tokens = script_->outline.tokens_in_flight;
   doing_ = "the end of its program";
   if (const bytes left = held(); left.value != 0) {
-    const std::string when = with_.forward_only ? " bytes after the last sequence was discarded" : " bytes after the last backward";
-    if (!(left.value > 0)) return error{errc::compute_failed, "the compute says that it holds " + amount_text(left.value) + when + ": held() is 0 then, or more"};
+    const std::string when =
+        with_.forward_only ? " bytes after the last sequence was discarded" : " bytes after the last backward";
+    if (!(left.value > 0))
+      return error{errc::compute_failed,
+                   "the compute says that it holds " + amount_text(left.value) + when + ": held() is 0 then, or more"};
     return error{errc::state_left, "the compute still holds " + amount_text(left.value) + when};
   }
   return success();
@@ -209,7 +232,8 @@ SLIMPACK_DECL result<void> stage_step::reduce_all() {
 
 SLIMPACK_DECL result<void> stage_step::reduce_parts(std::size_t ran) {
   for (; reduced_ < final_.size() && final_[reduced_].after < ran; ++reduced_) {
-    if (result<void> begun = watched(with_.watch, [&] { return reduce_part(final_[reduced_].chunk); }); !begun) return begun;
+    if (result<void> begun = watched(with_.watch, [&] { return reduce_part(final_[reduced_].chunk); }); !begun)
+      return begun;
     if (ended_) return *ended_;  // whatever the compute made of it
   }
   return success();
@@ -259,7 +283,8 @@ SLIMPACK_DECL std::string stage_step::place() const {
   const int stages = std::max(plan_->shape.stages, 1);
   std::string where = "rank " + number_of(rank) + " (replica " + std::to_string(rank / stages) + ", stage " +
                       std::to_string(rank % stages);
-  if (running_ && running_->end == model_end::none && plan_->shape.chunks > 1) where += ", chunk " + std::to_string(running_->chunk);
+  if (running_ && running_->end == model_end::none && plan_->shape.chunks > 1)
+    where += ", chunk " + std::to_string(running_->chunk);
   where += ')';
   return where + (running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_);
 }

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_TRANSFER_SCRIPT_IPP
 #define SLIMPACK_EXECUTORS_IMPL_TRANSFER_SCRIPT_IPP
 
-#include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
@@ -9,6 +8,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 
 #include <algorithm>
@@ -29,8 +29,13 @@ namespace slimpack::detail {
 class transfer_script_maker {
  public:
   /// Requires  all outlive it
-  transfer_script_maker(const plan& p, std::uint32_t replica, std::uint32_t stage, std::span<const simulators::transfer> order)
-      : plan_(p), replica_(replica), stage_(stage), order_(order), spread_(p.shape.vocabulary == vocabulary::spread),
+  transfer_script_maker(const plan& p, std::uint32_t replica, std::uint32_t stage,
+                        std::span<const simulators::transfer> order)
+      : plan_(p),
+        replica_(replica),
+        stage_(stage),
+        order_(order),
+        spread_(p.shape.vocabulary == vocabulary::spread),
         receivers_(spread_ ? static_cast<std::size_t>(p.shape.stages) : 1) {
     for (std::size_t f = 0; f < (spread_ ? flows : 2); ++f) {
       const auto way = static_cast<flow>(f);
@@ -56,11 +61,13 @@ class transfer_script_maker {
   static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
 
   [[nodiscard]] std::uint32_t& rows_of(flow_place place, pack_id pack) {
-    return rows_[static_cast<std::size_t>(place.flow)][std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at];
+    return rows_[static_cast<std::size_t>(place.flow)]
+                [std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at];
   }
   [[nodiscard]] std::uint32_t& message_of(flow_place place, pack_id pack, std::uint32_t receiver) {
     return message_[static_cast<std::size_t>(place.flow)]
-                   [(std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at) * receivers_ + (spread_ ? receiver : 0)];
+                   [(std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at) * receivers_ +
+                    (spread_ ? receiver : 0)];
   }
 
   /// Notes where in the order what is this replica's stands, and what all ranks compare.
@@ -87,7 +94,8 @@ class transfer_script_maker {
   }
   void add(const simulators::transfer& t, word_hash& hash) const {
     hash.add(t.replica), hash.add(t.stage), hash.add(t.what.chunk), hash.add(t.what.pack.value);
-    hash.add(static_cast<std::uint32_t>(flow_of(t.what)) + (t.is_rows ? 8u : 0u) + (t.is_absent ? 16u : 0u) + (t.is_leg ? 32u : 0u));
+    hash.add(static_cast<std::uint32_t>(flow_of(t.what)) + (t.is_rows ? 8u : 0u) + (t.is_absent ? 16u : 0u) +
+             (t.is_leg ? 32u : 0u));
     hash.add(t.merge);
     if (t.is_leg) hash.add(t.receiver), hash.add(t.leg);
     if (spread_) hash.add(t.receiver);
@@ -111,7 +119,8 @@ class transfer_script_maker {
       });
     }
     for (const auto& [place, n] : own_rows_)
-      if (order_[n].stage == stage_ && lacking_.contains(order_[n].gate)) script_.apart[order_[n].what.pass].push_back(order_[n].what.pack);
+      if (order_[n].stage == stage_ && lacking_.contains(order_[n].gate))
+        script_.apart[order_[n].what.pass].push_back(order_[n].what.pack);
   }
 
   /// Transfers with rows of which the rank has no tokens: beside its own rows of the same gate, or on their own.
@@ -143,9 +152,11 @@ class transfer_script_maker {
   // Of this replica, by flow, pack and place: where its messages stand, by receiver, and where its rows do.
   std::array<std::vector<std::uint32_t>, flows> message_, rows_;
   std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows_;  // by gate and stage: where they stand
-  std::vector<std::uint32_t> away_;                                            // where the transfers of absent rows stand
-  std::set<std::uint32_t> lacking_;                                            // gates of rows of which some sharer has no tokens
-  std::vector<std::pair<std::uint32_t, transfer_script::step>> placed_;        // in the order
+  std::vector<std::uint32_t> away_;                                             // where the transfers of absent rows
+                                                                                // stand
+  std::set<std::uint32_t> lacking_;                                      // gates of rows of which some sharer has
+                                                                         // no tokens
+  std::vector<std::pair<std::uint32_t, transfer_script::step>> placed_;  // in the order
   transfer_script script_;
 };
 
@@ -155,7 +166,8 @@ SLIMPACK_DECL result<transfer_script> transfer_script::of(const plan& p, std::ui
   return transfer_script_maker(p, replica, stage, order.value()).made();
 }
 
-SLIMPACK_DECL transfer_script transfer_script::idle(const program& code, std::uint32_t replica, std::uint32_t stage, const shape& on) {
+SLIMPACK_DECL transfer_script transfer_script::idle(const program& code, std::uint32_t replica, std::uint32_t stage,
+                                                    const shape& on) {
   transfer_script script;
   script.together = replica;
   for (std::uint32_t at = 0; at < code.size(); ++at) {

@@ -12,19 +12,20 @@ namespace slimpack::executors {
 
 /// What all ranks of a job must have in common before a step's first instruction, whichever transport runs it.
 struct watched_step {
-  std::uint64_t plan{};          ///< hash of the plan, or of the division where each rank plans its own group
-  std::int64_t number{};         ///< as the trainer counts steps
-  std::int64_t forward_only{};   ///< 1: an evaluation
+  std::uint64_t plan{};         ///< hash of the plan, or of the division where each rank plans its own group
+  std::int64_t number{};        ///< as the trainer counts steps
+  std::int64_t forward_only{};  ///< 1: an evaluation
   friend bool operator==(const watched_step&, const watched_step&) = default;
 };
 
-/// How a step on one rank tells the other ranks of the job that it failed, and hears of theirs, where they run plans over
-/// several transports: tensor ranks. packflow takes one (its `world`); watchdog.hpp has one over a transport, and a trainer
-/// that has a channel of its own for errors derives another.
+/// How a step on one rank tells the other ranks of the job that it failed, and hears of theirs, where they run plans
+/// over several transports: tensor ranks. packflow takes one (its `world`); watchdog.hpp has one over a transport, and
+/// a trainer that has a channel of its own for errors derives another.
 ///
-/// In a step packflow calls begin, then enter and leave around each call of the compute, then end. Where the step fails, it
-/// calls fail at any place before that, and close when no call of the compute runs any more. All are made on the thread that
-/// called packflow. A step that fails on one rank fails on all: the next may begin when each has called close.
+/// In a step packflow calls begin, then enter and leave around each call of the compute, then end. Where the step
+/// fails, it calls fail at any place before that, and close when no call of the compute runs any more. All are made on
+/// the thread that called packflow. A step that fails on one rank fails on all: the next may begin when each has called
+/// close.
 class step_watch {
  public:
   step_watch() = default;
@@ -34,9 +35,10 @@ class step_watch {
 
   /// Of the rank on which a step runs. All of it may be asked and called from another thread, between enter and leave.
   struct rank_of_step {
-    std::function<std::string()> place;               ///< which rank it is, and what it runs
-    std::function<void()> interrupt;                  ///< ends what a call of the compute waits for; null: it cannot be
-    std::function<void(std::string_view)> sink;       ///< for what a result cannot say, since it does not return; may be null
+    std::function<std::string()> place;          ///< which rank it is, and what it runs
+    std::function<void()> interrupt;             ///< ends what a call of the compute waits for; null: it cannot be
+    std::function<void(std::string_view)> sink;  ///< for what a result cannot say, since it does not return; may
+                                                 ///< be null
   };
 
   /// Returns when all ranks of the job have begun this step.
@@ -49,8 +51,8 @@ class step_watch {
   /// Returns when the step has succeeded on all ranks of the job.
   virtual result<void> end() = 0;
 
-  /// This rank's step failed: other ranks are told, unless they know. Returns the error to report: this one, or that of a rank which
-  /// failed before, of which this one may be a consequence.
+  /// This rank's step failed: other ranks are told, unless they know. Returns the error to report: this one, or that of
+  /// a rank which failed before, of which this one may be a consequence.
   virtual error fail(error why) = 0;
   /// After fail: no call of the compute runs.
   virtual void close() = 0;

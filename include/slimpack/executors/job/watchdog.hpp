@@ -21,17 +21,18 @@
 
 namespace slimpack::executors {
 
-/// A step_watch over a transport of all ranks of the job, with a thread of its own on each. It is made once, on every rank:
+/// A step_watch over a transport of all ranks of the job, with a thread of its own on each. It is made once, on every
+/// rank:
 ///
 ///   executors::watchdog world{transports::mpi(MPI_COMM_WORLD)};        // MPI_THREAD_MULTIPLE
 ///   executors::packflow<> run{.world = &world};
 ///   run.execute(plan, compute, transport);                             // over this tensor rank's own transport
 ///
 /// Ranks agree on the step and its plan before the first instruction, and that it succeeded everywhere before execute
-/// returns: no optimizer runs where another rank's step failed. In between the thread listens. When a rank fails, or a call
-/// of its compute does not return in time, each rank hears why within milliseconds: its next call of the compute is not made,
-/// and where one runs, the thread calls the compute's interrupt(), once. A compute that offers none, and one whose call goes
-/// on all the same, is named to packflow's sink: execute cannot return before the call does.
+/// returns: no optimizer runs where another rank's step failed. In between the thread listens. When a rank fails, or a
+/// call of its compute does not return in time, each rank hears why within milliseconds: its next call of the compute
+/// is not made, and where one runs, the thread calls the compute's interrupt(), once. A compute that offers none, and
+/// one whose call goes on all the same, is named to packflow's sink: execute cannot return before the call does.
 ///
 /// Agreement takes ceil(log2 of the ranks) rounds of one message each (dissemination barrier).
 /// Transport any; this thread alone calls it. One that cannot be called beside others says so (transports/hooks.hpp,
@@ -48,7 +49,8 @@ class watchdog final : public step_watch {
   watchdog(Transport world, options o)
       : world_(std::move(world)),
         time_out_(std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(o.time_out.value))),
-        grace_(std::min<clock::duration>(time_out_ / 4, std::chrono::seconds(1))), thread_([this] { run(); }) {}
+        grace_(std::min<clock::duration>(time_out_ / 4, std::chrono::seconds(1))),
+        thread_([this] { run(); }) {}
   ~watchdog() override {
     {
       const std::lock_guard lock(mutex_);
@@ -115,7 +117,8 @@ class watchdog final : public step_watch {
   static constexpr std::chrono::milliseconds nap{1};
   static constexpr int alarm_channel = 2;  // those before are of the beginning and the end of a step
 
-  /// Of the step. failing: this rank's has failed, the others are to be told; failed: it is known why; closed: its last call is over.
+  /// Of the step. failing: this rank's has failed, the others are to be told; failed: it is known why; closed: its last
+  /// call is over.
   enum class phase { idle, beginning, running, ending, failing, failed, closed };
 
   /// Called by the rank's thread, which waits until this one has come to the end of a phase.
@@ -153,7 +156,8 @@ class watchdog final : public step_watch {
   result<void> step() {
     if (now() == phase::failing) return failed_;
     if (result<void> armed = arm(); !armed) return armed;
-    if (result<void> agreed = meet(0, phase::beginning, "has begun step " + std::to_string(step_.number)); !agreed) return agreed;
+    if (result<void> agreed = meet(0, phase::beginning, "has begun step " + std::to_string(step_.number)); !agreed)
+      return agreed;
     if (const std::lock_guard lock(mutex_); now_ == phase::beginning) now_ = phase::running;
     news_.notify_all();
     result<void> ended = meet(1, phase::ending, "has ended step " + std::to_string(step_.number));
@@ -161,24 +165,24 @@ class watchdog final : public step_watch {
     return ended;
   }
 
-  /// Posts a receive that nobody answers before the end of the step: where this rank waits for no other's message, it tells of
-  /// aborts all the same.
+  /// Posts a receive that nobody answers before the end of the step: where this rank waits for no other's message, it
+  /// tells of aborts all the same.
   result<void> arm() {
     result<handle> armed = world_.receive(world_.rank(), alarm_channel, std::span(&rung_, 1));
     if (!armed) return std::move(armed).error();
     alarm_ = std::move(armed).value();
     return success();
   }
-  /// Answers it, so that between steps the transport has nothing to do. The step has ended on all ranks: what goes wrong from here
-  /// on is another rank's next step, and this rank's next call says so.
+  /// Answers it, so that between steps the transport has nothing to do. The step has ended on all ranks: what goes
+  /// wrong from here on is another rank's next step, and this rank's next call says so.
   void disarm() {
     static constexpr std::byte end{};  // not here: where the wait fails, the transport may still read it
     result<handle> told = world_.send(world_.rank(), alarm_channel, std::span(&end, 1));
     if (told && world_.wait(told.value())) (void)world_.wait(alarm_);
   }
 
-  /// A dissemination barrier. In round k a rank sends to the one 2^k ranks after it that all up to 2^k - 1 before it are here.
-  /// The messages hold the step: where two ranks have others, so have two neighbours, who find it in round 0.
+  /// A dissemination barrier. In round k a rank sends to the one 2^k ranks after it that all up to 2^k - 1 before it
+  /// are here. The messages hold the step: where two ranks have others, so have two neighbours, who find it in round 0.
   /// here      the phase in which this rank has come to it
   result<void> meet(int channel, phase here, const std::string& what) {
     const int size = world_.size();
@@ -189,7 +193,8 @@ class watchdog final : public step_watch {
         result<bool> through = world_.test(m.on);
         if (!through) return std::move(through).error();
         if (through.value()) break;
-        if (result<void> rested = rest(true, "a message to another rank of the job has not left"); !rested) return rested;
+        if (result<void> rested = rest(true, "a message to another rank of the job has not left"); !rested)
+          return rested;
       }
     sends_.clear();
     return success();
@@ -197,8 +202,10 @@ class watchdog final : public step_watch {
 
   /// A round of it.
   result<void> meet(int channel, phase here, int distance, const std::string& what) {
-    const int size = world_.size(), to = (world_.rank() + distance) % size, from = (world_.rank() + size - distance) % size;
-    watched_step& theirs = received_.emplace_back();  // not here: what an aborted step posted may write until abort returns
+    const int size = world_.size(), to = (world_.rank() + distance) % size,
+              from = (world_.rank() + size - distance) % size;
+    watched_step& theirs = received_.emplace_back();  // not here: what an aborted step posted may write until abort
+                                                      // returns
     result<handle> coming = world_.receive(from, channel, std::as_writable_bytes(std::span(&theirs, 1)));
     if (!coming) return std::move(coming).error();
     for (bool sent = false, came = false;;) {
@@ -217,7 +224,8 @@ class watchdog final : public step_watch {
       if (at == phase::failing) return failed_;  // and nobody has failed before
       if (result<void> in_time = look_at_call(); !in_time) return in_time;
       if (sent && came) return agrees(from, theirs);
-      if (result<void> rested = rest(sent, "no word that rank " + std::to_string(from) + " of the job's " + std::to_string(size) + ' ' + what);
+      if (result<void> rested = rest(
+              sent, "no word that rank " + std::to_string(from) + " of the job's " + std::to_string(size) + ' ' + what);
           !rested)
         return rested;
     }
@@ -225,11 +233,13 @@ class watchdog final : public step_watch {
 
   [[nodiscard]] result<void> agrees(int from, const watched_step& theirs) const {
     if (theirs == step_) return success();
-    const std::string ranks =
-        "ranks " + std::to_string(world_.rank()) + " and " + std::to_string(from) + " of the job's " + std::to_string(world_.size());
+    const std::string ranks = "ranks " + std::to_string(world_.rank()) + " and " + std::to_string(from) +
+                              " of the job's " + std::to_string(world_.size());
     if (theirs.number != step_.number)
-      return error{errc::disagreement, ranks + " run different steps: " + std::to_string(step_.number) + " and " + std::to_string(theirs.number)};
-    return error{errc::disagreement, ranks + (theirs.plan != step_.plan ? " run different plans" : ": one trains, the other evaluates")};
+      return error{errc::disagreement, ranks + " run different steps: " + std::to_string(step_.number) + " and " +
+                                           std::to_string(theirs.number)};
+    return error{errc::disagreement,
+                 ranks + (theirs.plan != step_.plan ? " run different plans" : ": one trains, the other evaluates")};
   }
 
   /// Waits a moment for news of this rank; hardly at all just after it has come, when the others are likely to be near.
@@ -238,7 +248,8 @@ class watchdog final : public step_watch {
   result<void> rest(bool here, const std::string& late) {
     std::unique_lock lock(mutex_);
     const clock::duration waited = clock::now() - came_;
-    if (here && waited > time_out_) return error{errc::timed_out, rank_.place() + ": " + late + " in " + text_of(time_out_)};
+    if (here && waited > time_out_)
+      return error{errc::timed_out, rank_.place() + ": " + late + " in " + text_of(time_out_)};
     if (here && waited < nap) {
       lock.unlock();
       std::this_thread::yield();
@@ -271,8 +282,8 @@ class watchdog final : public step_watch {
         named_ = true;
         if (rank_.sink)
           rank_.sink(rank_.place() + ": waits in its compute, " +
-                     (rank_.interrupt ? "which goes on after interrupt()" : "which offers no interrupt()") + ", so that execute cannot return: " +
-                     heard_->detail);
+                     (rank_.interrupt ? "which goes on after interrupt()" : "which offers no interrupt()") +
+                     ", so that execute cannot return: " + heard_->detail);
       }
       news_.wait_for(lock, nap);
     }
@@ -312,11 +323,11 @@ class watchdog final : public step_watch {
   clock::time_point called_;
   bool interrupted_{};
   bool named_{};
-  std::optional<error> heard_;   ///< why the step has failed
-  error failed_;                 ///< why this rank's step has, where it is failing
+  std::optional<error> heard_;  ///< why the step has failed
+  error failed_;                ///< why this rank's step has, where it is failing
   std::deque<message> sends_;
   std::deque<watched_step> received_;
-  std::byte rung_{};             ///< where the alarm would be received
+  std::byte rung_{};  ///< where the alarm would be received
   handle alarm_;
   std::thread thread_;  // last: it uses all others
 };

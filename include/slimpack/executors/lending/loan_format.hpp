@@ -24,11 +24,13 @@ struct loan_message {
 
 /// What stages that lend each other attention send, in each layer of a chunk and each pass: messages in order.
 struct loan_format {
-  int layers{};                              ///< of the chunk
-  by_pass<std::vector<loan_message>> offered;  ///< by the lender, of what it has before the layer: as a rule keys and values; backward also
-                                               ///< queries, outputs and log-sum-exps
-  by_pass<std::vector<loan_message>> asked;    ///< by the lender, of what it has made in the layer: queries; backward gradients of outputs
-  by_pass<std::vector<loan_message>> answered; ///< by the helper: outputs and log-sum-exps; backward gradients of queries, keys and values
+  int layers{};                                 ///< of the chunk
+  by_pass<std::vector<loan_message>> offered;   ///< by the lender, of what it has before the layer: as a rule keys and
+                                                ///< values; backward also queries, outputs and log-sum-exps
+  by_pass<std::vector<loan_message>> asked;     ///< by the lender, of what it has made in the layer: queries; backward
+                                                ///< gradients of outputs
+  by_pass<std::vector<loan_message>> answered;  ///< by the helper: outputs and log-sum-exps; backward gradients of
+                                                ///< queries, keys and values
 
   friend bool operator==(const loan_format&, const loan_format&) = default;
 };

@@ -21,7 +21,8 @@ struct loan_traffic {
 
 /// What a stage of a replica with these loans will send, to the byte.
 /// Shapes    chunks: the format of each chunk of the stage            Complexity  O(loans)
-[[nodiscard]] inline loan_traffic loan_traffic_of(std::span<const loan> loans, std::uint32_t stage, std::span<const loan_format> chunks) {
+[[nodiscard]] inline loan_traffic loan_traffic_of(std::span<const loan> loans, std::uint32_t stage,
+                                                  std::span<const loan_format> chunks) {
   loan_traffic sum;
   for (const loan& l : loans) {
     const auto add = [&](const loan_format& format, const std::vector<loan_message>& sent) {

@@ -237,7 +237,8 @@ template <class... Values>
         const std::string name = row.text("op");
         const std::optional<costs::collective> op = collective_named(name);
         if (!op)
-          row.fail("op", slimpack::detail::in_quotes(name) + " is none of all_reduce, all_gather, reduce_scatter, alltoall, send_recv");
+          row.fail("op", slimpack::detail::in_quotes(name) +
+                             " is none of all_reduce, all_gather, reduce_scatter, alltoall, send_recv");
         costs::collective_sample s{.gpu = row.gpu(),
                                    .node = table.has("node_type") ? row.text("node_type") : "",
                                    .op = op.value_or(costs::collective::all_reduce),

@@ -37,7 +37,8 @@ class falling_times {
       if (worst.rows == 0) continue;
       std::string place;
       for (const char* column : sizes)
-        place += std::string(column) + " " + slimpack::detail::shown(table.text(worst.lower->row, column).value()) + ", ";
+        place +=
+            std::string(column) + " " + slimpack::detail::shown(table.text(worst.lower->row, column).value()) + ", ";
       const long percent = std::lround(100 * (1 - worst.lower->time / worst.above->time));
       notes.push_back({gpu, table.where(worst.lower->row) + ": column " + worst.lower->column + ": " + place +
                                 std::to_string(percent) + " % faster than the smaller size in line " +

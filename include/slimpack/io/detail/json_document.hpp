@@ -17,7 +17,8 @@ namespace slimpack::io::detail {
 
 using json = nlohmann::ordered_json;  ///< members in file order: a plan's bounds are listed, and hashed, in it
 
-/// What is wrong with a document. Thrown by json_place and document_of, turned into an error by read_json; users never meet it.
+/// What is wrong with a document. Thrown by json_place and document_of, turned into an error by read_json; users never
+/// meet it.
 struct malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -25,11 +26,12 @@ struct malformed : std::runtime_error {
 /// A key as messages name it.
 [[nodiscard]] inline std::string shown_key(std::string_view key) { return slimpack::detail::shown(key); }
 
-/// What nests deeper is not made by anybody who writes what is read here, and would end the program: values are destroyed recursively.
+/// What nests deeper is not made by anybody who writes what is read here, and would end the program: values are
+/// destroyed recursively.
 inline constexpr std::size_t most_nested = 100;
 
-/// Makes a document of what the parser of JSON meets. Each object has each key once: of two with one name, a reader would take
-/// either, and nobody would know which.
+/// Makes a document of what the parser of JSON meets. Each object has each key once: of two with one name, a reader
+/// would take either, and nobody would know which.
 /// Complexity O(1) for each value, and for an object of n members O(n log n)
 class document_builder {
  public:
@@ -85,14 +87,17 @@ class document_builder {
     return true;
   }
   bool open(json::value_t kind) {
-    if (open_.size() == most_nested) throw malformed(named() + "is nested more than " + std::to_string(most_nested) + " deep");
+    if (open_.size() == most_nested)
+      throw malformed(named() + "is nested more than " + std::to_string(most_nested) + " deep");
     json& made = add(kind);
     open_.push_back({made.get_ptr<json::array_t*>(), made.get_ptr<json::object_t*>()});
     return true;
   }
 
   void check_keys(const json::object_t& object) const {
-    const auto twice = [&](const std::string& name) { throw malformed(named() + "has two keys \"" + shown_key(name) + "\""); };
+    const auto twice = [&](const std::string& name) {
+      throw malformed(named() + "has two keys \"" + shown_key(name) + "\"");
+    };
     constexpr std::ptrdiff_t few = 16;  // fewer are compared sooner than they are sorted
     const auto all = object.begin();
     if (const std::ptrdiff_t size = object.end() - all; size <= few) {
@@ -104,15 +109,18 @@ class document_builder {
     std::vector<std::string_view> names;
     for (const auto& member : object) names.emplace_back(member.first);
     std::sort(names.begin(), names.end());
-    if (const auto same = std::adjacent_find(names.begin(), names.end()); same != names.end()) twice(std::string(*same));
+    if (const auto same = std::adjacent_find(names.begin(), names.end()); same != names.end())
+      twice(std::string(*same));
   }
 
   /// The way to the innermost container that is open, "replicas[3].programs ", no longer than a line takes.
   [[nodiscard]] std::string named() const {
     std::string way;
     for (std::size_t i = 0; i + 1 < open_.size() && way.size() <= 2 * slimpack::detail::shown_of_value; ++i)
-      way += open_[i].array ? "[" + std::to_string(open_[i].array->size() - 1) + "]" : (i ? "." : "") + shown_key(open_[i].object->back().first);
-    if (way.size() > 2 * slimpack::detail::shown_of_value) way = way.substr(0, 2 * slimpack::detail::shown_of_value) + "...";
+      way += open_[i].array ? "[" + std::to_string(open_[i].array->size() - 1) + "]"
+                            : (i ? "." : "") + shown_key(open_[i].object->back().first);
+    if (way.size() > 2 * slimpack::detail::shown_of_value)
+      way = way.substr(0, 2 * slimpack::detail::shown_of_value) + "...";
     return way.empty() ? way : way + " ";
   }
 

@@ -129,7 +129,8 @@ class json_place {
   }
   [[nodiscard]] std::string shown() const {
     if (value_->is_structured()) return std::string("an ") + value_->type_name();
-    const json shown = value_->is_string() ? json(text().substr(0, slimpack::detail::shown_of_value)) : *value_;  // a text may be large
+    const json shown = value_->is_string() ? json(text().substr(0, slimpack::detail::shown_of_value))
+                                           : *value_;  // a text may be large
     std::string text = shown.dump(-1, ' ', true, json::error_handler_t::replace);
     if (text.size() > 40) text = text.substr(0, 37) + "...";
     return text;

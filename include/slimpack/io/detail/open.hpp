@@ -16,8 +16,8 @@ namespace slimpack::io::detail {
   return number == 0 ? std::string{} : ": " + std::generic_category().message(number);
 }
 
-/// Whether reading may never end: a named pipe that nobody writes, a terminal, /dev/zero. What a shell opened itself, by
-/// `<(command)` or `|`, has no name of its own, and a writer.
+/// Whether reading may never end: a named pipe that nobody writes, a terminal, /dev/zero. What a shell opened itself,
+/// by `<(command)` or `|`, has no name of its own, and a writer.
 [[nodiscard]] inline bool may_never_end(const std::filesystem::path& file) {
   std::error_code nameless;
   const std::filesystem::path name = std::filesystem::canonical(file, nameless);

@@ -13,8 +13,8 @@ namespace slimpack::io {
 
 /// How a file lists the lengths of sequences. What is automatic is found out from the file: idx and npy by their magic
 /// bytes; by the first line that is not blank json where it begins with '[', jsonl where it begins with '{', or json if
-/// that object is the whole file; csv where it has a comma, a semicolon or a tab, names a column of lengths, or a field is
-/// asked for, unless it begins with a digit; else text.
+/// that object is the whole file; csv where it has a comma, a semicolon or a tab, names a column of lengths, or a field
+/// is asked for, unless it begins with a digit; else text.
 enum class lengths_format : unsigned char {
   automatic,
   text,        ///< one decimal length a line

@@ -74,8 +74,11 @@ class calls_of_packs {
     std::sort(others_.begin(), others_.end());
   }
   [[nodiscard]] std::int64_t others_of(std::size_t pack, sequence_id sequence) const {
-    const auto found = std::lower_bound(others_.begin(), others_.end(), row{pack, sequence, std::numeric_limits<std::int64_t>::min()});
-    return found == others_.end() || std::tie(std::get<0>(*found), std::get<1>(*found)) != std::tie(pack, sequence) ? 0 : std::get<2>(*found);
+    const auto found =
+        std::lower_bound(others_.begin(), others_.end(), row{pack, sequence, std::numeric_limits<std::int64_t>::min()});
+    return found == others_.end() || std::tie(std::get<0>(*found), std::get<1>(*found)) != std::tie(pack, sequence)
+               ? 0
+               : std::get<2>(*found);
   }
 
   std::span<const shared_row> shared_;

@@ -16,9 +16,10 @@
 
 namespace slimpack::detail {
 
-/// A cost model as accepted plans are priced by it, for all models the same type: each answer is looked at, slice by slice, and one
-/// that is no time, or no amount of memory, counts as 0 and goes into the list of faults; the planner then gives the fault instead
-/// of a plan. So a negative time that others of its pack outweigh shows, too, which a search does not see (searched_times.hpp).
+/// A cost model as accepted plans are priced by it, for all models the same type: each answer is looked at, slice by
+/// slice, and one that is no time, or no amount of memory, counts as 0 and goes into the list of faults; the planner
+/// then gives the fault instead of a plan. So a negative time that others of its pack outweigh shows, too, which a
+/// search does not see (searched_times.hpp).
 /// Law       answers are those of the model, to the bit, where they are times
 class checked_answers {
  public:
@@ -60,11 +61,15 @@ class checked_answers {
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
     return faults_->sound(model_->message(size, p, part), question::message, {{}, {0}, size}, p, part);
   }
-  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return faults_->sound(model_->memory(stage), stage); }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
+    return faults_->sound(model_->memory(stage), stage);
+  }
   [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
     return faults_->sound(model_->evaluation_memory(stage), stage);
   }
-  [[nodiscard]] bytes kept(const slice& piece, int stage) const { return faults_->sound(model_->kept(piece, stage), piece, stage); }
+  [[nodiscard]] bytes kept(const slice& piece, int stage) const {
+    return faults_->sound(model_->kept(piece, stage), piece, stage);
+  }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     const slice first = mine.empty() ? slice{row.sequence, {0}, row.end} : mine.front();
     return faults_->sound(model_->exchange(row, mine, p, part), question::exchange, first, p, part, row.sharers.size());
@@ -72,12 +77,16 @@ class checked_answers {
   [[nodiscard]] seconds covers(const slice& s, pass p, int part) const {
     return faults_->sound(model_->covers(s, p, part), question::covers, s, p, part);
   }
-  [[nodiscard]] loan_messages lending(const loan& l, int part) const { return faults_->sound(model_->lending(l, part), l, part); }
+  [[nodiscard]] loan_messages lending(const loan& l, int part) const {
+    return faults_->sound(model_->lending(l, part), l, part);
+  }
   [[nodiscard]] seconds reduce_time() const {
     return faults_->sound(model_->reduce_time(), question::reduce_time, {}, pass::backward, 0);
   }
   /// Looked at once, by longest_check.
-  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const { return model_->gradient_buckets(part); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
+    return model_->gradient_buckets(part);
+  }
   [[nodiscard]] int like(int part) const { return faults_->sound_like(model_->like(part), part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
     if (!model_->has_weight_times()) return time(s, pass::backward, part) * 0.5;

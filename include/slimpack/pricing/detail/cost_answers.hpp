@@ -15,9 +15,9 @@
 
 namespace slimpack::detail {
 
-/// Every question of costs/hooks.hpp behind virtual calls, so that what is asked once a plan is compiled once for all cost
-/// models: the checks before a search, and the pricing, bounds and shares of time of the plan that is accepted. A search, which
-/// asks millions of times, has solvers/detail/any_cost.hpp.
+/// Every question of costs/hooks.hpp behind virtual calls, so that what is asked once a plan is compiled once for all
+/// cost models: the checks before a search, and the pricing, bounds and shares of time of the plan that is accepted. A
+/// search, which asks millions of times, has solvers/detail/any_cost.hpp.
 /// Law       every answer is what the hook gives for the model, its default included, to the bit
 class cost_answers {
  public:
@@ -31,7 +31,8 @@ class cost_answers {
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> evaluation_memory(int stage) const = 0;
   [[nodiscard]] virtual bytes kept(const slice& piece, int stage) const = 0;
-  [[nodiscard]] virtual seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds exchange(const shared_row& row, std::span<const slice> mine, pass p,
+                                         int part) const = 0;
   [[nodiscard]] virtual seconds covers(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual loan_messages lending(const loan& l, int part) const = 0;
   [[nodiscard]] virtual seconds reduce_time() const = 0;
@@ -75,18 +76,30 @@ class answers_of final : public cost_answers {
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const override { return cost_.time(s, p, part); }
   [[nodiscard]] seconds overhead(pass p, int part) const override { return pack_overhead(cost_, p, part); }
   [[nodiscard]] seconds call_overhead(pass p, int part) const override { return call_overhead_of(cost_, p, part); }
-  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const override { return useful_time(cost_, s, p, part); }
-  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const override { return collective_time(cost_, s, p, part); }
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const override {
+    return useful_time(cost_, s, p, part);
+  }
+  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const override {
+    return collective_time(cost_, s, p, part);
+  }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const override { return least_time(cost_, s, p, part); }
-  [[nodiscard]] seconds message(tokens size, pass p, int part) const override { return message_time(cost_, size, p, part); }
+  [[nodiscard]] seconds message(tokens size, pass p, int part) const override {
+    return message_time(cost_, size, p, part);
+  }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return memory_of(cost_, stage); }
-  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const override { return evaluation_memory_of(cost_, stage); }
+  [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const override {
+    return evaluation_memory_of(cost_, stage);
+  }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const override { return kept_of(cost_, piece, stage); }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const override {
     return exchange_time(cost_, row, mine, p, part);
   }
-  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const override { return covered_time(cost_, s, p, part); }
-  [[nodiscard]] loan_messages lending(const loan& l, int part) const override { return loan_messages_of(cost_, l, part); }
+  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const override {
+    return covered_time(cost_, s, p, part);
+  }
+  [[nodiscard]] loan_messages lending(const loan& l, int part) const override {
+    return loan_messages_of(cost_, l, part);
+  }
   [[nodiscard]] seconds reduce_time() const override { return reduce_time_of(cost_); }
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override {
     return gradient_buckets_of(cost_, part);

@@ -11,10 +11,10 @@
 
 namespace slimpack::detail {
 
-/// A plan of steps without all that is backward: its forward packs in their order, to evaluate by. They are cut into the pieces
-/// that a step calls forward with, and stages lend each other the same attention, so that a compute is given the same and answers
-/// with the same bits. Times are the plan's, for the order of transfers; what only whole plans have is left out.
-/// common_cuts: whether a step cuts its pieces where either pass cuts
+/// A plan of steps without all that is backward: its forward packs in their order, to evaluate by. They are cut into
+/// the pieces that a step calls forward with, and stages lend each other the same attention, so that a compute is given
+/// the same and answers with the same bits. Times are the plan's, for the order of transfers; what only whole plans
+/// have is left out. common_cuts: whether a step cuts its pieces where either pass cuts
 /// Requires  slices that lie within their sequences            Complexity  O(size of the plan)
 [[nodiscard]] inline plan forward_alone(const plan& p, bool common_cuts) {
   plan alone;

@@ -11,14 +11,17 @@
 
 namespace slimpack::detail {
 
-/// Whether the model gives times for the longest sequence, which takes the longest (cost_model law 3), and for sharing it
-/// among all replicas that get a quantum of it, the longest exchange: what can be said before any work.
+/// Whether the model gives times for the longest sequence, which takes the longest (cost_model law 3), and for sharing
+/// it among all replicas that get a quantum of it, the longest exchange: what can be said before any work.
 /// And whether each part is like one that there is.
 /// Errors    invalid_input            Complexity  O(parts) questions
 class longest_check {
  public:
   longest_check(const cost_answers& cost, const shape& on, tokens longest)
-      : cost_(cost), on_(on), whole_{{}, {0}, longest}, sequence_("a sequence of " + std::to_string(longest.value) + " tokens") {}
+      : cost_(cost),
+        on_(on),
+        whole_{{}, {0}, longest},
+        sequence_("a sequence of " + std::to_string(longest.value) + " tokens") {}
 
   [[nodiscard]] result<void> operator()(weight_gradients split) const;
 

@@ -14,8 +14,9 @@
 
 namespace slimpack::detail {
 
-/// What a step waits for at its begin, where weights are gathered beside its work, and at its end, where gradients are summed
-/// beside it (core/gradient_reduction.hpp). Where there is one copy of the weights nothing is reduced, whatever the model's buckets.
+/// What a step waits for at its begin, where weights are gathered beside its work, and at its end, where gradients are
+/// summed beside it (core/gradient_reduction.hpp). Where there is one copy of the weights nothing is reduced, whatever
+/// the model's buckets.
 class reduction_waits {
  public:
   /// Requires  the model outlives it            Complexity  O(parts)
@@ -29,19 +30,19 @@ class reduction_waits {
 
   [[nodiscard]] bool empty() const noexcept { return empty_; }
 
-  /// Adds to the first forward pack of each part what it waits there for weights that are still being gathered, and to the
-  /// `waits` of its stage.
+  /// Adds to the first forward pack of each part what it waits there for weights that are still being gathered, and to
+  /// the `waits` of its stage.
   ///
-  /// The first pack is the first that each part runs. With G_k the end of the gather of bucket k on the stage's stream, a_k the
-  /// share of the pack's time t before it, and s the pack's start, the pack ends at max(s + t, max_k G_k + (1 - a_k) t), so that
-  /// it takes max(0, max_k (G_k - a_k t) - s) longer.
-  /// s is the earliest that the chain of parts before allows. The stage may come to the pack later, for the work of other
-  /// packs between two chunks: then less is waited than is counted here.
-  /// Shapes    time, message: of the pack by part; gathered: by stage, what its stream carries before; start: of part 0; waits:
-  ///           by stage
+  /// The first pack is the first that each part runs. With G_k the end of the gather of bucket k on the stage's stream,
+  /// a_k the share of the pack's time t before it, and s the pack's start, the pack ends at max(s + t, max_k G_k + (1 -
+  /// a_k) t), so that it takes max(0, max_k (G_k - a_k t) - s) longer.
+  /// s is the earliest that the chain of parts before allows. The stage may come to the pack later, for the work of
+  /// other packs between two chunks: then less is waited than is counted here.
+  /// Shapes    time, message: of the pack by part; gathered: by stage, what its stream carries before; start: of part
+  ///           0; waits: by stage
   /// Complexity O(buckets)
-  void wait_for_weights(std::span<seconds> time, std::span<const seconds> message, std::vector<seconds> gathered, seconds start,
-                        std::span<seconds> waits) const {
+  void wait_for_weights(std::span<seconds> time, std::span<const seconds> message, std::vector<seconds> gathered,
+                        seconds start, std::span<seconds> waits) const {
     for (std::size_t part = 0; part < parts_.size(); ++part) {
       seconds ready{};
       for (const gradient_bucket& b : parts_[part]) {
@@ -59,13 +60,13 @@ class reduction_waits {
     wait_for_weights(forward.time, forward.message, std::vector<seconds>(stages_), {}, waits);
   }
 
-  /// How much later than its last backward pack stage 0 ends for the sums of its gradients. That pack is the last of the step
-  /// to end, on any stage.
+  /// How much later than its last backward pack stage 0 ends for the sums of its gradients. That pack is the last of
+  /// the step to end, on any stage.
   ///
-  /// With t the time that the pack takes on the part, a_k of which is left when bucket k is final, and s_k the time of the
-  /// bucket's sum, the sums end at E_k = max(E_{k+1}, (1 - a_k) t) + s_k from the pack's begin, and E_0 - t of them is late.
-  /// The larger the pack, the more it hides. Replicas may be asked one by one: a sum begins when the last of them has its
-  /// gradients, so that the sums of all end when those of the replica do for which they would end last.
+  /// With t the time that the pack takes on the part, a_k of which is left when bucket k is final, and s_k the time of
+  /// the bucket's sum, the sums end at E_k = max(E_{k+1}, (1 - a_k) t) + s_k from the pack's begin, and E_0 - t of them
+  /// is late. The larger the pack, the more it hides. Replicas may be asked one by one: a sum begins when the last of
+  /// them has its gradients, so that the sums of all end when those of the replica do for which they would end last.
   /// Complexity O(buckets)
   [[nodiscard]] seconds late_sums(seconds last) const {
     seconds end{};
@@ -74,8 +75,8 @@ class reduction_waits {
     return std::max(seconds{}, end - last);
   }
 
-  /// No step waits longer, at both ends together, whatever its packs are: gathers of a stage are one after the other, and a
-  /// pack of no time hides nothing.
+  /// No step waits longer, at both ends together, whatever its packs are: gathers of a stage are one after the other,
+  /// and a pack of no time hides nothing.
   [[nodiscard]] seconds most() const {
     std::vector<seconds> gathered(stages_);
     for (std::size_t part = 0; part < parts_.size(); ++part)
@@ -89,8 +90,8 @@ class reduction_waits {
   bool empty_{true};
 };
 
-/// Adds to the first forward pack of each part, and of a spread vocabulary to the first call of each stage, what they wait for:
-/// that call waits for all of its stage's share, which is gathered before layers.
+/// Adds to the first forward pack of each part, and of a spread vocabulary to the first call of each stage, what they
+/// wait for: that call waits for all of its stage's share, which is gathered before layers.
 template <class Cost>
 void wait_for_weights(const Cost& cost, workload& w) {
   const reduction_waits waits(cost, w.shape);
@@ -100,7 +101,8 @@ void wait_for_weights(const Cost& cost, workload& w) {
   seconds start{};
   if (w.shape.vocabulary == vocabulary::spread)
     for (std::size_t stage = 0; stage < gathered.size(); ++stage) {
-      for (const gradient_bucket& b : gradient_buckets_of(cost, w.shape.parts() + static_cast<int>(stage))) gathered[stage] += b.gather;
+      for (const gradient_bucket& b : gradient_buckets_of(cost, w.shape.parts() + static_cast<int>(stage)))
+        gathered[stage] += b.gather;
       seconds& time = w.vocabulary.embed[stage];
       const seconds wait = std::max(seconds{}, gathered[stage] - start);
       time += wait, all[stage] += wait;
@@ -113,8 +115,9 @@ void wait_for_weights(const Cost& cost, workload& w) {
   if (sum > seconds{}) w.weight_waits = std::move(all);
 }
 
-/// Counts the sums that are late to the last backward pack, so that a search, which compares replicas' makespans, sees them
-/// (reduction_waits::late_sums). Not for the price of a plan: there sums are on streams of their own (simulators/reduction_stream.hpp).
+/// Counts the sums that are late to the last backward pack, so that a search, which compares replicas' makespans, sees
+/// them (reduction_waits::late_sums). Not for the price of a plan: there sums are on streams of their own
+/// (simulators/reduction_stream.hpp).
 template <class Cost>
 void count_late_sums(const Cost& cost, workload& w) {
   if (w.backward.time.empty()) return;

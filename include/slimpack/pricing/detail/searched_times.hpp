@@ -21,33 +21,32 @@
 
 namespace slimpack::detail {
 
-/// A cost model as a planner hands it to a solver: answers are looked at, and one that is no time counts as 0 and goes into the
-/// list of faults. So solvers, slicers and schedules see times that add up, and all their loops end, whatever the model
-/// answers about slices that nobody can foresee; the planner then gives the fault instead of a plan. It answers the
-/// questions that the model does, so that nothing is decided otherwise than with the model itself. Where the shape spreads the
-/// vocabulary, the times of its ends are counted to those of layers (vocabulary_turn.hpp).
+/// A cost model as a planner hands it to a solver: answers are looked at, and one that is no time counts as 0 and goes
+/// into the list of faults. So solvers, slicers and schedules see times that add up, and all their loops end, whatever
+/// the model answers about slices that nobody can foresee; the planner then gives the fault instead of a plan. It
+/// answers the questions that the model does, so that nothing is decided otherwise than with the model itself. Where
+/// the shape spreads the vocabulary, the times of its ends are counted to those of layers (vocabulary_turn.hpp).
 /// Law       answers are those of the model, to the bit, where they are times and the vocabulary is in one place
 /// Complexity that of the model, and two comparisons
 ///
-/// A search asks for slices so often that two comparisons a question cost it a tenth of its time, so packs are looked at
-/// instead, whose sums show what is no number or infinite; a negative time that others outweigh shows when the plan that is
-/// accepted is checked slice by slice (checked_answers.hpp).
+/// A search asks for slices so often that two comparisons a question cost it a tenth of its time, so packs are looked
+/// at instead, whose sums show what is no number or infinite; a negative time that others outweigh shows when the plan
+/// that is accepted is checked slice by slice (checked_answers.hpp).
 template <class Cost>
 class searched_times {
  public:
   using wraps = Cost;
 
   /// Requires  both outlive it
-  searched_times(const Cost& cost, time_faults& faults, const shape& on) : kept_(keep(cost)), faults_(&faults), turn_(*this, on) {}
+  searched_times(const Cost& cost, time_faults& faults, const shape& on)
+      : kept_(keep(cost)), faults_(&faults), turn_(*this, on) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     if constexpr (folds)
       if (!turn_.empty()) return folded_time(s, p, part);
     return model().time(s, p, part);
   }
-  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const
-    requires(prices_packs<Cost>)
-  {
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const requires(prices_packs<Cost>) {
     const seconds all = at(part, [&](int own) {
       const seconds layers = model().time(pack, p, own);
       if constexpr (folds)
@@ -57,9 +56,8 @@ class searched_times {
     return is_time(all) ? all : blamed(all, pack, p, part);
   }
   /// Of a model that prices packs by their slices.
-  friend seconds pack_time(const searched_times& c, std::span<const slice> pack, pass p, int part)
-    requires(!prices_packs<Cost>)
-  {
+  friend seconds pack_time(const searched_times& c, std::span<const slice> pack, pass p,
+                           int part) requires(!prices_packs<Cost>) {
     seconds sum = c.overhead(p, part);
     for (const slice& s : pack) sum += c.time(s, p, part);
     sum += call_overhead_of(c, p, part) * static_cast<double>(pack.size());
@@ -73,10 +71,10 @@ class searched_times {
       return layers;
     });
   }
-  [[nodiscard]] seconds call_overhead(pass p, int part) const
-    requires(prices_calls<Cost>)
-  {
-    return at(part, [&](int own) { return faults_->sound(model().call_overhead(p, own), question::call_overhead, {}, p, own); });
+  [[nodiscard]] seconds call_overhead(pass p, int part) const requires(prices_calls<Cost>) {
+    return at(part, [&](int own) {
+      return faults_->sound(model().call_overhead(p, own), question::call_overhead, {}, p, own);
+    });
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
     return at(part, [&](int own) {
@@ -99,37 +97,32 @@ class searched_times {
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     const slice first = mine.empty() ? slice{row.sequence, {0}, row.end} : mine.front();
     return at(part, [&](int own) {
-      return faults_->sound(exchange_time(model(), row, mine, p, own), question::exchange, first, p, own, row.sharers.size());
+      return faults_->sound(exchange_time(model(), row, mine, p, own), question::exchange, first, p, own,
+                            row.sharers.size());
     });
   }
-  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const
-    requires(covers_exchanges<Cost>)
-  {
+  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const requires(covers_exchanges<Cost>) {
     return at(part, [&](int own) { return faults_->sound(model().covers(s, p, own), question::covers, s, p, own); });
   }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const {
     const int own = own_part(part);
     return faults_->sound(loan_messages_of(model(), l, own), l, own);
   }
-  [[nodiscard]] seconds weight_time(const slice& s, int part) const
-    requires(prices_weights<Cost>)
-  {
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const requires(prices_weights<Cost>) {
     return at(part, [&](int own) {
-      return with_ends(faults_->sound(model().weight_time(s, own), question::weight_time, s, pass::backward, own), s.length, pass::backward, own);
+      return with_ends(faults_->sound(model().weight_time(s, own), question::weight_time, s, pass::backward, own),
+                       s.length, pass::backward, own);
     });
   }
   [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const
-    requires(spreads_vocabulary<Cost>())
-  {
+      requires(spreads_vocabulary<Cost>()) {
     return faults_->sound_vocabulary(model().vocabulary_time(size, call, stage), size, call, stage);
   }
   [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const {
     return faults_->sound_vocabulary(slimpack::vocabulary_message(model(), size, rows, stage), size, rows, stage);
   }
   /// Of each forward pack's message to where packs turn.
-  [[nodiscard]] seconds turn_wait(const workload& w) const
-    requires(spreads_vocabulary<Cost>())
-  {
+  [[nodiscard]] seconds turn_wait(const workload& w) const requires(spreads_vocabulary<Cost>()) {
     return turn_.wait(w);
   }
   [[nodiscard]] seconds reduce_time() const {
@@ -138,7 +131,9 @@ class searched_times {
   /// Looked at once, by longest_check.
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
     if constexpr (folds)
-      if (!turn_.empty()) return turn_.turns(part) ? std::span<const gradient_bucket>{} : gradient_buckets_of(model(), turn_.part_of(part));
+      if (!turn_.empty())
+        return turn_.turns(part) ? std::span<const gradient_bucket>{}
+                                 : gradient_buckets_of(model(), turn_.part_of(part));
     return gradient_buckets_of(model(), part);
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
@@ -156,20 +151,20 @@ class searched_times {
   [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
     return faults_->sound(evaluation_memory_of(model(), stage), stage);
   }
-  [[nodiscard]] bytes kept(const slice& piece, int stage) const
-    requires(keeps_by_piece<Cost>)
-  {
+  [[nodiscard]] bytes kept(const slice& piece, int stage) const requires(keeps_by_piece<Cost>) {
     if constexpr (folds)
       if (!turn_.empty() && turn_.turns_on(stage)) return {};
     return faults_->sound(model().kept(piece, stage), piece, stage);
   }
   [[nodiscard]] int like(int part) const {
     if constexpr (folds)
-      if (!turn_.empty()) return turn_.like(part, [&](int own) { return faults_->sound_like(like_of(model(), own), own); });
+      if (!turn_.empty())
+        return turn_.like(part, [&](int own) { return faults_->sound_like(like_of(model(), own), own); });
     return faults_->sound_like(like_of(model(), part), part);
   }
-  [[nodiscard]] int parts() const
-    requires requires(const Cost& cost) { { cost.parts() } -> std::same_as<int>; }
+  [[nodiscard]] int parts() const requires requires(const Cost& cost) {
+    { cost.parts() } -> std::same_as<int>;
+  }
   {
     if constexpr (folds)
       if (!turn_.empty()) return turn_.parts();
@@ -199,7 +194,8 @@ class searched_times {
     return layers;
   }
 
-  /// Apart, so that compilers take the way of most searches, which fold nothing, into their loops: a twelfth of planning.
+  /// Apart, so that compilers take the way of most searches, which fold nothing, into their loops: a twelfth of
+  /// planning.
   [[nodiscard, gnu::noinline]] seconds folded_time(const slice& s, pass p, int part) const {
     return at(part, [&](int own) { return with_ends(model().time(s, p, own), s.length, p, own); });
   }

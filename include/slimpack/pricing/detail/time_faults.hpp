@@ -33,7 +33,22 @@ namespace slimpack::detail {
 
 /// Which question of costs/hooks.hpp an answer was to.
 enum class question : unsigned char {
-  time, pack, overhead, call_overhead, useful, collectives, least, message, exchange, covers, weight_time, reduce_time, memory, kept, vocabulary, like
+  time,
+  pack,
+  overhead,
+  call_overhead,
+  useful,
+  collectives,
+  least,
+  message,
+  exchange,
+  covers,
+  weight_time,
+  reduce_time,
+  memory,
+  kept,
+  vocabulary,
+  like
 };
 
 /// An answer of a cost model that is no time, no amount of memory or no part, and the question.
@@ -79,7 +94,8 @@ class time_faults {
   /// Of a pack's time that is none: 0, and a fault of the first of its slices that has none either, or of the pack.
   /// Shapes    time_of(slice): seconds
   template <class TimeOf>
-  [[nodiscard, gnu::cold, gnu::noinline]] seconds blamed(seconds all, std::span<const slice> pack, pass p, int part, const TimeOf& time_of) {
+  [[nodiscard, gnu::cold, gnu::noinline]] seconds blamed(seconds all, std::span<const slice> pack, pass p, int part,
+                                                         const TimeOf& time_of) {
     for (const slice& s : pack)
       if (const seconds own = time_of(s); !is_time(own)) return refused(own, question::time, s, p, part, 0);
     return refused(all, question::pack, pack.empty() ? slice{} : pack.front(), p, part, pack.size());
@@ -93,8 +109,8 @@ class time_faults {
     keep([&] { told_ = std::move(told); });
   }
 
-  /// The first fault in a sentence. Solvers number the sequences of a replica anew: named is one of the batch that can be
-  /// cut so, the slice's own if it can.
+  /// The first fault in a sentence. Solvers number the sequences of a replica anew: named is one of the batch that can
+  /// be cut so, the slice's own if it can.
   /// Requires  any()
   [[nodiscard]] error told(std::span<const tokens> lengths, tokens quantum) const;
 
@@ -105,7 +121,8 @@ class time_faults {
   };
 
   // Out of line, so that what is asked millions of times is short enough to be inlined with its two comparisons.
-  [[gnu::cold, gnu::noinline]] seconds refused(seconds t, question asked, const slice& of, pass p, int part, std::size_t count) {
+  [[gnu::cold, gnu::noinline]] seconds refused(seconds t, question asked, const slice& of, pass p, int part,
+                                               std::size_t count) {
     add({asked, t.value, of, p, part, count});
     return {};
   }

@@ -20,11 +20,11 @@ namespace slimpack::detail {
 /// A spread vocabulary as a search sees it: packs turn on one stage more.
 ///
 /// A search orders forwards and backwards; the calls of the ends of the model are put between them afterwards
-/// (schedules/spread_vocabulary.hpp). So that packs come out balanced and stages have time for these calls, each forward of a
-/// stage takes its share of E and V longer, each backward its share of U and G, a chunk its part of them. And behind the last
-/// stage comes one that takes no time and holds nothing, where packs turn: the message to it takes as long as hidden rows, V and
-/// its gathering do. So every schedule, simulator and search knows how long gradients are on their way, without a word about
-/// vocabularies.
+/// (schedules/spread_vocabulary.hpp). So that packs come out balanced and stages have time for these calls, each
+/// forward of a stage takes its share of E and V longer, each backward its share of U and G, a chunk its part of them.
+/// And behind the last stage comes one that takes no time and holds nothing, where packs turn: the message to it takes
+/// as long as hidden rows, V and its gathering do. So every schedule, simulator and search knows how long gradients are
+/// on their way, without a word about vocabularies.
 /// Complexity O(stages) to make, O(1) each
 class vocabulary_turn {
  public:
@@ -37,7 +37,8 @@ class vocabulary_turn {
       stages_ = 0;
       return;
     }
-    const rate last = line_of([&](tokens n) { return vocabulary_time(cost, n, vocabulary_call::output, on.stages - 1); });
+    const rate last =
+        line_of([&](tokens n) { return vocabulary_time(cost, n, vocabulary_call::output, on.stages - 1); });
     for (int stage = 0; stage < on.stages; ++stage) {
       const auto call = [&](vocabulary_call one) {
         return line_of([&](tokens n) { return vocabulary_time(cost, n, one, stage) * (1.0 / on.chunks); });
@@ -46,7 +47,8 @@ class vocabulary_turn {
       share_.backward.push_back(sum_of(call(vocabulary_call::output_weights), call(vocabulary_call::embed_gradients)));
       if (stage + 1 == on.stages) continue;
       const rate way = line_of([&](tokens n) {
-        return vocabulary_message(cost, n, vocabulary_rows::hidden, stage) + vocabulary_time(cost, n, vocabulary_call::output, stage) +
+        return vocabulary_message(cost, n, vocabulary_rows::hidden, stage) +
+               vocabulary_time(cost, n, vocabulary_call::output, stage) +
                vocabulary_message(cost, n, vocabulary_rows::partial, stage);
       });
       way_ = {std::max(way_.call, way.call), std::max(way_.token, way.token)};
@@ -66,7 +68,9 @@ class vocabulary_turn {
 
   /// Parts of the search, of which each chunk has one where packs turn.
   [[nodiscard]] int parts() const noexcept { return (stages_ + 1) * chunks_; }
-  [[nodiscard]] bool turns(int part) const noexcept { return chunks_ == 1 ? part == stages_ : part % (stages_ + 1) == stages_; }
+  [[nodiscard]] bool turns(int part) const noexcept {
+    return chunks_ == 1 ? part == stages_ : part % (stages_ + 1) == stages_;
+  }
   [[nodiscard]] bool turns_on(int stage) const noexcept { return stage == stages_; }
   /// The model's part.            Requires  !turns(part)
   [[nodiscard]] int part_of(int part) const noexcept {
@@ -90,8 +94,8 @@ class vocabulary_turn {
     return {share_[p][stage(part)].token * static_cast<double>(n.value)};
   }
 
-  /// From a part of the search to the next of its pass. On its way between two chunks a message passes the stage where packs
-  /// turn: it takes its time before that stage, and none behind it.
+  /// From a part of the search to the next of its pass. On its way between two chunks a message passes the stage where
+  /// packs turn: it takes its time before that stage, and none behind it.
   template <class Cost>
   [[nodiscard]] seconds message(const Cost& cost, tokens n, pass p, int part) const {
     if (turns(part)) return {};
@@ -100,8 +104,8 @@ class vocabulary_turn {
     return message_time(cost, n, p, own);
   }
 
-  /// What V waits for until the stages have ended what they run when hidden rows come: `waits` times what forward and backward of a
-  /// mean pack take on the last stage.
+  /// What V waits for until the stages have ended what they run when hidden rows come: `waits` times what forward and
+  /// backward of a mean pack take on the last stage.
   [[nodiscard]] seconds wait(const workload& w) const {
     if (empty() || w.forward.size() == 0) return {};
     const auto stages = static_cast<std::size_t>(w.shape.stages);
@@ -131,8 +135,8 @@ class vocabulary_turn {
   }
   static rate sum_of(const rate& a, const rate& b) noexcept { return {a.call + b.call, a.token + b.token}; }
 
-  /// About a backward, two thirds of both: of several stages, the slowest has just begun one. Measured on five lists of lengths, 4 and 8
-  /// stages: of 0.3, 0.5, 0.7, 0.94, 1.2 and 1.5 the steps are shortest at 0.7.
+  /// About a backward, two thirds of both: of several stages, the slowest has just begun one. Measured on five lists of
+  /// lengths, 4 and 8 stages: of 0.3, 0.5, 0.7, 0.94, 1.2 and 1.5 the steps are shortest at 0.7.
   static constexpr double waits = 0.7;
   /// Packs whose logits a stage holds: one between its V and its U.
   static constexpr double packs_held = 1;

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_PRICING_IMPL_LONGEST_CHECK_IPP
 #define SLIMPACK_PRICING_IMPL_LONGEST_CHECK_IPP
 
-#include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
@@ -13,6 +12,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/vocabulary.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ namespace slimpack::detail {
 
 SLIMPACK_DECL result<void> longest_check::operator()(weight_gradients split) const {
   for (int part = 0; part < on_.parts(); ++part) {
-    if (const int like = cost_.like(part); !is_like(like, part)) return error{errc::invalid_input, told_like(like, part)};
+    if (const int like = cost_.like(part); !is_like(like, part))
+      return error{errc::invalid_input, told_like(like, part)};
     for (const pass p : both_passes)
       if (result<void> fine = packs(p, part); !fine) return fine;
     if (split == weight_gradients::with_inputs) continue;
@@ -44,7 +45,9 @@ SLIMPACK_DECL result<void> longest_check::operator()(weight_gradients split) con
   return is_time(reduce) ? result<void>(success()) : no_time(reduce, "the reduction of gradients");
 }
 
-SLIMPACK_DECL error longest_check::wrong(const std::string& what) { return {errc::invalid_input, "the cost model" + what}; }
+SLIMPACK_DECL error longest_check::wrong(const std::string& what) {
+  return {errc::invalid_input, "the cost model" + what};
+}
 
 SLIMPACK_DECL error longest_check::no_time(seconds t, const std::string& what) {
   return wrong(" gives " + told_number(t.value) + " s for " + what + "; times must be from 0 to 1e12 s");
@@ -53,12 +56,12 @@ SLIMPACK_DECL error longest_check::no_time(seconds t, const std::string& what) {
 SLIMPACK_DECL result<void> longest_check::packs(pass p, int part) const {
   const tokens longest = whole_.length;
   const bool last = part == nth_place(p, on_.parts() - 1, on_.parts());
-  for (const auto& [what, t] :
-       {std::pair{"", cost_.time(whole_, p, part)}, {"the overhead of a pack with ", pack_overhead(cost_, p, part)},
-        {"the overhead of a call with ", call_overhead_of(cost_, p, part)},
-        {"a pack of ", pack_time(cost_, std::span(&whole_, 1), p, part)},
-        {"the message of ", last ? seconds{} : message_time(cost_, longest, p, part)},
-        {"the exchange of ", longest_exchange(p, part)}})
+  for (const auto& [what, t] : {std::pair{"", cost_.time(whole_, p, part)},
+                                {"the overhead of a pack with ", pack_overhead(cost_, p, part)},
+                                {"the overhead of a call with ", call_overhead_of(cost_, p, part)},
+                                {"a pack of ", pack_time(cost_, std::span(&whole_, 1), p, part)},
+                                {"the message of ", last ? seconds{} : message_time(cost_, longest, p, part)},
+                                {"the exchange of ", longest_exchange(p, part)}})
     if (!is_time(t)) return no_time(t, what + sequence_ + ", " + name_of(p) + " on part " + std::to_string(part));
   return success();
 }
@@ -66,7 +69,8 @@ SLIMPACK_DECL result<void> longest_check::packs(pass p, int part) const {
 SLIMPACK_DECL seconds longest_check::longest_exchange(pass p, int part) const {
   const tokens longest = whole_.length;
   const std::int64_t quanta = (longest.value - 1) / on_.quantum.value + 1;
-  const auto sharers = slimpack::detail::indices<std::uint32_t>(static_cast<std::size_t>(std::min<std::int64_t>(on_.replicas, quanta)));
+  const auto sharers =
+      slimpack::detail::indices<std::uint32_t>(static_cast<std::size_t>(std::min<std::int64_t>(on_.replicas, quanta)));
   if (sharers.size() < 2) return {};
   const slice mine{{}, {0}, std::min(longest, on_.quantum)};
   shared_row row{{}, p, {0}, longest, sharers};
@@ -89,8 +93,9 @@ SLIMPACK_DECL result<void> longest_check::buckets(int part) const {
     for (const seconds t : {b.scatter, b.gather})
       if (!is_time(t)) return no_time(t, "a bucket of gradients of part " + std::to_string(part));
     if (!(b.at >= before && b.at <= 1))
-      return wrong("'s buckets of gradients of part " + std::to_string(part) + " are not in order of their layers: one at " +
-                   std::to_string(b.at) + " of a pack comes after one at " + std::to_string(before));
+      return wrong("'s buckets of gradients of part " + std::to_string(part) +
+                   " are not in order of their layers: one at " + std::to_string(b.at) +
+                   " of a pack comes after one at " + std::to_string(before));
     before = b.at;
   }
   return success();
@@ -104,7 +109,8 @@ SLIMPACK_DECL result<void> longest_check::spread_vocabulary() const {
       if (const seconds t = vocabulary_time(cost_, longest, call, stage); !is_time(t)) return no_vocabulary(t, stage);
     for (const vocabulary_rows rows : {vocabulary_rows::embedded, vocabulary_rows::hidden, vocabulary_rows::partial,
                                        vocabulary_rows::statistics, vocabulary_rows::gradients})
-      if (const seconds t = sends(rows, stage, on_) ? vocabulary_message(cost_, longest, rows, stage) : seconds{}; !is_time(t))
+      if (const seconds t = sends(rows, stage, on_) ? vocabulary_message(cost_, longest, rows, stage) : seconds{};
+          !is_time(t))
         return no_vocabulary(t, stage);
   }
   const seconds back = message_time(cost_, longest, pass::backward, 0);
@@ -113,7 +119,8 @@ SLIMPACK_DECL result<void> longest_check::spread_vocabulary() const {
 
 SLIMPACK_DECL error longest_check::no_vocabulary(seconds t, int stage) const {
   const std::string where = "a spread vocabulary and " + sequence_ + " on stage " + std::to_string(stage);
-  return std::isnan(t.value) ? wrong(" has no times for " + where + ": make it for a shape with vocabulary::spread") : no_time(t, where);
+  return std::isnan(t.value) ? wrong(" has no times for " + where + ": make it for a shape with vocabulary::spread")
+                             : no_time(t, where);
 }
 
 }  // namespace slimpack::detail

@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_PRICING_IMPL_PRICE_IPP
 #define SLIMPACK_PRICING_IMPL_PRICE_IPP
 
-#include <slimpack/pricing/price.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/pricing/detail/calls_of_packs.hpp>
 #include <slimpack/pricing/detail/sequence_numbers.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace slimpack::detail {
 SLIMPACK_DECL void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w) {
   const sequence_numbers number(packs.forward);
   std::vector<std::uint32_t> last_forward(number.count(), 0);
-  std::vector<std::int64_t> own(number.count(), 0);  // tokens
+  std::vector<std::int64_t> own(number.count(), 0);     // tokens
   std::vector<std::int64_t> others(number.count(), 0);  // kept of other sharers
   std::vector<std::uint8_t> is_shared(number.count(), 0);
   std::vector<std::int64_t> closes(shared.empty() ? 0 : packs.backward.size(), 0);  // of others, per pack
@@ -78,8 +78,9 @@ SLIMPACK_DECL void follow_sequences(const partition& packs, std::span<const shar
 }
 
 SLIMPACK_DECL void keep_others(std::span<const shared_row> shared, workload& w) {
-  const auto most = std::max_element(w.rates.begin(), w.rates.end(),
-                                     [](const memory_rates& a, const memory_rates& b) { return a.other_token < b.other_token; });
+  const auto most = std::max_element(w.rates.begin(), w.rates.end(), [](const memory_rates& a, const memory_rates& b) {
+    return a.other_token < b.other_token;
+  });
   if (shared.empty() || most == w.rates.end() || most->other_token == 0) return;
   for (const pass p : {pass::forward, pass::backward}) {
     pass_timing& timing = w.of(p);

@@ -1,13 +1,13 @@
 #ifndef SLIMPACK_PRICING_IMPL_TIME_FAULTS_IPP
 #define SLIMPACK_PRICING_IMPL_TIME_FAULTS_IPP
 
-#include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/pricing/detail/time_faults.hpp>
 
 #include <cstddef>
 #include <cstdio>
@@ -20,8 +20,9 @@ namespace slimpack::detail {
 
 SLIMPACK_DECL std::optional<memory_rates> time_faults::sound(std::optional<memory_rates> held, int stage) {
   if (!held) return held;
-  for (double* const rate : {&held->fixed, &held->live_token, &held->gradient_token, &held->forward_token, &held->backward_token,
-                             &held->other_token, &held->weight_token, &held->logit_token, &held->turned_token, &held->lent_token}) {
+  for (double* const rate :
+       {&held->fixed, &held->live_token, &held->gradient_token, &held->forward_token, &held->backward_token,
+        &held->other_token, &held->weight_token, &held->logit_token, &held->turned_token, &held->lent_token}) {
     if (is_memory(*rate)) continue;
     add({question::memory, *rate, {}, {}, stage});
     *rate = 0;
@@ -30,7 +31,8 @@ SLIMPACK_DECL std::optional<memory_rates> time_faults::sound(std::optional<memor
 }
 
 SLIMPACK_DECL loan_messages time_faults::sound(loan_messages m, const loan& l, int part) {
-  for (seconds* const each : {&m.context, &m.queries, &m.results}) *each = sound(*each, question::message, l.queries, l.pass(), part);
+  for (seconds* const each : {&m.context, &m.queries, &m.results})
+    *each = sound(*each, question::message, l.queries, l.pass(), part);
   m.layers = sound(seconds{m.layers}, question::message, l.queries, l.pass(), part).value;
   return m;
 }
@@ -55,22 +57,52 @@ SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens qu
   std::string text = "the cost model gives " + told_number(f.given) + (memory ? " bytes for " : " s for ");
   const std::string count = std::to_string(f.count);
   switch (f.asked) {
-    case question::time: break;
-    case question::pack: text += "a pack of " + count + " slices, the first "; break;
-    case question::overhead: text += "the overhead of a pack"; break;
-    case question::call_overhead: text += "the overhead of a call"; break;
-    case question::useful: text += "the useful time of "; break;
-    case question::collectives: text += "the collectives of "; break;
-    case question::least: text += "the least time of "; break;
-    case question::message: text += "the message of " + std::to_string(f.of.length.value) + " tokens"; break;
-    case question::covers: text += "what is covered by "; break;
-    case question::exchange: text += "the exchange among " + count + " replicas of "; break;
-    case question::weight_time: text += "the weight gradients of "; break;
-    case question::reduce_time: text += "the reduction of gradients"; break;
-    case question::memory: text += "a rate of memory_rates"; break;
-    case question::kept: text += "what is kept of "; break;
-    case question::vocabulary: text += "a spread vocabulary and a pack of " + std::to_string(f.of.length.value) + " tokens"; break;
-    case question::like: break;
+    case question::time:
+      break;
+    case question::pack:
+      text += "a pack of " + count + " slices, the first ";
+      break;
+    case question::overhead:
+      text += "the overhead of a pack";
+      break;
+    case question::call_overhead:
+      text += "the overhead of a call";
+      break;
+    case question::useful:
+      text += "the useful time of ";
+      break;
+    case question::collectives:
+      text += "the collectives of ";
+      break;
+    case question::least:
+      text += "the least time of ";
+      break;
+    case question::message:
+      text += "the message of " + std::to_string(f.of.length.value) + " tokens";
+      break;
+    case question::covers:
+      text += "what is covered by ";
+      break;
+    case question::exchange:
+      text += "the exchange among " + count + " replicas of ";
+      break;
+    case question::weight_time:
+      text += "the weight gradients of ";
+      break;
+    case question::reduce_time:
+      text += "the reduction of gradients";
+      break;
+    case question::memory:
+      text += "a rate of memory_rates";
+      break;
+    case question::kept:
+      text += "what is kept of ";
+      break;
+    case question::vocabulary:
+      text += "a spread vocabulary and a pack of " + std::to_string(f.of.length.value) + " tokens";
+      break;
+    case question::like:
+      break;
   }
   if (is_about_slice(f.asked)) {
     text += "slice [" + std::to_string(f.of.begin.value) + ", " + std::to_string(f.of.end().value) + ") of ";
@@ -85,18 +117,18 @@ SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens qu
   else if (f.asked == question::vocabulary)
     text += ", on stage " + std::to_string(f.part) + "; times must be from 0 to 1e12 s";
   else
-    text += std::string(", ") + name_of(f.pass) + " on part " + std::to_string(f.part) +
-            "; times must be from 0 to 1e12 s";
+    text +=
+        std::string(", ") + name_of(f.pass) + " on part " + std::to_string(f.part) + "; times must be from 0 to 1e12 s";
   return {errc::invalid_input, text};
 }
 
 SLIMPACK_DECL bool time_faults::is_about_slice(question asked) noexcept {
-  return asked != question::overhead && asked != question::call_overhead && asked != question::message && asked != question::reduce_time &&
-         asked != question::memory && asked != question::vocabulary;
+  return asked != question::overhead && asked != question::call_overhead && asked != question::message &&
+         asked != question::reduce_time && asked != question::memory && asked != question::vocabulary;
 }
 
 SLIMPACK_DECL std::optional<std::size_t> time_faults::owner_of(const slice& s, std::span<const tokens> lengths,
-                                                         tokens quantum) {
+                                                               tokens quantum) {
   const auto possible = [&](tokens length) {
     return s.begin.value % quantum.value == 0 &&
            (s.end() == length || (s.end() < length && s.end().value % quantum.value == 0));

@@ -20,26 +20,29 @@ struct moved_tokens {
   friend bool operator==(const moved_tokens&, const moved_tokens&) = default;
 };
 
-/// From a layout balanced for attention to one balanced for tokens: which rows replicas send each other before modules that work token by
-/// token, so that all have as many; the rows come back behind them, the same way.
-/// Formula   each replica's target is the mean, rounded down; those that hold most have one more, as many as are left over, of equal ones
-///           the first. A token that is moved inside a node costs a, one between nodes b >= a. With surplus S_n and deficit D_n of node n,
-///           the cost is a I + b (S - I): S = sum of S_n tokens move, I = sum of min(S_n, D_n) of them inside
-/// Law       no transfers that reach the targets cost less: each token above a target leaves its replica, so S tokens move at least once;
-///           what a node has too much of, max(0, S_n - D_n), leaves it, so S - I tokens cross at least once; and a transfer is one or the
-///           other. Law and formula hold whatever a and b are
-/// Source    Zeppelin (arXiv:2509.21841), its remapping layer: a least-cost transfer matrix over link costs. Formula and proof are derived
+/// From a layout balanced for attention to one balanced for tokens: which rows replicas send each other before modules
+/// that work token by token, so that all have as many; the rows come back behind them, the same way.
+/// Formula   each replica's target is the mean, rounded down; those that hold most have one more, as many as are left
+///           over, of equal ones the first. A token that is moved inside a node costs a, one between nodes b >= a. With
+///           surplus S_n and deficit D_n of node n, the cost is a I + b (S - I): S = sum of S_n tokens move, I = sum of
+///           min(S_n, D_n) of them inside
+/// Law       no transfers that reach the targets cost less: each token above a target leaves its replica, so S tokens
+///           move at least once; what a node has too much of, max(0, S_n - D_n), leaves it, so S - I tokens cross at
+///           least once; and a transfer is one or the other. Law and formula hold whatever a and b are
+/// Source    Zeppelin (arXiv:2509.21841), its remapping layer: a least-cost transfer matrix over link costs. Formula
+///           and proof are derived
 /// Errors    none            Complexity  O(replicas log replicas)
 struct remapping {
-  std::vector<tokens> target{};        ///< per replica
-  std::vector<moved_tokens> moves{};   ///< inside nodes first; at most one less than there are replicas
-  tokens inside{};                     ///< moved inside a node
-  tokens between{};                    ///< moved between nodes
+  std::vector<tokens> target{};       ///< per replica
+  std::vector<moved_tokens> moves{};  ///< inside nodes first; at most one less than there are replicas
+  tokens inside{};                    ///< moved inside a node
+  tokens between{};                   ///< moved between nodes
 
   /// held: per replica; replicas_per_node: neighbours on one node, 0: all are
   [[nodiscard]] static remapping of(std::span<const tokens> held, std::uint32_t replicas_per_node = 0) {
     std::vector<std::uint32_t> node_of;
-    for (std::uint32_t r = 0; r < held.size(); ++r) node_of.push_back(replicas_per_node == 0 ? 0 : r / replicas_per_node);
+    for (std::uint32_t r = 0; r < held.size(); ++r)
+      node_of.push_back(replicas_per_node == 0 ? 0 : r / replicas_per_node);
     return of(held, node_of);
   }
   /// node_of: per replica, ascending

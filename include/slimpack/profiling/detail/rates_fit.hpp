@@ -19,7 +19,9 @@
 namespace slimpack::profiling::detail {
 
 /// Attended pairs of a slice.
-[[nodiscard]] inline double pairs_of(double queries, double prefix) noexcept { return queries * (prefix + (queries + 1) / 2); }
+[[nodiscard]] inline double pairs_of(double queries, double prefix) noexcept {
+  return queries * (prefix + (queries + 1) / 2);
+}
 
 /// What the rates say that a slice takes, its pack's own time apart.
 [[nodiscard]] inline double work_of(const pack_rates& r, std::int64_t queries, std::int64_t prefix) noexcept {
@@ -45,9 +47,10 @@ using rate_row = std::array<double, rate_count>;  // packs, slices, tokens, pair
   return sum;
 }
 
-/// Solves the normal equations of the columns in `mask` by elimination with pivots; others are 0. Columns are scaled by their
-/// diagonal, since pairs are millions. None where they are not independent.
-[[nodiscard]] inline std::optional<rate_row> solved(const std::array<rate_row, rate_count>& normal, const rate_row& right, unsigned mask) {
+/// Solves the normal equations of the columns in `mask` by elimination with pivots; others are 0. Columns are scaled by
+/// their diagonal, since pairs are millions. None where they are not independent.
+[[nodiscard]] inline std::optional<rate_row> solved(const std::array<rate_row, rate_count>& normal,
+                                                    const rate_row& right, unsigned mask) {
   std::array<std::array<double, rate_count + 1>, rate_count> m{};
   std::vector<std::size_t> columns;
   for (std::size_t k = 0; k < rate_count; ++k)
@@ -59,7 +62,8 @@ using rate_row = std::array<double, rate_count>;  // packs, slices, tokens, pair
     scale[k] = 1 / std::sqrt(normal[k][k]);
   }
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) m[i][j] = normal[columns[i]][columns[j]] * scale[columns[i]] * scale[columns[j]];
+    for (std::size_t j = 0; j < n; ++j)
+      m[i][j] = normal[columns[i]][columns[j]] * scale[columns[i]] * scale[columns[j]];
     m[i][n] = right[columns[i]] * scale[columns[i]];
   }
   for (std::size_t i = 0; i < n; ++i) {
@@ -108,8 +112,8 @@ using rate_row = std::array<double, rate_count>;  // packs, slices, tokens, pair
   return best;
 }
 
-/// The rates of packs of one part and pass. Packs that are more than three times the median off a first fit, which something else on
-/// the machine has held up, are left out of the second.
+/// The rates of packs of one part and pass. Packs that are more than three times the median off a first fit, which
+/// something else on the machine has held up, are left out of the second.
 /// Requires  packs            Complexity  O(slices + packs log packs)
 [[nodiscard]] inline pack_rates rates_fitted(std::span<const observation> all) {
   std::vector<rate_row> rows;

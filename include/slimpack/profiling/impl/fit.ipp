@@ -21,7 +21,8 @@ namespace slimpack::profiling {
 
 namespace detail {
 
-/// The nearest of 1, 2, 3, 4, 6, 8, 12, ...: places of a table, so that its size does not grow with what was seen. 0 is one, too.
+/// The nearest of 1, 2, 3, 4, 6, 8, 12, ...: places of a table, so that its size does not grow with what was seen. 0 is
+/// one, too.
 [[nodiscard]] inline std::int64_t place_near(std::int64_t n) noexcept {
   if (n < 2) return n;
   std::int64_t below = 2;
@@ -31,8 +32,8 @@ namespace detail {
   return n - between < 2 * below - n ? between : 2 * below;
 }
 
-/// A pack's share of each of its slices, at the table's places. A place that is not the slice's own gets the time that the rates
-/// say it would have taken.
+/// A pack's share of each of its slices, at the table's places. A place that is not the slice's own gets the time that
+/// the rates say it would have taken.
 inline void add_samples(const observation& o, const pack_rates& r, std::vector<costs::profiled::sample>& samples) {
   const auto weight = [&](std::int64_t queries, std::int64_t prefix) {
     const double w = work_of(r, queries, prefix);
@@ -42,7 +43,8 @@ inline void add_samples(const observation& o, const pack_rates& r, std::vector<c
   for (const slice& s : o.pack) all += weight(s.length.value, s.begin.value);
   const double slices = std::max((o.time - r.pack).value, 0.1 * o.time.value);
   for (const slice& s : o.pack) {
-    const std::int64_t queries = std::max<std::int64_t>(1, place_near(s.length.value)), prefix = place_near(s.begin.value);
+    const std::int64_t queries = std::max<std::int64_t>(1, place_near(s.length.value)),
+                       prefix = place_near(s.begin.value);
     samples.push_back({o.pass, o.part, {queries}, {prefix + queries}, {slices * weight(queries, prefix) / all}});
   }
 }
@@ -97,8 +99,9 @@ inline void add_samples(const observation& o, const pack_rates& r, std::vector<c
 SLIMPACK_DECL result<stage_profile> fit(std::span<const observation> all, int parts) {
   for (const observation& o : all)
     if (o.part < 0 || o.part >= parts || o.pack.empty() || !(o.time > seconds{}) || !std::isfinite(o.time.value))
-      return error{errc::invalid_input, "a pack of " + std::to_string(o.pack.size()) + " slices on part " + std::to_string(o.part) + " of " +
-                                            std::to_string(parts) + " took " + std::to_string(o.time.value) + " s, which is no observation"};
+      return error{errc::invalid_input, "a pack of " + std::to_string(o.pack.size()) + " slices on part " +
+                                            std::to_string(o.part) + " of " + std::to_string(parts) + " took " +
+                                            std::to_string(o.time.value) + " s, which is no observation"};
   const std::vector<observation> kinds = detail::medians(all);
   result<stage_profile> made = detail::fitted(kinds, parts);
   if (!made) return made;

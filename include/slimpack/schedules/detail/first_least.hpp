@@ -8,8 +8,8 @@
 
 namespace slimpack::detail {
 
-/// Where the least of some times is, the first of equal ones: which stage runs next. It is asked once for each instruction, and
-/// half as dear as std::min_element, which waits for each place before it loads the time there.
+/// Where the least of some times is, the first of equal ones: which stage runs next. It is asked once for each
+/// instruction, and half as dear as std::min_element, which waits for each place before it loads the time there.
 [[nodiscard]] inline std::size_t first_least(std::span<const double> times) {
   double least = std::numeric_limits<double>::infinity();
   for (const double t : times) least = std::min(least, t);

@@ -22,7 +22,9 @@ class flow {
  public:
   flow() = default;
   flow(const pass_timing& timing, std::size_t stages)
-      : packs_(timing.size()), time_(timing.time.data()), message_(timing.message.data()),
+      : packs_(timing.size()),
+        time_(timing.time.data()),
+        message_(timing.message.data()),
         next_(static_cast<std::ptrdiff_t>(stages)) {}
 
   /// The packs in reverse order. With `was_up`, a message that went from stage r to r - 1 now goes from r - 1 to r;
@@ -67,7 +69,8 @@ class flow {
 }
 
 /// Rows of ups + 1 caps on downs, as rows of downs + 1 caps on the mirror image's downs.
-[[nodiscard]] inline std::vector<std::uint32_t> mirrored_caps(std::span<const std::uint32_t> caps, std::size_t downs, std::size_t ups) {
+[[nodiscard]] inline std::vector<std::uint32_t> mirrored_caps(std::span<const std::uint32_t> caps, std::size_t downs,
+                                                              std::size_t ups) {
   std::vector<std::uint32_t> image;
   const std::size_t rows = caps.size() / (ups + 1);
   image.reserve(rows * (downs + 1));
@@ -89,9 +92,9 @@ struct pipeline {
   std::size_t stages{};
   flow down;
   flow up;
-  std::vector<std::uint32_t> need;   // per up pack, downs that the last stage must have run before it
-  std::vector<std::uint32_t> caps;   // rows of up.packs() + 1: per number of ups done, the most downs
-  std::vector<std::size_t> row;      // per stage, in caps; stages of equal memory share one
+  std::vector<std::uint32_t> need;  // per up pack, downs that the last stage must have run before it
+  std::vector<std::uint32_t> caps;  // rows of up.packs() + 1: per number of ups done, the most downs
+  std::vector<std::size_t> row;     // per stage, in caps; stages of equal memory share one
 
   static pipeline of(const workload& work, const schedules::memory_cap& cap) {
     pipeline p;

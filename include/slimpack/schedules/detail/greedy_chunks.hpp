@@ -13,8 +13,8 @@
 #include <limits>
 #include <vector>
 
-/// The event-driven rule with virtual stages where memory does not bind: a free stage runs, of all its chunks' next packs,
-/// what is ready first.
+/// The event-driven rule with virtual stages where memory does not bind: a free stage runs, of all its chunks' next
+/// packs, what is ready first.
 namespace slimpack::detail::greedy {
 
 /// Packs that flow one way through all parts, from the first to the last or back, or the same with time reversed.
@@ -48,9 +48,11 @@ struct part_pipeline {
   std::vector<std::uint32_t> need;  // per up pack, downs that the last part must have run before it
 
   static part_pipeline of(const workload& work) {
-    part_pipeline p{static_cast<std::size_t>(work.shape.stages), static_cast<std::size_t>(work.shape.chunks),
+    part_pipeline p{static_cast<std::size_t>(work.shape.stages),
+                    static_cast<std::size_t>(work.shape.chunks),
                     flow_of(work.forward, static_cast<std::size_t>(work.shape.parts())),
-                    flow_of(work.backward, static_cast<std::size_t>(work.shape.parts())), {}};
+                    flow_of(work.backward, static_cast<std::size_t>(work.shape.parts())),
+                    {}};
     for (const std::uint32_t turn : work.turn) p.need.push_back(turn + 1);
     return p;
   }
@@ -95,8 +97,8 @@ struct part_order {
   }
 };
 
-/// The rule. Of steps that are ready at the same time, the one that stands first in the order found on the mirror image;
-/// without such an order ups before downs, and what has gone furthest first.
+/// The rule. Of steps that are ready at the same time, the one that stands first in the order found on the mirror
+/// image; without such an order ups before downs, and what has gone furthest first.
 /// Complexity O(steps (stages + chunks))
 class part_rule {
  public:
@@ -131,7 +133,7 @@ class part_rule {
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   struct way {
-    std::vector<double> arrival{};     // by cell
+    std::vector<double> arrival{};      // by cell
     std::vector<std::uint32_t> next{};  // pack, by part
     std::vector<std::uint32_t> rank{};  // by cell, in the order of the mirror image; empty: there is none
   };
@@ -142,7 +144,8 @@ class part_rule {
       for (std::size_t at = 0; at < image.stage[r].size(); ++at) {
         const part_step& s = image.stage[r][image.stage[r].size() - 1 - at];
         const std::size_t packs = (s.is_up ? p.down : p.up).packs;  // what goes up there goes down here
-        ways_[!s.is_up].rank[(packs - 1 - s.pack) * p.parts() + s.chunk * p.stages + r] = static_cast<std::uint32_t>(at);
+        ways_[!s.is_up].rank[(packs - 1 - s.pack) * p.parts() + s.chunk * p.stages + r] =
+            static_cast<std::uint32_t>(at);
       }
   }
 
@@ -169,8 +172,8 @@ class part_rule {
     look(p, r);
   }
 
-  /// Tells a stage of the next pack of its part. What it can choose lies side by side: ups by chunk, then downs from the last
-  /// chunk on.
+  /// Tells a stage of the next pack of its part. What it can choose lies side by side: ups by chunk, then downs from
+  /// the last chunk on.
   void renew(const part_pipeline& p, std::size_t r, std::size_t chunk, bool is_up) {
     const part_flow& flow = is_up ? p.up : p.down;
     const way& w = ways_[is_up];
@@ -184,7 +187,8 @@ class part_rule {
     rank_[choice] = w.rank.empty() ? 0 : w.rank[cell];
   }
 
-  /// Chooses the first by rank of what is there when the stage can go on. Without branches: which it is cannot be foretold.
+  /// Chooses the first by rank of what is there when the stage can go on. Without branches: which it is cannot be
+  /// foretold.
   void look(const part_pipeline& p, std::size_t r) {
     const std::size_t choices = 2 * p.chunks, from = choices * r;
     double arrival = never;

@@ -17,13 +17,14 @@
 #include <utility>
 #include <vector>
 
-/// The event-driven rule with virtual stages: what runs is a unit, a pack on one chunk (units.hpp). Units of a pass run in
-/// one order on all stages; the rule decides where forwards and backwards follow each other.
+/// The event-driven rule with virtual stages: what runs is a unit, a pack on one chunk (units.hpp). Units of a pass run
+/// in one order on all stages; the rule decides where forwards and backwards follow each other.
 namespace slimpack::detail::greedy {
 
 /// The units as packs of a workload without chunks, as far as memory goes: what memory_cap reads.
 [[nodiscard]] inline workload memory_of_units(const workload& work, std::span<const instruction> forward,
-                                              std::span<const instruction> backward, std::span<const std::size_t> need) {
+                                              std::span<const instruction> backward,
+                                              std::span<const std::size_t> need) {
   const double share = 1.0 / work.shape.chunks;
   workload units;
   units.shape = work.shape;
@@ -64,7 +65,7 @@ namespace slimpack::detail::greedy {
 /// Shapes    [stage * packs + unit]
 struct unit_flow {
   std::vector<double> time{};
-  std::vector<double> message{};      // from a unit's end to its arrival where it goes
+  std::vector<double> message{};       // from a unit's end to its arrival where it goes
   std::vector<std::ptrdiff_t> next{};  // the cell of the stage and unit that it goes to; none: nowhere
   std::size_t count{};
 
@@ -97,8 +98,9 @@ struct unit_pipeline {
   std::vector<std::uint32_t> caps;
   std::vector<std::size_t> row;
 
-  static unit_pipeline of(const workload& work, std::span<const instruction> forward, std::span<const instruction> backward,
-                          std::span<const std::size_t> need, const schedules::memory_cap& cap) {
+  static unit_pipeline of(const workload& work, std::span<const instruction> forward,
+                          std::span<const instruction> backward, std::span<const std::size_t> need,
+                          const schedules::memory_cap& cap) {
     unit_pipeline p;
     p.stages = static_cast<std::size_t>(work.shape.stages);
     p.down = flow_of(work, forward);
@@ -112,8 +114,12 @@ struct unit_pipeline {
   }
 
   [[nodiscard]] unit_pipeline mirrored() const {
-    unit_pipeline m{stages, up.reversed(stages), down.reversed(stages), mirrored_need(need, down.count),
-                    mirrored_caps(caps, down.count, up.count), {}};
+    unit_pipeline m{stages,
+                    up.reversed(stages),
+                    down.reversed(stages),
+                    mirrored_need(need, down.count),
+                    mirrored_caps(caps, down.count, up.count),
+                    {}};
     for (const std::size_t at : row) m.row.push_back(at / (up.count + 1) * (down.count + 1));
     return m;
   }
@@ -125,7 +131,9 @@ struct unit_pipeline {
     const bool forward = order.empty() || order.front().pass == pass::forward;
     const pass_timing& timing = forward ? work.forward : work.backward;
     std::vector<std::size_t> unit_at(timing.size() * parts / stages);  // by pack and chunk
-    const auto at = [&](pack_id pack, std::size_t chunk) -> std::size_t& { return unit_at[pack.value * parts / stages + chunk]; };
+    const auto at = [&](pack_id pack, std::size_t chunk) -> std::size_t& {
+      return unit_at[pack.value * parts / stages + chunk];
+    };
     for (std::size_t k = 0; k < order.size(); ++k) at(order[k].pack, order[k].chunk) = k;
     unit_flow f;
     f.count = order.size();
@@ -199,7 +207,8 @@ class unit_rule {
     if (s.downs < downs && s.downs < p.caps[p.row[r] + s.ups]) down = std::max(s.free, down_at_[r * downs + s.downs]);
     if (s.ups < ups && (r + 1 < p.stages || p.need[s.ups] <= s.downs)) up = std::max(s.free, up_at_[r * ups + s.ups]);
     start_[r] = std::min(down, up);
-    s.is_up = up < down || (up == down && down != never && (image == nullptr || image->before[r * downs + (downs - 1 - s.downs)] < ups - s.ups));
+    s.is_up = up < down || (up == down && down != never &&
+                            (image == nullptr || image->before[r * downs + (downs - 1 - s.downs)] < ups - s.ups));
   }
 
   std::vector<double> down_at_;  // when a unit's input arrives; never: not known yet
@@ -209,8 +218,9 @@ class unit_rule {
 };
 
 /// The programs of an order of units.
-[[nodiscard]] inline std::vector<program> programs_of(std::span<const instruction> forward, std::span<const instruction> backward,
-                                                      std::size_t stages, const order& found) {
+[[nodiscard]] inline std::vector<program> programs_of(std::span<const instruction> forward,
+                                                      std::span<const instruction> backward, std::size_t stages,
+                                                      const order& found) {
   std::vector<program> out(stages);
   for (std::size_t r = 0; r < stages; ++r) {
     out[r].reserve(forward.size() + backward.size());

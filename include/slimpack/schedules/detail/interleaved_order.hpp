@@ -33,10 +33,11 @@ namespace slimpack::detail {
   return std::vector<program>(stages, interleaved_order(work, pass::forward, stages));
 }
 
-/// Per backward unit, the forward units that the last stage must have run before it: those up to the turn of its pack, and
-/// of all backward units before.
-[[nodiscard]] inline std::vector<std::size_t> forwards_needed(const workload& work, std::span<const instruction> forward,
-                                                           std::span<const instruction> backward) {
+/// Per backward unit, the forward units that the last stage must have run before it: those up to the turn of its pack,
+/// and of all backward units before.
+[[nodiscard]] inline std::vector<std::size_t> forwards_needed(const workload& work,
+                                                              std::span<const instruction> forward,
+                                                              std::span<const instruction> backward) {
   const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
   std::vector<std::size_t> through(work.forward.size());
   for (std::size_t k = 0; k < forward.size(); ++k)

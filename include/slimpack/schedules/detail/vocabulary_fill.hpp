@@ -27,18 +27,18 @@ namespace slimpack::detail {
 /// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/vocabulary.hpp) between the
 /// forwards and backwards of programs, whatever schedule these come from.
 ///
-/// The programs run in simulated time, those of all replicas of a group together, with the packs of a row tied. A stage that is
-/// free runs the first of these that is ready:
+/// The programs run in simulated time, those of all replicas of a group together, with the packs of a row tied. A stage
+/// that is free runs the first of these that is ready:
 ///   V, since the backward of its pack waits for it
 ///   E, of a pack that stage 0 runs soon
 ///   the next instruction of its program
 ///   U and G, where the stage would wait, or where more packs than `late` are owed: nobody waits for them
 /// Forwards and backwards keep their order.
-/// Law       each call runs once on each stage, packs in order; what the calls are put between keeps its order; programs that
-///           run to their end, do so with these calls
+/// Law       each call runs once on each stage, packs in order; what the calls are put between keeps its order;
+///           programs that run to their end, do so with these calls
 /// Source    derived; waits filled by what nobody waits for are those of zero bubble (arXiv:2401.10241, section 3.1)
-/// Errors    cyclic_schedule: the programs wait for each other; not_faster: they take no less than `to_beat`, which a stage
-///           tells as soon as what it has left does not end before
+/// Errors    cyclic_schedule: the programs wait for each other; not_faster: they take no less than `to_beat`, which a
+///           stage tells as soon as what it has left does not end before
 /// Complexity O(instructions * stages + rows * sharers)
 class vocabulary_fill {
  public:
@@ -48,8 +48,14 @@ class vocabulary_fill {
   vocabulary_fill(std::span<const std::uint32_t> group, std::span<const workload> works,
                   std::span<const std::vector<program>> programs, std::span<const merge> merges, std::uint32_t late,
                   seconds to_beat = {never})
-      : group_(group), works_(works), programs_(programs), on_(works.front().shape), stages_(static_cast<std::size_t>(on_.stages)),
-        late_(late), to_beat_(to_beat.value), packs_(group.size(), [&](std::size_t g, pass p) { return works[g].of(p).size(); }) {
+      : group_(group),
+        works_(works),
+        programs_(programs),
+        on_(works.front().shape),
+        stages_(static_cast<std::size_t>(on_.stages)),
+        late_(late),
+        to_beat_(to_beat.value),
+        packs_(group.size(), [&](std::size_t g, pass p) { return works[g].of(p).size(); }) {
     if (group.size() == 1) return;
     tied_ = tie_rows(packs_, group, merges);
     if (tied_) apart_ = rows_apart(packs_, group, merges);
@@ -61,7 +67,8 @@ class vocabulary_fill {
     begin();
     std::size_t left = 0;
     for (std::size_t g = 0; g < works_.size(); ++g)
-      for (const program& code : programs_[g]) left += code.size() + 3 * works_[g].forward.size() + works_[g].backward.size();
+      for (const program& code : programs_[g])
+        left += code.size() + 3 * works_[g].forward.size() + works_[g].backward.size();
     for (; left > 0; --left) {
       const std::size_t first = first_least(start_);
       if (start_[first] == never) return stuck();
@@ -91,10 +98,11 @@ class vocabulary_fill {
     double left{};       // time of all that it has not run, where there is something to beat
     instruction next{};  // what it runs next, if start_ is known
     // When what it needs is there, as far as is known:
-    double layers{never};                 // of what comes next in its program of layers
-    std::array<double, flows> call{};     // of the next call of each end
-    std::array<double, flows> late{};     // of U and G, of the call `late` packs on: once that could run, the next is urgent
-    std::optional<std::uint32_t> row{};   // that comes next in its program, by the pack that stands for it
+    double layers{never};                // of what comes next in its program of layers
+    std::array<double, flows> call{};    // of the next call of each end
+    std::array<double, flows> late{};    // of U and G, of the call `late` packs on: once that could run, the next is
+                                         // urgent
+    std::optional<std::uint32_t> row{};  // that comes next in its program, by the pack that stands for it
   };
 
   void begin() {
@@ -123,8 +131,8 @@ class vocabulary_fill {
     return sum;
   }
 
-  /// What the step takes at least, now that a stage is known to be free at a time. Sums of the same times in another order may
-  /// differ a little.
+  /// What the step takes at least, now that a stage is known to be free at a time. Sums of the same times in another
+  /// order may differ a little.
   void may_end(const state& one) { least_ = std::max(least_, (one.free + one.left) * (1 - 1e-12)); }
 
   /// When all that an instruction needs is there, as far as is known.
@@ -135,7 +143,8 @@ class vocabulary_fill {
     if (const std::optional<flow_place> own = waits_on_stage(place, on_)) {
       const std::uint32_t pack = place.flow == flow::backward ? works_[g].turn[i.pack.value] : i.pack.value;
       const state& now = states_[s];  // of the packs that it has run there
-      if ((own->flow == flow::forward ? now.forwards : now.ran[static_cast<std::size_t>(own->flow)]) <= pack) return never;
+      if ((own->flow == flow::forward ? now.forwards : now.ran[static_cast<std::size_t>(own->flow)]) <= pack)
+        return never;
     }
     double at = 0;
     each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
@@ -171,7 +180,8 @@ class vocabulary_fill {
   /// Whether passes wait for it: for V and E.
   [[nodiscard]] static constexpr bool is_awaited(flow f) { return f == flow::output || f == flow::embedding; }
 
-  /// When what a stage has next in its program can begin. Sharers that have come to a row ask alike: it is found once for all.
+  /// When what a stage has next in its program can begin. Sharers that have come to a row ask alike: it is found once
+  /// for all.
   [[nodiscard]] double next_ready(std::size_t s) {
     const state& own = states_[s];
     if (own.layers == never) return never;
@@ -236,12 +246,14 @@ class vocabulary_fill {
       if (f == flow::embedding && own.ran[end] >= embedded_[g] + stages_ + 2) continue;
       const bool at_once = start == own.free;  // nothing can run before what was found
       if (at_once && !is_first(f, own.next, false)) continue;
-      const bool is_urgent = is_awaited(f) || own.late[end] <= own.free;  // packs come in order, so one tells whether more are owed
-      if (at_once && !is_urgent) continue;  // it would have to be sooner
+      const bool is_urgent = is_awaited(f) || own.late[end] <= own.free;  // packs come in order, so one tells whether
+                                                                          // more are owed
+      if (at_once && !is_urgent) continue;                                // it would have to be sooner
       const instruction call = call_of(s, f, own.ran[end]);
       const double at = std::max(own.free, own.call[end]);
       // What nobody waits for may run on for half its time into what comes next.
-      const bool takes = is_urgent ? at <= start : at < start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
+      const bool takes =
+          is_urgent ? at <= start : at < start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
       if (takes && (at < start || is_first(f, own.next, start == never))) start = at, own.next = call;
     }
     start_[s] = start;
@@ -275,9 +287,10 @@ class vocabulary_fill {
     return with_.size();
   }
 
-  /// What was waited for may be there now, and the stage is free later. So the stage looks again, and the one that it sends to. After
-  /// F on part 0 (more packs may be embedded), F on the last part and V on the last stage (both send to all) every stage of the
-  /// replica does. Of other replicas those stages look again that are at a row with one of these, or at one that follows apart.
+  /// What was waited for may be there now, and the stage is free later. So the stage looks again, and the one that it
+  /// sends to. After F on part 0 (more packs may be embedded), F on the last part and V on the last stage (both send to
+  /// all) every stage of the replica does. Of other replicas those stages look again that are at a row with one of
+  /// these, or at one that follows apart.
   void look_again(std::size_t stage, const instruction& ran) {
     const flow_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);
     const bool is_down = place.flow == flow::forward || place.flow == flow::embedding;
@@ -285,7 +298,8 @@ class vocabulary_fill {
     const std::size_t beside = is_down ? (stage + 1) % stages_ : is_up ? (stage + stages_ - 1) % stages_ : stage;
     const std::size_t receiver = place.flow == flow::output ? stages_ - 1 : beside;
     rows_.clear();
-    const bool to_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
+    const bool to_all = place == flow_place{flow::forward, 0} ||
+                        place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
                         place == flow_place{flow::output, static_cast<std::uint32_t>(stages_) - 1};
     ++round_;
     for (const std::size_t s : with_) {
@@ -317,7 +331,8 @@ class vocabulary_fill {
     else
       ++own.ran[static_cast<std::size_t>(place.flow)];
     if (place == flow_place{flow::forward, 0}) embedded_[g] = i.pack.value + 1;
-    if (place.flow == flow::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks)) own.forwards = i.pack.value + 1;
+    if (place.flow == flow::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks))
+      own.forwards = i.pack.value + 1;
     if (i.is_pass() && !ended_.empty()) ended_[ended_at(packs_.number(g, i.pass, i.pack), i, stage)] = at;
     if (i.end == model_end::none)
       renew_next(s);
@@ -359,16 +374,17 @@ class vocabulary_fill {
   tied_packs packs_;
   result<void> tied_{success()};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> apart_;  // rows_apart
-  std::vector<double> ended_;               // by pack and part, where rows are apart; never: it has not run
+  std::vector<double> ended_;                        // by pack and part, where rows are apart; never: it has not run
   std::vector<std::vector<std::uint32_t>> sharers_;  // by the pack that stands for a row
-  std::vector<std::pair<std::array<std::size_t, 3>, double>> rows_;  // next_ready by row, stage and chunk, as long as nothing runs
-  std::vector<state> states_;   // [replica * stages + stage]
-  std::vector<double> start_;   // of what it runs next, by state; never: nothing is known that it could
-  std::vector<messages_under_way> number_;     // by replica
-  std::vector<std::vector<double>> arrival_;   // by replica: of each message
-  std::vector<std::uint32_t> embedded_;        // by replica: forward packs that stage 0 has run on part 0
-  std::vector<std::size_t> with_;              // stages that run together
-  std::vector<std::uint32_t> looked_;          // by state: in which round it looked last
+  std::vector<std::pair<std::array<std::size_t, 3>, double>> rows_;  // next_ready by row, stage and chunk, as long as
+                                                                     // nothing runs
+  std::vector<state> states_;                                        // [replica * stages + stage]
+  std::vector<double> start_;                 // of what it runs next, by state; never: nothing is known that it could
+  std::vector<messages_under_way> number_;    // by replica
+  std::vector<std::vector<double>> arrival_;  // by replica: of each message
+  std::vector<std::uint32_t> embedded_;       // by replica: forward packs that stage 0 has run on part 0
+  std::vector<std::size_t> with_;             // stages that run together
+  std::vector<std::uint32_t> looked_;         // by state: in which round it looked last
   std::uint32_t round_{};
   double makespan_{};
   double least_{};  // what the step takes, as far as is known

@@ -36,8 +36,8 @@ enum class overrun : unsigned char {
 /// Where it would not wait, it runs a W only if the budget has no room for the instruction that is next. All W that are
 /// left then run at the end.
 ///
-/// If `order` fits the budget with each W right after its backward, what W needs from there on (weight_token) counted, the
-/// programs fit it, too. For a stage that has run
+/// If `order` fits the budget with each W right after its backward, what W needs from there on (weight_token) counted,
+/// the programs fit it, too. For a stage that has run
 /// all its W so far holds what it would hold in that order, and a W holds no more than the instruction before it.
 /// Source    Qi et al. (arXiv:2401.10241), section 3.1, of whose rules these are the ones about W
 /// Requires  order: one program per stage without W, free of deadlock
@@ -180,10 +180,10 @@ class fill {
   overrun rule_;
   std::size_t stages_;
   std::vector<stage_state> states_;
-  std::vector<double> start_;  // per stage, of its next instruction; never: not known yet
+  std::vector<double> start_;             // per stage, of its next instruction; never: not known yet
   by_pass<std::vector<double>> arrival_;  // [pack * parts + part]: when its input is there
-  std::size_t turned_{};   // backwards whose forwards have run on the last part
-  double longest_wait_{};  // of any stage
+  std::size_t turned_{};                  // backwards whose forwards have run on the last part
+  double longest_wait_{};                 // of any stage
 };
 
 }  // namespace slimpack::detail::zero_bubble

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SCHEDULES_IMPL_LIST_IPP
 #define SLIMPACK_SCHEDULES_IMPL_LIST_IPP
 
-#include <slimpack/schedules/list.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
@@ -10,6 +9,7 @@
 #include <slimpack/schedules/detail/greedy_chunks.hpp>
 #include <slimpack/schedules/detail/greedy_units.hpp>
 #include <slimpack/schedules/detail/interleaved_order.hpp>
+#include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
@@ -53,7 +53,8 @@ SLIMPACK_DECL result<timed_programs> list::timed(const workload& work) const {
   const auto [best, of_image] = greedy::by_turns<greedy::order>(greedy::rule{}, step, image, passes);
   if (!of_image) return timed_programs{greedy::programs_of(step, best), {best.makespan}};
   // Here the times are those of the mirror image, as late as they may be.
-  timed_programs turned{greedy::programs_of(step, greedy::mirrored(best, image.stages, image.down.packs(), image.up.packs())), {}};
+  timed_programs turned{
+      greedy::programs_of(step, greedy::mirrored(best, image.stages, image.down.packs(), image.up.packs())), {}};
   const result<seconds> makespan = simulators::makespan(work, turned.programs);
   if (!makespan) return makespan.error();
   turned.makespan = makespan.value();
@@ -87,7 +88,8 @@ SLIMPACK_DECL std::vector<program> list::of_parts(const workload& work) const {
 SLIMPACK_DECL std::vector<program> list::of_units(const workload& work) const {
   using namespace slimpack::detail;
   const auto stages = static_cast<std::size_t>(work.shape.stages);
-  const std::vector<instruction> forward = interleaved_order(work, pass::forward, stages), backward = interleaved_order(work, pass::backward, stages);
+  const std::vector<instruction> forward = interleaved_order(work, pass::forward, stages),
+                                 backward = interleaved_order(work, pass::backward, stages);
   const std::vector<std::size_t> need = forwards_needed(work, forward, backward);
   const workload memory = greedy::memory_of_units(work, forward, backward, need);
   const memory_cap cap(memory);

@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_SCHEDULES_IMPL_LOCK_STEP_CALLS_IPP
 #define SLIMPACK_SCHEDULES_IMPL_LOCK_STEP_CALLS_IPP
 
-#include <slimpack/schedules/detail/lock_step_calls.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/schedules/detail/lock_step_calls.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
@@ -21,9 +21,11 @@
 namespace slimpack::detail {
 
 [[nodiscard]] inline error takes_no_time(const simulators::task& t, const shape& on) {
-  return {errc::invalid_input, "where stages lend attention and the vocabulary is spread, its calls stand between layers that take some time, and " +
-                                   name_of(t.what, on.chunks) + " takes none on stage " + std::to_string(t.stage) +
-                                   ": choose a cost model that gives it some, or lending none"};
+  return {errc::invalid_input,
+          "where stages lend attention and the vocabulary is spread, its calls stand between layers that take some "
+          "time, and " +
+              name_of(t.what, on.chunks) + " takes none on stage " + std::to_string(t.stage) +
+              ": choose a cost model that gives it some, or lending none"};
 }
 
 SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work, std::span<const program> layers) {
@@ -37,25 +39,33 @@ SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work,
   std::vector<seconds> start;
   graph.value().sweep(start);
 
-  const auto stages = static_cast<std::uint32_t>(work.shape.stages), last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
+  const auto stages = static_cast<std::uint32_t>(work.shape.stages),
+             last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
   std::vector<std::vector<seconds>> starts(stages);  // of each stage's instructions, in program order
   std::vector<seconds> ends, gathered;               // of each forward pack, when its V begins; and on the last stage
   using call = std::pair<seconds, instruction>;      // and its instant
   std::vector<call> calls{{{}, {pass::forward, {0}, 0, false, model_end::embedding}}};
-  const auto add = [&](seconds at, pass p, std::size_t of, bool weights, model_end end) { calls.push_back({at, {p, {static_cast<std::uint32_t>(of)}, 0, weights, end}}); };
+  const auto add = [&](seconds at, pass p, std::size_t of, bool weights, model_end end) {
+    calls.push_back({at, {p, {static_cast<std::uint32_t>(of)}, 0, weights, end}});
+  };
   for (std::size_t n = 0; n < graph.value().size(); ++n) {
     const simulators::task& t = graph.value().tasks()[n];
     if (!t.is_instruction()) continue;
     starts[t.stage].push_back(start[n]);
     const seconds end = start[n] + t.duration;
     if (end <= start[n] && !t.what.weights_only) return takes_no_time(t, work.shape);
-    const bool forward = t.what.pass == pass::forward, is_first = t.stage == 0 && t.what.chunk == 0, is_last = t.stage + 1 == stages && t.what.chunk == last_chunk;
-    if (forward && is_first && t.what.pack.value + 1 < work.forward.size()) add(start[n], pass::forward, t.what.pack.value + 1, false, model_end::embedding);
-    if (!forward && is_first && !t.what.weights_only) add(end, pass::backward, t.what.pack.value, false, model_end::embedding);
+    const bool forward = t.what.pass == pass::forward, is_first = t.stage == 0 && t.what.chunk == 0,
+               is_last = t.stage + 1 == stages && t.what.chunk == last_chunk;
+    if (forward && is_first && t.what.pack.value + 1 < work.forward.size())
+      add(start[n], pass::forward, t.what.pack.value + 1, false, model_end::embedding);
+    if (!forward && is_first && !t.what.weights_only)
+      add(end, pass::backward, t.what.pack.value, false, model_end::embedding);
     if (forward && is_last) ends.push_back(end);
     // The last stage puts a pack together with the V that follows, or where its B begins before.
     if (is_last && !t.what.weights_only)
-      while (gathered.size() < ends.size() && (forward ? gathered.size() + 1 < ends.size() : gathered.size() <= work.turn[t.what.pack.value])) gathered.push_back(forward ? end : start[n]);
+      while (gathered.size() < ends.size() &&
+             (forward ? gathered.size() + 1 < ends.size() : gathered.size() <= work.turn[t.what.pack.value]))
+        gathered.push_back(forward ? end : start[n]);
   }
   for (std::size_t i = 0; i < ends.size() + 2; ++i) {
     if (i > 1) add(i < ends.size() ? ends[i] : gathered.back(), pass::forward, i - 2, true, model_end::output);

@@ -40,7 +40,10 @@ template <class CostOf>
 using cost_of_layout = typename std::invoke_result_t<const CostOf&, const shapes::layout&>::value_type;
 
 template <class CostOf>
-concept gives_costs = requires { typename cost_of_layout<CostOf>; } && cost_model<cost_of_layout<CostOf>>;
+concept gives_costs = requires {
+  typename cost_of_layout<CostOf>;
+}
+&&cost_model<cost_of_layout<CostOf>>;
 
 template <class CostOf>
 concept prices_layouts = gives_costs<CostOf> ||
@@ -53,8 +56,9 @@ concept gives_plans = requires(const PlanOf& plan_of, const shapes::layout& on, 
 };
 
 template <class PlanOf, class CostOf>
-concept plans_layouts = gives_plans<PlanOf, CostOf> ||
-    unmet<"a shape search takes plan_of: result<plan>(const shapes::layout&, const Cost&, span<const tokens>, search_budget)">();
+concept plans_layouts = gives_plans<PlanOf, CostOf> || unmet<
+    "a shape search takes plan_of: result<plan>(const shapes::layout&, const Cost&, span<const tokens>, "
+    "search_budget)">();
 
 /// A planner that proves more of its own plans than what holds for all: one that never cuts a sequence, say.
 template <class PlanOf, class CostOf>
@@ -63,25 +67,30 @@ concept bounds_layouts = requires(const PlanOf& plan_of, const shapes::layout& o
   { plan_of.least(on, cost, lengths) } -> std::same_as<seconds>;
 };
 
-/// The rounds of a shape search: every layout is bounded; those that can still be among the best few are probed; the most
-/// promising of these are planned with more effort, and the finalists with all of it.
+/// The rounds of a shape search: every layout is bounded; those that can still be among the best few are probed; the
+/// most promising of these are planned with more effort, and the finalists with all of it.
 template <class CostOf, class PlanOf>
 class contest {
  public:
   contest(std::span<const shapes::layout> layouts, std::span<const std::vector<tokens>> batches, const CostOf& cost_of,
           const PlanOf& plan_of, bool forward_only, std::size_t threads, std::stop_token stop,
           const shapes::progress_listener& listener)
-      : batches_(batches), cost_of_(cost_of), plan_of_(plan_of), forward_only_(forward_only), threads_(threads),
-        stop_(std::move(stop)), listener_(listener) {
+      : batches_(batches),
+        cost_of_(cost_of),
+        plan_of_(plan_of),
+        forward_only_(forward_only),
+        threads_(threads),
+        stop_(std::move(stop)),
+        listener_(listener) {
     for (const shapes::layout& on : layouts) entries_.push_back({.known = {.layout = on}});
     for (const std::vector<tokens>& lengths : batches) sequences_.push_back(solvers::sequences_of(lengths));
     for (const std::vector<tokens>& lengths : batches)
       longest_ = std::max(longest_, *std::max_element(lengths.begin(), lengths.end()));
   }
 
-  /// Lower bounds of every layout, and the proof that some do not fit. Where there are many, an even sample of all goes first, then
-  /// another one, and of all that are bounded so far those that promise most are probed in between: for a search that is stopped
-  /// early, and for a time that others have to beat.
+  /// Lower bounds of every layout, and the proof that some do not fit. Where there are many, an even sample of all goes
+  /// first, then another one, and of all that are bounded so far those that promise most are probed in between: for a
+  /// search that is stopped early, and for a time that others have to beat.
   result<void> bound(solvers::search_budget effort) {
     const std::size_t all = entries_.size();
     begin(round::bounds, all);
@@ -104,15 +113,16 @@ class contest {
     }
     for (std::size_t i = 0; i < all; ++i) {
       const shapes::outcome seen = entries_[i].known.outcome;
-      if (!entries_[i].bounds.empty() && (seen == shapes::outcome::untried || seen == shapes::outcome::too_long)) open_.push_back(i);
+      if (!entries_[i].bounds.empty() && (seen == shapes::outcome::untried || seen == shapes::outcome::too_long))
+        open_.push_back(i);
     }
     most_promising_first(open_);
     return success();
   }
 
-  /// Plans layouts, those first that promise most, but for those whose bound says that they are not among the best `places`.
-  /// Each is told a time to beat: that of the last of these among all that were planned so many places before it, no matter
-  /// how many threads there are, or the ranking would depend on them.
+  /// Plans layouts, those first that promise most, but for those whose bound says that they are not among the best
+  /// `places`. Each is told a time to beat: that of the last of these among all that were planned so many places before
+  /// it, no matter how many threads there are, or the ranking would depend on them.
   result<void> probe(solvers::search_budget effort, std::size_t places) {
     std::vector<seconds> best;  // of what was planned, at most `places`, rising
     const auto enter = [&](entry& e) {
@@ -128,26 +138,28 @@ class contest {
       if (i >= probed_ahead) enter(entries_[open_[i - probed_ahead]]);
       to_beat[i] = best.size() < places ? never : best.back();
     };
-    result<void> done = for_each_ahead(open_.size(), threads_, probed_ahead, decide, [&](std::size_t i) -> result<void> {
-      entry& e = entries_[open_[i]];
-      if (is_over()) return success();
-      if (!(e.known.lower_bound < to_beat[i]))
-        e.known.outcome = shapes::outcome::bounded;
-      else if (seconds{e.promised} > to_beat[i] * far)
-        e.known.outcome = shapes::outcome::cramped;
-      else
-        plan_one(e, effort, to_beat[i] * near);
-      tell(e.known.step_time);
-      return success();
-    });
+    result<void> done =
+        for_each_ahead(open_.size(), threads_, probed_ahead, decide, [&](std::size_t i) -> result<void> {
+          entry& e = entries_[open_[i]];
+          if (is_over()) return success();
+          if (!(e.known.lower_bound < to_beat[i]))
+            e.known.outcome = shapes::outcome::bounded;
+          else if (seconds{e.promised} > to_beat[i] * far)
+            e.known.outcome = shapes::outcome::cramped;
+          else
+            plan_one(e, effort, to_beat[i] * near);
+          tell(e.known.step_time);
+          return success();
+        });
     if (!done) return done;
-    for (std::size_t i = open_.size() - std::min(open_.size(), probed_ahead); i < open_.size(); ++i) enter(entries_[open_[i]]);
+    for (std::size_t i = open_.size() - std::min(open_.size(), probed_ahead); i < open_.size(); ++i)
+      enter(entries_[open_[i]]);
     if (stop_.stop_requested()) probe_any(effort);
     return success();
   }
 
-  /// Probes what memory forces into very many packs: of those that can still be the best, the `most` that promise most; all of
-  /// them, until one has a plan, where nothing else has one.
+  /// Probes what memory forces into very many packs: of those that can still be the best, the `most` that promise most;
+  /// all of them, until one has a plan, where nothing else has one.
   result<void> probe_long(solvers::search_budget effort, std::size_t places, std::size_t most) {
     std::erase_if(open_, [&](std::size_t i) {
       const shapes::candidate& c = entries_[i].known;
@@ -158,9 +170,9 @@ class contest {
     return probe(effort, places);
   }
 
-  /// Plans the most promising probes once more, until none promises to be the best, and its turn is none of the first `least`
-  /// ones. What a probe promises lies between its time and its bound: where memory is tight, packs of a first look may be far
-  /// from the best ones.
+  /// Plans the most promising probes once more, until none promises to be the best, and its turn is none of the first
+  /// `least` ones. What a probe promises lies between its time and its bound: where memory is tight, packs of a first
+  /// look may be far from the best ones.
   result<void> plan_best(solvers::search_budget effort, std::size_t least, bool are_finalists) {
     sort();
     const std::size_t planned = planned_count();
@@ -174,7 +186,8 @@ class contest {
       std::size_t n = 0;
       while (n < together && at + n < planned && (at + n < least || promised(entries_[at + n]) < best.value)) ++n;
       if (n == 0) break;
-      result<void> done = improve_all(at, n, effort, are_finalists, [&](const entry& e) { return e.known.lower_bound <= best; });
+      result<void> done =
+          improve_all(at, n, effort, are_finalists, [&](const entry& e) { return e.known.lower_bound <= best; });
       if (!done) return done;
       for (std::size_t i = at; i < at + n; ++i) best = std::min(best, entries_[i].known.step_time);
       at += n;
@@ -207,27 +220,31 @@ class contest {
   /// More effort makes steps of a layout shorter by less than this factor, as a rule.
   static constexpr double near = 1.15;
   /// A layout that promises more than this many times the best takes longer than that, if it has a plan at all.
-  /// Source    measured: 256 GPUs of llama-3.1-70b and 8 and 64 of llama-3.1-8b, four lists of lengths. Winners promise at most 1.25
-  ///           times what they take; of layouts that promise more than 1.5 times that, none comes within 16 % of it
+  /// Source    measured: 256 GPUs of llama-3.1-70b and 8 and 64 of llama-3.1-8b, four lists of lengths. Winners promise
+  ///           at most 1.25 times what they take; of layouts that promise more than 1.5 times that, none comes within
+  ///           16 % of it
   static constexpr double far = 1.5;
-  static constexpr std::size_t probed_first = 8;     ///< of the first sample
-  static constexpr std::size_t probed_between = 2;   ///< after each further one
-  static constexpr std::size_t probed_ahead = 32;    ///< while one is probed: of those that take long, none should be waited for
-  static constexpr std::size_t sampled = 64;         ///< layouts that are bounded before some are probed
+  static constexpr std::size_t probed_first = 8;    ///< of the first sample
+  static constexpr std::size_t probed_between = 2;  ///< after each further one
+  static constexpr std::size_t probed_ahead = 32;   ///< while one is probed: of those that take long, none should be
+                                                    ///< waited for
+  static constexpr std::size_t sampled = 64;        ///< layouts that are bounded before some are probed
 
   struct entry {
     shapes::candidate known;
     std::vector<seconds> bounds{};  // by batch; empty where none is needed
     std::vector<plan> plans{};      // by batch; of the best ones
     double promised{};              // seconds: its bound, and more where memory is tight
-    double tasks{};                 // of a replica's task graph, about: what memory forces into many packs takes long to plan
+    double tasks{};                 // of a replica's task graph, about: what memory forces into many packs takes long
+                                    // to plan
     [[nodiscard]] bool is_planned() const { return known.outcome == shapes::outcome::planned; }
   };
 
   /// A search that is stopped goes on until it has a plan.
   [[nodiscard]] bool is_over() const { return stop_.stop_requested() && (any_plan_ || progress_.now == round::bounds); }
   [[nodiscard]] std::size_t planned_count() const {
-    return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const entry& e) { return e.is_planned(); }));
+    return static_cast<std::size_t>(
+        std::count_if(entries_.begin(), entries_.end(), [](const entry& e) { return e.is_planned(); }));
   }
 
   /// Probes those at most that promise most, if they promise to be the best, and takes them out.
@@ -248,7 +265,8 @@ class contest {
   }
 
   void most_promising_first(std::vector<std::size_t>& these) const {
-    std::stable_sort(these.begin(), these.end(), [&](std::size_t a, std::size_t b) { return entries_[a].promised < entries_[b].promised; });
+    std::stable_sort(these.begin(), these.end(),
+                     [&](std::size_t a, std::size_t b) { return entries_[a].promised < entries_[b].promised; });
   }
 
   void begin(round what, std::size_t layouts) {
@@ -267,8 +285,8 @@ class contest {
     if (listener_) listener_(progress_);
   }
 
-  /// Of a search that was stopped before it had bounds of all: goes on until it has a plan. Those that divide the model most,
-  /// which need the least memory, are the last.
+  /// Of a search that was stopped before it had bounds of all: goes on until it has a plan. Those that divide the model
+  /// most, which need the least memory, are the last.
   void probe_any(solvers::search_budget effort) {
     for (auto e = entries_.rbegin(); e != entries_.rend() && !is_over(); ++e) {
       if (e->known.outcome != shapes::outcome::untried) continue;
@@ -280,7 +298,8 @@ class contest {
 
   /// Plans some entries once more, those that are `worth` it, and keeps what is faster.
   template <class Worth>
-  result<void> improve_all(std::size_t from, std::size_t n, solvers::search_budget effort, bool are_finalists, const Worth& worth) {
+  result<void> improve_all(std::size_t from, std::size_t n, solvers::search_budget effort, bool are_finalists,
+                           const Worth& worth) {
     return for_each_index(n, threads_, [&](std::size_t i) -> result<void> {
       entry& e = entries_[from + i];
       if (!worth(e)) return success();
@@ -300,13 +319,15 @@ class contest {
     if (!cost) return refuse(e.known, cost.error());
     if (forward_only_ && on.vocabulary == vocabulary::spread)
       return refuse(e.known, {errc::invalid_input, "the vocabulary is spread, whose calls run both passes"});
-    const result<std::vector<memory_rates>> rates = forward_only_ ? evaluation_rates_of(cost.value(), on) : rates_of(cost.value(), on);
+    const result<std::vector<memory_rates>> rates =
+        forward_only_ ? evaluation_rates_of(cost.value(), on) : rates_of(cost.value(), on);
     if (!rates) return refuse(e.known, rates.error());
     if (on.memory && exceeds(e.known, *on.memory, rates.value())) return;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       seconds least{};
-      for (const slimpack::bound& any : forward_only_ ? simulators::forward_bounds(cost.value(), on, sequences_[b])
-                                                      : simulators::step_bounds(cost.value(), on, sequences_[b], rates.value()))
+      for (const slimpack::bound& any : forward_only_
+                                            ? simulators::forward_bounds(cost.value(), on, sequences_[b])
+                                            : simulators::step_bounds(cost.value(), on, sequences_[b], rates.value()))
         least = std::max(least, any.time);
       if constexpr (bounds_layouts<PlanOf, CostOf>)
         least = std::max(least, plan_of_.least(e.known.layout, cost.value(), std::span<const tokens>(batches_[b])) +
@@ -321,7 +342,8 @@ class contest {
 
   /// Whether no plan fits, and why: of the longest sequence, some replica holds at least an even share at its turn on
   /// every stage, since all its activations are live then, whoever shares it. Evaluations share nothing.
-  [[nodiscard]] bool exceeds(shapes::candidate& c, const memory_limit& limit, std::span<const memory_rates> rates) const {
+  [[nodiscard]] bool exceeds(shapes::candidate& c, const memory_limit& limit,
+                             std::span<const memory_rates> rates) const {
     const auto text = [&](double amount) { return detail::amount(amount, limit.unit); };
     const double share = std::ceil(static_cast<double>(longest_.value) / (forward_only_ ? 1 : c.layout.shape.replicas));
     for (std::size_t r = 0; r < rates.size(); ++r) {
@@ -341,8 +363,9 @@ class contest {
     c.why.clear();
     e.plans.clear();
     if (e.tasks > static_cast<double>(effort.largest))
-      return refuse(c, {errc::over_budget, "memory forces packs that are small, about " + std::to_string(std::llround(e.tasks)) +
-                                               " tasks; the search may simulate " + std::to_string(effort.largest)});
+      return refuse(
+          c, {errc::over_budget, "memory forces packs that are small, about " + std::to_string(std::llround(e.tasks)) +
+                                     " tasks; the search may simulate " + std::to_string(effort.largest)});
     const auto cost = cost_of_(c.layout);
     if (!cost) return refuse(c, cost.error());
     std::vector<seconds> times = e.bounds;  // each replaced by the time of its plan

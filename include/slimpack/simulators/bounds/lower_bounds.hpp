@@ -19,7 +19,8 @@
 
 /// Least step times that no plan of a batch can beat, whatever its assignment to replicas, cuts, packs, orders,
 /// merges or split of weight gradients. Each is a function with its proof; `lower_bounds` lists them all.
-/// They rest on cost_model laws 3 (monotone) and 4 (cutting conserves time; hook `least`), and on these facts of a plan:
+/// They rest on cost_model laws 3 (monotone) and 4 (cutting conserves time; hook `least`), and on these facts of a
+/// plan:
 ///   (a) a sequence's first slice holds its tokens [0, min(quantum, length)), and runs first forward, last backward;
 ///   (b) a pack costs at least its overhead and the least times of its slices; and its overhead and all of the time of
 ///       any one, also with the weight gradients of both left out (cost_model law 2);
@@ -43,7 +44,8 @@ template <class Cost>
   // Where the vocabulary is spread, all stages embed some token first.
   if (shape.vocabulary == vocabulary::spread)
     for (int stage = 0; stage < shape.stages; ++stage)
-      sum += vocabulary_time(cost, {1}, vocabulary_call::embed, stage) + vocabulary_message(cost, {1}, vocabulary_rows::embedded, stage);
+      sum += vocabulary_time(cost, {1}, vocabulary_call::embed, stage) +
+             vocabulary_message(cost, {1}, vocabulary_rows::embedded, stage);
   for (int q = 0; q < part; ++q)
     sum += pack_overhead(cost, pass::forward, q) + cost.time(first, pass::forward, q) +
            message_time(cost, first.length, pass::forward, q);
@@ -52,8 +54,8 @@ template <class Cost>
 
 /// Time after `part` has run its last backward of the sequence: the first slice through the parts before, weight
 /// gradients left out, since a plan may delay them past the last message.
-/// Proof     (a), (b), (c): the sequence's first slice is the last to leave each part backward, as in fill_time; what is
-///           left of its backward beside weight gradients does not fall if the plan cuts it longer (law 3).
+/// Proof     (a), (b), (c): the sequence's first slice is the last to leave each part backward, as in fill_time; what
+///           is left of its backward beside weight gradients does not fall if the plan cuts it longer (law 3).
 template <class Cost>
 [[nodiscard]] seconds drain_time(const Cost& cost, const shape& shape, const sequence& s, int part) {
   const slice first = first_slice(s, shape.quantum);
@@ -93,18 +95,19 @@ template <class Cost>
     all += vocabulary_time(cost, size, vocabulary_call::output, stage) + late;
     weights += late;
   }
-  const sequence& shortest = *std::min_element(batch.begin(), batch.end(), [](const sequence& a, const sequence& b) {
-    return a.length < b.length;
-  });
+  const sequence& shortest = *std::min_element(
+      batch.begin(), batch.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
   const double share = 1.0 / shape.replicas;
   return fill_time(cost, shape, shortest, stage) + overhead +
          std::max(all * share, (all - weights) * share + drain_time(cost, shape, shortest, stage));
 }
 
-/// The mean of the stages' bounds: what holds where they lend each other attention, which moves work from one to another.
-/// Proof     the sum of what all stages of a replica do is what it was, and some replica has at least the mean of it. In each stage's
-///           bound its own work counts as before; lent attention that it does for others comes on top, and what it lends is taken off.
-///           Fill and drain are of first slices, which lend nothing, as no token lies before them. Messages only add to all this
+/// The mean of the stages' bounds: what holds where they lend each other attention, which moves work from one to
+/// another.
+/// Proof     the sum of what all stages of a replica do is what it was, and some replica has at least the mean of it.
+///           In each stage's bound its own work counts as before; lent attention that it does for others comes on top,
+///           and what it lends is taken off. Fill and drain are of first slices, which lend nothing, as no token lies
+///           before them. Messages only add to all this
 template <class Cost>
 [[nodiscard]] bound mean_stage_bound(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
   seconds sum{};
@@ -112,8 +115,8 @@ template <class Cost>
   return {"all stages, in the mean: fill + work + drain", sum * (1.0 / shape.stages)};
 }
 
-/// What a sequence takes before and after its work on the last part: the way there and back of its first slice, on which alone
-/// it depends.
+/// What a sequence takes before and after its work on the last part: the way there and back of its first slice, on
+/// which alone it depends.
 struct chain_ends {
   seconds there{};
   seconds back{};
@@ -124,11 +127,13 @@ template <class Cost>
   seconds turn{};  // of a spread vocabulary: the slowest way of a part to the last stage, and V there
   if (shape.vocabulary == vocabulary::spread) {
     for (int stage = 0; stage + 1 < shape.stages; ++stage)
-      turn = std::max(turn, vocabulary_message(cost, {1}, vocabulary_rows::hidden, stage) + vocabulary_time(cost, {1}, vocabulary_call::output, stage) +
+      turn = std::max(turn, vocabulary_message(cost, {1}, vocabulary_rows::hidden, stage) +
+                                vocabulary_time(cost, {1}, vocabulary_call::output, stage) +
                                 vocabulary_message(cost, {1}, vocabulary_rows::partial, stage));
     turn += vocabulary_time(cost, {1}, vocabulary_call::output, shape.stages - 1);
   }
-  return {fill_time(cost, shape, s, last) + turn + pack_overhead(cost, pass::forward, last) + pack_overhead(cost, pass::backward, last),
+  return {fill_time(cost, shape, s, last) + turn + pack_overhead(cost, pass::forward, last) +
+              pack_overhead(cost, pass::backward, last),
           drain_time(cost, shape, s, last)};
 }
 

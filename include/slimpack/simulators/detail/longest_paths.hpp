@@ -32,13 +32,13 @@ namespace slimpack::detail {
     return error{errc::cyclic_schedule, "Boost.Graph finds a cycle in the task graph"};
   }
   std::fill(colors.begin(), colors.end(), boost::white_color);
-  const auto weight =
-      boost::make_function_property_map<rooted_graph::edge>([&](const rooted_graph::edge& e) { return graph.weight(e); });
+  const auto weight = boost::make_function_property_map<rooted_graph::edge>(
+      [&](const rooted_graph::edge& e) { return graph.weight(e); });
   const seconds unreached{-std::numeric_limits<double>::infinity()};
   std::vector<seconds> longest(graph.size());
   // Distances in reversed order make longest paths of shortest ones.
-  boost::dag_shortest_paths(graph, graph.root(), boost::make_iterator_property_map(longest.begin(), index), weight, color,
-                            boost::dummy_property_map(), boost::dijkstra_visitor<>(), std::greater<seconds>(),
+  boost::dag_shortest_paths(graph, graph.root(), boost::make_iterator_property_map(longest.begin(), index), weight,
+                            color, boost::dummy_property_map(), boost::dijkstra_visitor<>(), std::greater<seconds>(),
                             std::plus<seconds>(), unreached, seconds{});
   longest.pop_back();
   return longest;

@@ -18,7 +18,8 @@ struct critical_task {
 
 /// The chain of tasks, without a gap, whose durations add up to the makespan, gates included.
 /// Shapes    start: one per node            Errors    none            Complexity  O(nodes + edges)
-[[nodiscard]] inline std::vector<task_graph::node> critical_nodes(const task_graph& graph, std::span<const seconds> start) {
+[[nodiscard]] inline std::vector<task_graph::node> critical_nodes(const task_graph& graph,
+                                                                  std::span<const seconds> start) {
   using node = task_graph::node;
   const std::span<const task> tasks = graph.tasks();
   const auto none = static_cast<node>(graph.size());

@@ -16,8 +16,8 @@
 
 namespace slimpack::detail {
 
-/// Runs the programs of one replica in simulated time: every instruction starts as soon as the one before it on its stage
-/// has ended and its message has come. Returns the makespan.
+/// Runs the programs of one replica in simulated time: every instruction starts as soon as the one before it on its
+/// stage has ended and its message has come. Returns the makespan.
 /// tell(stage, const timed_instruction&): in program order on each stage            Errors    those of walk
 template <class Tell>
 result<seconds> run_in_time(const workload& work, std::span<const program> programs, Tell&& tell) {
@@ -30,10 +30,13 @@ result<seconds> run_in_time(const workload& work, std::span<const program> progr
     const instruction& i = s.instruction;
     seconds begin = free[s.stage];
     if (!i.is_weights())
-      each_before(s.place, on, [&](flow_place from) { begin = std::max(begin, arrival[number(from, s.place, i.pack)]); });
+      each_before(s.place, on,
+                  [&](flow_place from) { begin = std::max(begin, arrival[number(from, s.place, i.pack)]); });
     const seconds end = begin + time_of(work, i, s.stage, on);
     if (!i.is_weights())
-      each_after(s.place, on, [&](flow_place to) { arrival[number(s.place, to, i.pack)] = end + message_of(work, s.place, to, i.pack, on); });
+      each_after(s.place, on, [&](flow_place to) {
+        arrival[number(s.place, to, i.pack)] = end + message_of(work, s.place, to, i.pack, on);
+      });
     free[s.stage] = end;
     makespan = std::max(makespan, end);
     tell(s.stage, timed_instruction{i, begin, end});

@@ -44,8 +44,7 @@ class rooted_graph {
     node node_{};
   };
 
-  class out_edge_iterator
-      : public boost::iterator_facade<out_edge_iterator, edge, boost::forward_traversal_tag, edge> {
+  class out_edge_iterator : public boost::iterator_facade<out_edge_iterator, edge, boost::forward_traversal_tag, edge> {
    public:
     out_edge_iterator() = default;
     explicit out_edge_iterator(edge e) : edge_(e) {}
@@ -90,7 +89,9 @@ class rooted_graph {
   using iterator = rooted_graph::vertex_iterator;
   return std::pair{iterator(0), iterator(static_cast<rooted_graph::node>(g.size()))};
 }
-[[nodiscard]] inline std::size_t out_degree(rooted_graph::node n, const rooted_graph& g) { return g.successors(n).size(); }
+[[nodiscard]] inline std::size_t out_degree(rooted_graph::node n, const rooted_graph& g) {
+  return g.successors(n).size();
+}
 [[nodiscard]] inline auto out_edges(rooted_graph::node n, const rooted_graph& g) {
   using iterator = rooted_graph::out_edge_iterator;
   return std::pair{iterator({n, 0}), iterator({n, static_cast<std::uint32_t>(g.successors(n).size())})};

@@ -17,7 +17,8 @@ namespace slimpack::simulators {
 /// Formula   latest start minus earliest, the latest being makespan - tail - duration. On the critical path it is 0 by
 ///           definition, where that difference is one of rounding; it is nowhere less than 0.
 /// Shapes    start: one per node, what `simulator` found            Returns   one per node
-/// Errors    those of the simulator and of checked_tails            Complexity  O(nodes + edges) with a shipped simulator
+/// Errors    those of the simulator and of checked_tails            Complexity  O(nodes + edges) with a shipped
+///           simulator
 template <class Simulator>
 [[nodiscard]] result<std::vector<seconds>> slack(const task_graph& graph, std::span<const seconds> start,
                                                  const Simulator& simulator) {

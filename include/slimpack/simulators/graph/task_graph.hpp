@@ -21,7 +21,8 @@ struct task {
   std::uint32_t stage{};  ///< that runs it; of a message, the sender
   bool is_message{};
   seconds duration;
-  std::uint32_t replica{};  ///< that runs it, where several run together (simulators/graph/joint.hpp); of a gate, one of them
+  std::uint32_t replica{};  ///< that runs it, where several run together (simulators/graph/joint.hpp); of a gate, one
+                            ///< of them
   bool is_gate{};
   std::uint32_t receiver{};  ///< of a message: the stage
 
@@ -52,10 +53,10 @@ class task_graph {
 
   /// Becomes the graph of several, each task with the number of its graph as replica, in which the tasks of each set of
   /// `together` start together, when the last is ready, and end together with the longest: rows of merges.
-  /// Nodes     those of `alone`, one graph after the other, and a gate per set, numbered anew; `together` counts those of
-  ///           `alone` so before
-  /// Edges     those of `alone` and `between`, but who leads to one of a set leads to its gate, and the gate to all of it;
-  ///           all of it take the longest duration
+  /// Nodes     those of `alone`, one graph after the other, and a gate per set, numbered anew; `together` counts those
+  ///           of `alone` so before
+  /// Edges     those of `alone` and `between`, but who leads to one of a set leads to its gate, and the gate to all of
+  ///           it; all of it take the longest duration
   /// Requires  sets without a common node
   /// Errors    cyclic_schedule: tasks wait for each other through a set
   /// Complexity O(nodes + edges)
@@ -76,7 +77,8 @@ class task_graph {
   /// The makespan of what join would make of them, without making it, to the same bit.
   /// Requires  sets without a common node
   /// Errors    those of join            Complexity  O(nodes + edges)
-  [[nodiscard]] static result<seconds> joint_makespan(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
+  [[nodiscard]] static result<seconds> joint_makespan(std::span<const task_graph> alone,
+                                                      std::span<const std::vector<node>> together,
                                                       std::span<const std::pair<node, node>> between = {});
 
   /// Start of each task when every task starts as soon as its predecessors end.

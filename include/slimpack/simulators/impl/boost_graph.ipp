@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SIMULATORS_IMPL_BOOST_GRAPH_IPP
 #define SLIMPACK_SIMULATORS_IMPL_BOOST_GRAPH_IPP
 
-#include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/detail/longest_paths.hpp>
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SIMULATORS_IMPL_MEMORY_IPP
 #define SLIMPACK_SIMULATORS_IMPL_MEMORY_IPP
 
-#include <slimpack/simulators/memory.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/memory.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -57,7 +57,9 @@ class changing_order {
 
   /// The instructions in a topological order, which swaps change; until a sweep begins, those of dropped packs too.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
-  [[nodiscard]] instruction operator[](std::size_t position) const { return order_.chains().instruction_of(order_[position]); }
+  [[nodiscard]] instruction operator[](std::size_t position) const {
+    return order_.chains().instruction_of(order_[position]);
+  }
   /// The part of the model that it runs.
   [[nodiscard]] std::size_t part(std::size_t position) const { return order_.chains()[order_[position]].part; }
 
@@ -65,8 +67,8 @@ class changing_order {
   [[nodiscard]] node next_pack(pass p, node pack) const { return order_.chains().next_pack(p, pack); }
   [[nodiscard]] bool has(pass p, node pack) const { return order_.chains().has(p, pack); }
 
-  /// Lets the instruction at `position` change places with the one that follows it on its stage, if that is of the other
-  /// pass or another chunk, or weight gradients.
+  /// Lets the instruction at `position` change places with the one that follows it on its stage, if that is of the
+  /// other pass or another chunk, or weight gradients.
   /// Returns   whether the change stays            Requires  no smaller position was changed in this sweep
   /// Complexity O(1); O(instructions that run meanwhile) if it stays, or with several chunks may do so
   bool swap(std::size_t position) {
@@ -84,8 +86,8 @@ class changing_order {
   [[nodiscard]] bool splits(node pack) const { return order_.chains().splits(pack); }
 
   /// Changes neighbouring packs.
-  /// Returns   whether the change stays            Requires  none `splits`; no place earlier in the step was changed in this sweep;
-  ///           every pack counts as memory all the tokens it runs
+  /// Returns   whether the change stays            Requires  none `splits`; no place earlier in the step was changed in
+  ///           this sweep; every pack counts as memory all the tokens it runs
   /// Complexity O(instructions that run meanwhile)
   bool recut(const window_change& change) {
     if (!room_.allows(order_.chains(), change) || !needs_.allow(order_.chains(), change)) return false;

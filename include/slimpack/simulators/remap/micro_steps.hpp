@@ -13,13 +13,16 @@
 namespace slimpack::simulators {
 
 /// The packs of one pass that replicas run side by side: of each micro-step the pack of each replica, or merge::none.
-/// A replica's packs come in run order, those of a row are of one micro-step, and each is of the first that this lets it be.
+/// A replica's packs come in run order, those of a row are of one micro-step, and each is of the first that this lets
+/// it be.
 /// Requires  merges that name replicas and packs there are
-/// Errors    cyclic_schedule: replicas that run the rows of what they share in different orders            Complexity  O(micro-steps * packs)
+/// Errors    cyclic_schedule: replicas that run the rows of what they share in different orders            Complexity
+///           O(micro-steps * packs)
 [[nodiscard]] inline result<std::vector<std::vector<pack_id>>> micro_steps(const plan& p, pass way) {
   std::vector<std::vector<std::size_t>> step(p.replicas.size());
   std::size_t packs = 0;
-  for (std::size_t r = 0; r < step.size(); ++r) packs += p.replicas[r].partition.of(way).size(), step[r].resize(p.replicas[r].partition.of(way).size());
+  for (std::size_t r = 0; r < step.size(); ++r)
+    packs += p.replicas[r].partition.of(way).size(), step[r].resize(p.replicas[r].partition.of(way).size());
   for (bool changed = true; changed;) {
     changed = false;
     const auto raise = [&](std::size_t& one, std::size_t least) {
@@ -37,7 +40,8 @@ namespace slimpack::simulators {
       }
     for (const std::vector<std::size_t>& own : step)
       if (!own.empty() && own.back() >= packs + 1)
-        return error{errc::cyclic_schedule, "replicas run the rows of what they share in different orders: they have no micro-steps"};
+        return error{errc::cyclic_schedule,
+                     "replicas run the rows of what they share in different orders: they have no micro-steps"};
   }
   std::vector<std::vector<pack_id>> steps;
   for (std::size_t r = 0; r < step.size(); ++r)

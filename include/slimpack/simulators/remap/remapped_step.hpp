@@ -18,32 +18,38 @@
 
 namespace slimpack::simulators {
 
-/// A plan's work if its replicas also moved rows between a layout balanced for attention, which the plan has, and one balanced for tokens
-/// (pricing/remap/remapping.hpp): micro-step by micro-step, among the replicas that have a pack in it. These then wait for each other.
+/// A plan's work if its replicas also moved rows between a layout balanced for attention, which the plan has, and one
+/// balanced for tokens (pricing/remap/remapping.hpp): micro-step by micro-step, among the replicas that have a pack in
+/// it. These then wait for each other.
 struct remapped_step {
   by_pass<std::vector<remapping>> micro_steps{};  ///< targets of replicas without a pack are 0
-  bytes moved{};       ///< on the wire, in a step, of all ranks
-  seconds planned{};   ///< makespan of the plan as it is
+  bytes moved{};                                  ///< on the wire, in a step, of all ranks
+  seconds planned{};                              ///< makespan of the plan as it is
   seconds together{};  ///< where all packs of a micro-step start and end together, and nothing is moved
   seconds remapped{};  ///< the same with rows moved
 
-  /// Formula   a pack takes token_time(target) - token_time(its tokens) more on each part, and what its replica waits for while rows move; its
-  ///           messages are of `target` tokens
+  /// Formula   a pack takes token_time(target) - token_time(its tokens) more on each part, and what its replica waits
+  ///           for while rows move; its messages are of `target` tokens
   /// rows: costs::moved_rows; replicas_per_node: neighbours on one node, 0: all are
-  /// Errors    invalid_input: a vocabulary spread over the stages, weight gradients apart, or stages that lend attention; those of
-  ///           micro_steps and joint_graph
+  /// Errors    invalid_input: a vocabulary spread over the stages, weight gradients apart, or stages that lend
+  ///           attention; those of micro_steps and joint_graph
   /// Complexity that of joint_graph of all replicas
   template <class Cost, class Rows>
-  [[nodiscard]] static result<remapped_step> of(const plan& p, const Cost& cost, const Rows& rows, std::uint32_t replicas_per_node) {
+  [[nodiscard]] static result<remapped_step> of(const plan& p, const Cost& cost, const Rows& rows,
+                                                std::uint32_t replicas_per_node) {
     if (p.shape.vocabulary == vocabulary::spread)
-      return error{errc::invalid_input, "rows are remapped where the vocabulary is in one place: plan with shape.vocabulary = vocabulary::last"};
+      return error{
+          errc::invalid_input,
+          "rows are remapped where the vocabulary is in one place: plan with shape.vocabulary = vocabulary::last"};
     remapped_step made;
     std::vector<std::uint32_t> all(p.replicas.size());
     std::iota(all.begin(), all.end(), 0u);
     std::vector<workload> works;
     for (const std::uint32_t r : all) {
       if (p.replicas[r].weight.count() > 0)
-        return error{errc::invalid_input, "rows are remapped where weight gradients run with those of inputs: plan with weight gradients together"};
+        return error{
+            errc::invalid_input,
+            "rows are remapped where weight gradients run with those of inputs: plan with weight gradients together"};
       if (!p.replicas[r].loans.empty())
         return error{errc::invalid_input, "rows are remapped where stages lend no attention: plan with lending none"};
       works.push_back(workload_of(p, r));
@@ -74,7 +80,8 @@ struct remapped_step {
 
  private:
   template <class Cost, class Rows>
-  void remap(std::vector<workload>& works, const plan& p, const merge& steps, const Cost& cost, const Rows& rows, std::uint32_t replicas_per_node) {
+  void remap(std::vector<workload>& works, const plan& p, const merge& steps, const Cost& cost, const Rows& rows,
+             std::uint32_t replicas_per_node) {
     const int parts = p.shape.parts();
     for (const pass way : both_passes)
       for (const std::vector<pack_id>& step : steps.of(way)) {
@@ -97,10 +104,12 @@ struct remapped_step {
           for (int part = 0; part < parts; ++part) {
             const std::size_t cell = step[r].value * static_cast<std::size_t>(parts) + static_cast<std::size_t>(part);
             seconds& time = works[r].of(way).time[cell];
-            const seconds linear = tokens_time(cost, moves.target[r], way, part) - tokens_time(cost, held[r], way, part);
+            const seconds linear =
+                tokens_time(cost, moves.target[r], way, part) - tokens_time(cost, held[r], way, part);
             const by_link waits{std::max(sent[r].inside, got[r].inside), std::max(sent[r].between, got[r].between)};
             time = std::max(seconds{}, time + linear) + rows.time(waits.inside, waits.between, part);
-            if (part != nth_place(way, parts - 1, parts)) works[r].of(way).message[cell] = message_time(cost, moves.target[r], way, part);
+            if (part != nth_place(way, parts - 1, parts))
+              works[r].of(way).message[cell] = message_time(cost, moves.target[r], way, part);
           }
         for (int part = 0; part < parts; ++part)
           moved += rows.token(part) * static_cast<double>(moves.moved().value * p.shape.tensor * p.shape.context);
@@ -114,11 +123,13 @@ struct remapped_step {
   };
 
   /// Of the replicas that have a pack; numbers are those of all.
-  [[nodiscard]] static remapping among(const std::vector<tokens>& held, const std::vector<std::uint32_t>& has, std::uint32_t replicas_per_node) {
+  [[nodiscard]] static remapping among(const std::vector<tokens>& held, const std::vector<std::uint32_t>& has,
+                                       std::uint32_t replicas_per_node) {
     if (has.size() == held.size()) return remapping::of(held, replicas_per_node);
     std::vector<tokens> of_those;
     std::vector<std::uint32_t> node_of;
-    for (const std::uint32_t r : has) of_those.push_back(held[r]), node_of.push_back(replicas_per_node == 0 ? 0 : r / replicas_per_node);
+    for (const std::uint32_t r : has)
+      of_those.push_back(held[r]), node_of.push_back(replicas_per_node == 0 ? 0 : r / replicas_per_node);
     remapping found = remapping::of(of_those, node_of);
     std::vector<tokens> target(held.size());
     for (std::size_t i = 0; i < has.size(); ++i) target[has[i]] = found.target[i];

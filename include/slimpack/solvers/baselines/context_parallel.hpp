@@ -41,40 +41,46 @@ namespace slimpack::solvers {
 
 /// Which replicas share a sequence under context_parallel.
 enum class sharing_groups : unsigned char {
-  all,            ///< all of them, whatever the sequence's length
-  power_of_two,   ///< the fewest neighbouring ones, 1, 2, 4, ..., on which a share of it is within the cap
-  zones           ///< as few as have no more than the mean of all work, and a share within the cap, as far as its zone lets them
+  all,           ///< all of them, whatever the sequence's length
+  power_of_two,  ///< the fewest neighbouring ones, 1, 2, 4, ..., on which a share of it is within the cap
+  zones          ///< as few as have no more than the mean of all work, and a share within the cap, as far as its zone
+                 ///< lets them
 };
 
 [[nodiscard]] constexpr std::string_view name_of(sharing_groups groups) noexcept {
   switch (groups) {
-    case sharing_groups::all: return "all";
-    case sharing_groups::power_of_two: return "power_of_two";
-    case sharing_groups::zones: return "zones";
+    case sharing_groups::all:
+      return "all";
+    case sharing_groups::power_of_two:
+      return "power_of_two";
+    case sharing_groups::zones:
+      return "zones";
   }
   return {};
 }
 
-/// Baselines: context parallelism over the replicas, as trainers without slices have it. A micro-step holds whole sequences,
-/// at most `cap` tokens on a replica; of a sequence that m replicas share each has two of 2 m equal slices, one from its front
-/// and one from its back. There are as many micro-steps as are needed, the same forward and backward. A sequence of fewer
-/// quanta than sharers is shared by as many as it has. A cap that is not given is the least that lets the longest sequence in,
-/// or that doubled as often as memory lets it: what makes the shortest step.
+/// Baselines: context parallelism over the replicas, as trainers without slices have it. A micro-step holds whole
+/// sequences, at most `cap` tokens on a replica; of a sequence that m replicas share each has two of 2 m equal slices,
+/// one from its front and one from its back. There are as many micro-steps as are needed, the same forward and
+/// backward. A sequence of fewer quanta than sharers is shared by as many as it has. A cap that is not given is the
+/// least that lets the longest sequence in, or that doubled as often as memory lets it: what makes the shortest step.
 /// Source    all, ring: Transformer Engine's context parallelism (cp_comm_type p2p), the baseline "TE CP" of Zeppelin
-///           (arXiv:2509.21841); all, keep: the same slices after one all-gather of keys and values, which nothing hides, its
-///           baseline "LLaMA CP" (Llama 3, arXiv:2407.21783); power_of_two, ring: its "hybrid DP", after Megatron-LM's hybrid
-///           context parallelism; zones, ring: Zeppelin's own placement (sharing_zones.hpp), and with relays its routing (relaying.hpp). How sequences
-///           come to micro-steps is derived: all: next-fit in arrival order; others: longest first, to the group whose replicas
-///           have the fewest tokens so far, or under zones the least work
-/// Errors    invalid_input: an exchange that the compute has not, or relays of what is kept; out_of_memory: a sequence is above the cap on as many
-///           replicas as may share it; those of the schedule
+///           (arXiv:2509.21841); all, keep: the same slices after one all-gather of keys and values, which nothing
+///           hides, its baseline "LLaMA CP" (Llama 3, arXiv:2407.21783); power_of_two, ring: its "hybrid DP", after
+///           Megatron-LM's hybrid context parallelism; zones, ring: Zeppelin's own placement (sharing_zones.hpp), and
+///           with relays its routing (relaying.hpp). How sequences come to micro-steps is derived: all: next-fit in
+///           arrival order; others: longest first, to the group whose replicas have the fewest tokens so far, or under
+///           zones the least work
+/// Errors    invalid_input: an exchange that the compute has not, or relays of what is kept; out_of_memory: a sequence
+///           is above the cap on as many replicas as may share it; those of the schedule
 /// Complexity O(n log n + n * micro-steps * replicas), and as often as a cap is tried
 struct context_parallel {
   sharing_groups groups{sharing_groups::all};
   slimpack::exchange exchange{slimpack::exchange::ring};
   tokens cap{0};                              ///< of a replica in a micro-step; 0: chosen
   sharing_zones zone{};                       ///< of groups by zones; as it is, it limits nothing
-  relaying relays{};                          ///< of rings, where they take no longer; as it is, each transfer goes over its sender's adapter
+  relaying relays{};                          ///< of rings, where they take no longer; as it is, each transfer goes
+                                              ///< over its sender's adapter
   exchange_set allowed{exchange_set::all()};  ///< by whom shares rows (solvers/hooks.hpp)
 
   constexpr void share_by(exchange_set these) noexcept { allowed = these; }
@@ -88,7 +94,8 @@ struct context_parallel {
     tokens all{};
     for (const tokens length : batch.lengths) all += length;
     // What does not fit in so many tokens fits in no more.
-    for (tokens limit = 2 * least.value(); cap == tokens{} && best && limit < 2 * all && !batch.stop.stop_requested(); limit = 2 * limit) {
+    for (tokens limit = 2 * least.value(); cap == tokens{} && best && limit < 2 * all && !batch.stop.stop_requested();
+         limit = 2 * limit) {
       result<timed_solution> found = within(limit, batch, cost, schedule);
       if (!found) break;
       if (found.value().makespan < best.value().makespan) best = std::move(found);
@@ -99,9 +106,11 @@ struct context_parallel {
 
   friend constexpr bool operator==(const context_parallel&, const context_parallel&) = default;
   template <class Traits>
-  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const context_parallel& s) {
-    return out << "solvers::context_parallel{.groups = solvers::sharing_groups::" << name_of(s.groups) << ", .exchange = exchange::"
-               << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value << "}, .zone = " << s.zone << ", .relays = " << s.relays << '}';
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                                      const context_parallel& s) {
+    return out << "solvers::context_parallel{.groups = solvers::sharing_groups::" << name_of(s.groups)
+               << ", .exchange = exchange::" << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value
+               << "}, .zone = " << s.zone << ", .relays = " << s.relays << '}';
   }
 
  private:
@@ -112,7 +121,8 @@ struct context_parallel {
 
   /// With at most so many tokens of a replica in a micro-step.
   template <class Cost, class Schedule>
-  [[nodiscard]] result<timed_solution> within(tokens limit, const problem& batch, const Cost& cost, const Schedule& schedule) const {
+  [[nodiscard]] result<timed_solution> within(tokens limit, const problem& batch, const Cost& cost,
+                                              const Schedule& schedule) const {
     detail::column_packs packed = detail::packs_of(columns_of(batch, limit, cost), batch, exchange);
     relay_where_faster(packed, cost, batch.shape);
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
@@ -123,7 +133,8 @@ struct context_parallel {
     std::iota(all.begin(), all.end(), 0u);
     const simulators::rows_of_merges rows(packed.merges, packs_of, all);
     for (const std::uint32_t r : all)
-      most.add(price(packed.of[r].packs, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>, rows.of(r)), packed.of[r]);
+      most.add(price(packed.of[r].packs, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>, rows.of(r)),
+               packed.of[r]);
     result<timed_programs> programs = schedules::timed(schedule, std::move(most).work());
     if (!programs) return std::move(programs).error();
     return timed_solution{detail::solution_of(std::move(packed), programs.value().programs), programs.value().makespan};
@@ -156,17 +167,21 @@ struct context_parallel {
   [[nodiscard]] result<tokens> least_cap(const problem& batch) const {
     const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
     if (replicas > 1 && !allowed.contains(exchange))
-      return error{errc::invalid_input, "the replicas are to share sequences by exchange::" + std::string(slimpack::name_of(exchange)) +
-                                            ", which the compute does not offer"};
+      return error{errc::invalid_input,
+                   "the replicas are to share sequences by exchange::" + std::string(slimpack::name_of(exchange)) +
+                       ", which the compute does not offer"};
     if (relays.segments > 0 && exchange == slimpack::exchange::keep)
-      return error{errc::invalid_input, "keys and values that are kept are sent over an adapter of each sharer, and relays spread nothing: leave "
-                                        "them out, or choose exchange::ring"};
+      return error{
+          errc::invalid_input,
+          "keys and values that are kept are sent over an adapter of each sharer, and relays spread nothing: leave "
+          "them out, or choose exchange::ring"};
     const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
     const std::uint32_t most = most_sharers(batch.shape);
     const tokens least = detail::share_of(longest, most, batch.shape.quantum);
     if (cap > tokens{} && least > cap)
-      return error{errc::out_of_memory, "a sequence of " + std::to_string(longest.value) + " tokens takes " + std::to_string(least.value) +
-                                            " on each of " + std::to_string(most) + " replicas, the cap is " + std::to_string(cap.value)};
+      return error{errc::out_of_memory, "a sequence of " + std::to_string(longest.value) + " tokens takes " +
+                                            std::to_string(least.value) + " on each of " + std::to_string(most) +
+                                            " replicas, the cap is " + std::to_string(cap.value)};
     return least;
   }
   [[nodiscard]] std::uint32_t most_sharers(const shape& on) const {
@@ -176,18 +191,23 @@ struct context_parallel {
 
   /// The micro-steps of a batch.
   template <class Cost>
-  [[nodiscard]] std::vector<detail::shared_column> columns_of(const problem& batch, tokens limit, const Cost& cost) const {
+  [[nodiscard]] std::vector<detail::shared_column> columns_of(const problem& batch, tokens limit,
+                                                              const Cost& cost) const {
     const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
     const std::vector<sequence> all = sequences_of(batch.lengths);
     switch (groups) {
-      case sharing_groups::all: return detail::in_arrival_order(all, replicas, limit, batch.shape.quantum);
-      case sharing_groups::power_of_two: return by_cap(all, most_sharers(batch.shape), limit, batch.shape);
-      case sharing_groups::zones: return by_zones(all, limit, batch.shape, cost);
+      case sharing_groups::all:
+        return detail::in_arrival_order(all, replicas, limit, batch.shape.quantum);
+      case sharing_groups::power_of_two:
+        return by_cap(all, most_sharers(batch.shape), limit, batch.shape);
+      case sharing_groups::zones:
+        return by_zones(all, limit, batch.shape, cost);
     }
     return {};
   }
 
-  static std::vector<detail::shared_column> by_cap(const std::vector<sequence>& all, std::uint32_t most, tokens limit, const shape& on) {
+  static std::vector<detail::shared_column> by_cap(const std::vector<sequence>& all, std::uint32_t most, tokens limit,
+                                                   const shape& on) {
     const auto sharers = [&](const sequence& s) {
       std::uint32_t fewest = 1;
       while (fewest < most && detail::share_of(s.length, fewest, on.quantum) > limit) fewest *= 2;
@@ -199,8 +219,8 @@ struct context_parallel {
   }
 
   template <class Cost>
-  [[nodiscard]] std::vector<detail::shared_column> by_zones(const std::vector<sequence>& all, tokens limit, const shape& on,
-                                                            const Cost& cost) const {
+  [[nodiscard]] std::vector<detail::shared_column> by_zones(const std::vector<sequence>& all, tokens limit,
+                                                            const shape& on, const Cost& cost) const {
     const auto replicas = static_cast<std::uint32_t>(on.replicas);
     const int stage = busiest_stage(cost, all, on);
     std::vector<double> work;  // by sequence
@@ -216,7 +236,9 @@ struct context_parallel {
       }
       return now;
     };
-    const auto begins = [&](std::uint32_t first, std::uint32_t group) { return zone.may_begin(first, group, replicas); };
+    const auto begins = [&](std::uint32_t first, std::uint32_t group) {
+      return zone.may_begin(first, group, replicas);
+    };
     return detail::longest_first(all, on, limit, sharers, begins, [&](const sequence& s) { return work[s.id.value]; });
   }
 };

@@ -84,7 +84,8 @@ struct karmarkar_karp {
     auto count = static_cast<std::size_t>((detail::size_of(own).value + limit.value - 1) / limit.value);
     for (;; count += std::max<std::size_t>(1, count / 16)) {
       std::vector<detail::sequence_bin> packs = split(own, std::min(count, own.size()), work);
-      const bool fit = std::all_of(packs.begin(), packs.end(), [&](const auto& p) { return detail::size_of(p) <= limit; });
+      const bool fit =
+          std::all_of(packs.begin(), packs.end(), [&](const auto& p) { return detail::size_of(p) <= limit; });
       if (fit) return packs;  // at the latest with one sequence in each
     }
   }

@@ -17,8 +17,8 @@
 namespace slimpack::baselines {
 
 /// Every shipped baseline, for programs that take one by its name.
-inline constexpr std::array<std::string_view, 9> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked", "slimpipe",
-                                                       "te_cp",    "llama_cp",    "hybrid_dp",      "zeppelin"};
+inline constexpr std::array<std::string_view, 9> names{
+    "megatron", "dp_balanced", "karmarkar_karp", "chunked", "slimpipe", "te_cp", "llama_cp", "hybrid_dp", "zeppelin"};
 /// Those of them whose packs slimpack's search tries, too.
 inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<5>();
 

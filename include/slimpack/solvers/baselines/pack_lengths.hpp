@@ -18,9 +18,10 @@ namespace slimpack::baselines {
 /// whole sequences would choose among. slimpack's own search tries the packs of these lengths, too.
 /// Formula   from the longest sequence L to U = min(tokens of the batch / replicas, rounded up; R), in n equal ratios:
 ///           L (U / L)^(i / n), i = 0 .. n, where n is at least 11 and no ratio is more than the square root of 2; then
-///           min(tokens of the batch; R). R are the most tokens that the activations of one pack leave room for on every
-///           stage. L alone where R is no more than L. Derived: no pack is shorter than the longest sequence; one that is
-///           longer than U holds all of a replica with an even share of the tokens, and the last one all of any replica
+///           min(tokens of the batch; R). R are the most tokens that the activations of one pack leave room for on
+///           every stage. L alone where R is no more than L. Derived: no pack is shorter than the longest sequence; one
+///           that is longer than U holds all of a replica with an even share of the tokens, and the last one all of any
+///           replica
 /// Shapes    lengths: of the batch, at least one; rates: of each stage, in the unit of the shape's limit
 /// Units     tokens, strictly rising
 /// Errors    none            Complexity  O(sequences + stages)

@@ -23,7 +23,9 @@ struct recipe {
 };
 
 /// 1F1B as Megatron-LM runs it: a lead of 1; with virtual stages its warm-up is that of a lead of 2.
-[[nodiscard]] constexpr schedules::one_f_one_b classic(const shape& on) noexcept { return {.lead = on.chunks > 1 ? 2 : 1}; }
+[[nodiscard]] constexpr schedules::one_f_one_b classic(const shape& on) noexcept {
+  return {.lead = on.chunks > 1 ? 2 : 1};
+}
 
 }  // namespace slimpack::baselines
 

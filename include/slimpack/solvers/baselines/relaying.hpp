@@ -17,12 +17,12 @@
 
 namespace slimpack::solvers {
 
-/// Where rows that go round cross between nodes, whether sharers relay them (core/relays/relay.hpp): over one adapter of each
-/// sharer of both nodes, as long as these adapters are different ones.
-/// Source    Zeppelin (arXiv:2509.21841), routing; which sharers are proxies is derived: the sender and the hearer, and of each other
-///           adapter of their nodes the first sharer
+/// Where rows that go round cross between nodes, whether sharers relay them (core/relays/relay.hpp): over one adapter
+/// of each sharer of both nodes, as long as these adapters are different ones.
+/// Source    Zeppelin (arXiv:2509.21841), routing; which sharers are proxies is derived: the sender and the hearer, and
+///           of each other adapter of their nodes the first sharer
 struct relaying {
-  std::uint32_t segments{0};              ///< of each strand; 0: nothing is relayed
+  std::uint32_t segments{0};  ///< of each strand; 0: nothing is relayed
   std::uint32_t replicas_per_node{1};
   std::uint32_t replicas_per_adapter{1};  ///< those that share one with a neighbour; 1: each has one or more
   friend constexpr bool operator==(const relaying&, const relaying&) = default;
@@ -32,20 +32,26 @@ struct relaying {
   [[nodiscard]] static result<relaying> of(const costs::gpu& device, const shape& on, std::uint32_t segments) {
     if (segments == 0) return relaying{};
     const int ranks = on.stages * on.tensor * on.context;
-    const auto refused = [](std::string why) { return error{errc::invalid_input, "relays between nodes: " + std::move(why)}; };
+    const auto refused = [](std::string why) {
+      return error{errc::invalid_input, "relays between nodes: " + std::move(why)};
+    };
     if (on.replicas < 2 || on.replicas * ranks <= device.gpus_per_node)
-      return refused(std::to_string(on.replicas * ranks) + " GPUs are on one node of " + std::to_string(device.gpus_per_node) +
-                     ", and nothing crosses: leave them out");
-    if (on.expert > 1) return refused("where ranks divide experts, replicas do not lie side by side: leave out one of them");
+      return refused(std::to_string(on.replicas * ranks) + " GPUs are on one node of " +
+                     std::to_string(device.gpus_per_node) + ", and nothing crosses: leave them out");
+    if (on.expert > 1)
+      return refused("where ranks divide experts, replicas do not lie side by side: leave out one of them");
     if (device.gpus_per_node % ranks != 0 || device.gpus_per_node == ranks)
-      return refused("a replica takes pp x tp x cp = " + std::to_string(ranks) + " GPUs, and proxies are other replicas of a node of " +
-                     std::to_string(device.gpus_per_node) + ": choose a divisor below that");
+      return refused("a replica takes pp x tp x cp = " + std::to_string(ranks) +
+                     " GPUs, and proxies are other replicas of a node of " + std::to_string(device.gpus_per_node) +
+                     ": choose a divisor below that");
     if (device.adapters() < 2) return refused("a node has one adapter, and nothing to spread over: leave them out");
     const int of_adapter = device.gpus_per_node / device.adapters();
-    return relaying{segments, static_cast<std::uint32_t>(device.gpus_per_node / ranks), static_cast<std::uint32_t>(std::max(1, of_adapter / ranks))};
+    return relaying{segments, static_cast<std::uint32_t>(device.gpus_per_node / ranks),
+                    static_cast<std::uint32_t>(std::max(1, of_adapter / ranks))};
   }
 
-  /// Those of sharers that rows go round, wherever a hop leaves a node. None where sharers on the node of either end have one adapter.
+  /// Those of sharers that rows go round, wherever a hop leaves a node. None where sharers on the node of either end
+  /// have one adapter.
   /// Requires  sharers in ascending order, two or more            Complexity  O(sharers) a crossing
   [[nodiscard]] std::vector<relay> between(std::span<const std::uint32_t> sharers) const {
     std::vector<relay> relays;
@@ -62,8 +68,8 @@ struct relaying {
 
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const relaying& r) {
-    return out << "{.segments = " << r.segments << ", .replicas_per_node = " << r.replicas_per_node << ", .replicas_per_adapter = "
-               << r.replicas_per_adapter << '}';
+    return out << "{.segments = " << r.segments << ", .replicas_per_node = " << r.replicas_per_node
+               << ", .replicas_per_adapter = " << r.replicas_per_adapter << '}';
   }
 
  private:

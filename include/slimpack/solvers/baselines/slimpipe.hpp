@@ -29,28 +29,32 @@
 
 namespace slimpack::solvers {
 
-/// Baseline: rows of whole sequences, balanced by tokens over few rows (detail/sliced_rows.hpp), a multiple of the replicas, and dealt to these in
-/// turn; each row is cut into `slices` packs of equal tokens, which run forward in order and backward in reverse; stages lend each other attention.
-/// A row shorter than the context is not padded: its slices are shorter. Cuts fall on the quantum of the sequence that they cut, so
-/// that slices of a row of several sequences differ by less than two quanta. A row too short for that has fewer slices, and cannot lend.
-/// Meant for schedules::one_f_one_b{.lead = 2}, whose lock steps loans_of knows, and for parts with equal layers.
-/// Source    SlimPipe (arXiv:2504.14519), with its context exchange; derived: rows of several sequences, and that they are not padded
+/// Baseline: rows of whole sequences, balanced by tokens over few rows (detail/sliced_rows.hpp), a multiple of the
+/// replicas, and dealt to these in turn; each row is cut into `slices` packs of equal tokens, which run forward in
+/// order and backward in reverse; stages lend each other attention. A row shorter than the context is not padded: its
+/// slices are shorter. Cuts fall on the quantum of the sequence that they cut, so that slices of a row of several
+/// sequences differ by less than two quanta. A row too short for that has fewer slices, and cannot lend. Meant for
+/// schedules::one_f_one_b{.lead = 2}, whose lock steps loans_of knows, and for parts with equal layers.
+/// Source    SlimPipe (arXiv:2504.14519), with its context exchange; derived: rows of several sequences, and that they
+///           are not padded
 /// Requires  stages and chunks of the shape that is planned for
-/// Errors    invalid_input: a sequence longer than the context; lending in a row that is too short for its slices, or between parts
-///           of unequal layers; those of the schedule
+/// Errors    invalid_input: a sequence longer than the context; lending in a row that is too short for its slices, or
+///           between parts of unequal layers; those of the schedule
 /// Complexity O(n log n), and that of loans_of
 struct slimpipe {
   tokens context{0};  ///< tokens of a row; 0: the batch's longest sequence
   int slices{0};      ///< of a row, a multiple of the stages where they lend; 0: as many as there are stages
   attention_lending lending{attention_lending::none};
-  int stages{1};      ///< of the pipeline (a search may see one more, where packs turn)
+  int stages{1};  ///< of the pipeline (a search may see one more, where packs turn)
 
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule) const {
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                       const Schedule& schedule) const {
     if (result<void> fine = equal_parts(batch, cost); !fine) return std::move(fine).error();
     result<std::vector<replica_solution>> made = packed(batch, slicer, cost);
     if (!made) return std::move(made).error();
-    if (lending == attention_lending::none) return slimpack::detail::put_in_order(std::move(made).value(), batch.shape, cost, schedule);
+    if (lending == attention_lending::none)
+      return slimpack::detail::put_in_order(std::move(made).value(), batch.shape, cost, schedule);
     // Lock steps are those of the pipeline's own stages.
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return rates.error();
@@ -60,7 +64,8 @@ struct slimpipe {
       result<std::vector<loan>> loans = loans_of(r.partition, on, lending, row_slices());
       if (!loans) return std::move(loans).error();
       r.loans = std::move(loans).value();
-      result<std::vector<program>> programs = schedule.programs(on_own_stages(price(r.partition, cost, batch.shape, rates.value())));
+      result<std::vector<program>> programs =
+          schedule.programs(on_own_stages(price(r.partition, cost, batch.shape, rates.value())));
       if (!programs) return std::move(programs).error();
       r.programs = std::move(programs).value();
     }
@@ -90,7 +95,8 @@ struct slimpipe {
   [[nodiscard]] workload on_own_stages(workload w) const {
     const auto own = static_cast<std::size_t>(stages), all = static_cast<std::size_t>(w.shape.stages);
     if (own == all) return w;
-    for (std::vector<seconds>* const cells : {&w.forward.time, &w.forward.message, &w.backward.time, &w.backward.message}) {
+    for (std::vector<seconds>* const cells :
+         {&w.forward.time, &w.forward.message, &w.backward.time, &w.backward.message}) {
       std::vector<seconds> kept;
       for (std::size_t cell = 0; cell < cells->size(); ++cell)
         if (cell % all < own) kept.push_back((*cells)[cell]);
@@ -109,10 +115,11 @@ struct slimpipe {
     for (int chunk = 0; chunk < batch.shape.chunks; ++chunk)
       for (int stage = 0; stage < stages; ++stage) {
         if (const double own = layers(chunk * batch.shape.stages + stage); own != layers(0))
-          return error{errc::invalid_input, std::string("lending ") + name_of(lending) + " needs equal layers on every part, and part " +
-                                                std::to_string(chunk * stages + stage) + " has " + std::to_string(std::llround(own)) +
-                                                " where part 0 has " + std::to_string(std::llround(layers(0))) +
-                                                ": choose as many layers on each, or lending none"};
+          return error{errc::invalid_input,
+                       std::string("lending ") + name_of(lending) + " needs equal layers on every part, and part " +
+                           std::to_string(chunk * stages + stage) + " has " + std::to_string(std::llround(own)) +
+                           " where part 0 has " + std::to_string(std::llround(layers(0))) +
+                           ": choose as many layers on each, or lending none"};
       }
     return success();
   }
@@ -124,8 +131,10 @@ namespace slimpack::baselines {
 
 /// SlimPipe: rows of the context in uniform slices, under 1F1B with a lead of 2.
 /// context: tokens of a row; 0: the batch's longest sequence. slices: of a row; 0: as many as there are stages
-[[nodiscard]] constexpr auto slimpipe(const shape& on, tokens context = {}, int slices = 0, attention_lending lending = attention_lending::none) {
-  return recipe<slicers::uniform, solvers::slimpipe, schedules::one_f_one_b>{{}, {context, slices, lending, on.stages}, {.lead = 2}};
+[[nodiscard]] constexpr auto slimpipe(const shape& on, tokens context = {}, int slices = 0,
+                                      attention_lending lending = attention_lending::none) {
+  return recipe<slicers::uniform, solvers::slimpipe, schedules::one_f_one_b>{
+      {}, {context, slices, lending, on.stages}, {.lead = 2}};
 }
 
 }  // namespace slimpack::baselines

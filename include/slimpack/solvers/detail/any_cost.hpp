@@ -27,8 +27,8 @@ namespace slimpack::detail {
 /// Law       every answer but `priced` is that of the model, to the bit
 class any_cost {
  public:
-  /// Against cost_model law 3, stand-ins (solvers/divide/stand_in_cost.hpp) may take less with a quantum more: they are means of
-  /// sharers whose quanta alternate. slicers::equal_cost heeds it.
+  /// Against cost_model law 3, stand-ins (solvers/divide/stand_in_cost.hpp) may take less with a quantum more: they are
+  /// means of sharers whose quanta alternate. slicers::equal_cost heeds it.
   static constexpr bool times_may_fall = true;
 
   [[nodiscard]] virtual seconds time(const slice& s, pass p, int part) const = 0;
@@ -92,7 +92,9 @@ class cost_behind final : public any_cost {
     return exchange_time(cost_, row, mine, p, part);
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return memory_of(cost_, stage); }
-  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override { return gradient_buckets_of(cost_, part); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override {
+    return gradient_buckets_of(cost_, part);
+  }
   [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {
     return timing_of(packs, p, cost_, parts);
   }

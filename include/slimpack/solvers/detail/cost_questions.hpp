@@ -6,13 +6,16 @@
 #include <concepts>
 #include <cstddef>
 
-/// What a search asks of a cost model beside its prices, also of one behind virtual calls (solvers/detail/any_cost.hpp).
+/// What a search asks of a cost model beside its prices, also of one behind virtual calls
+/// (solvers/detail/any_cost.hpp).
 namespace slimpack::detail {
 
 /// Whether packs have times of their own, beside those of their slices.
 template <class Cost>
 [[nodiscard]] constexpr bool has_pack_times(const Cost& cost) noexcept {
-  if constexpr (requires { { cost.has_pack_times() } -> std::same_as<bool>; })
+  if constexpr (requires {
+                  { cost.has_pack_times() } -> std::same_as<bool>;
+                })
     return cost.has_pack_times();
   else
     return prices_packs<Cost>;
@@ -22,7 +25,9 @@ template <class Cost>
 /// (solvers/divide/stand_in_cost.hpp); 0 where each pack has a time of its own.
 template <class Cost>
 [[nodiscard]] constexpr std::size_t sharers_priced_by(const Cost& cost) noexcept {
-  if constexpr (requires { { cost.sharers() } -> std::same_as<std::size_t>; })
+  if constexpr (requires {
+                  { cost.sharers() } -> std::same_as<std::size_t>;
+                })
     return cost.sharers();
   else
     return 0;

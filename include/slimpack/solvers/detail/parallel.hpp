@@ -16,10 +16,10 @@
 
 namespace slimpack::detail {
 
-/// Calls `call(0)`, ..., `call(n - 1)`, each once, on up to `threads` threads, this one among them; 0 means one per core.
-/// A call writes what belongs to its index only, so the outcome does not depend on the number of threads. Nor do failures:
-/// indices are handed out in rising order, and none after one has failed, so every index below a failed one has been run;
-/// of those that failed the smallest tells.
+/// Calls `call(0)`, ..., `call(n - 1)`, each once, on up to `threads` threads, this one among them; 0 means one per
+/// core. A call writes what belongs to its index only, so the outcome does not depend on the number of threads. Nor do
+/// failures: indices are handed out in rising order, and none after one has failed, so every index below a failed one
+/// has been run; of those that failed the smallest tells.
 /// Requires  result<void> call(std::size_t), safe to run on several threads
 /// Errors    the error of the smallest index that failed; what that call threw is thrown
 /// Complexity n calls; starts min(n, threads) - 1 threads

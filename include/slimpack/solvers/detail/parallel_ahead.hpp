@@ -14,12 +14,14 @@
 
 namespace slimpack::detail {
 
-/// for_each_index where calls depend on what earlier ones found: before call(i), begin(i) is called once the calls of all indices up
-/// to i - `ahead` have ended. Calls of begin come one at a time and in rising order, so what it reads of those indices, and of
-/// no others, does not depend on the number of threads; nor do threads wait for each other before so many have begun.
+/// for_each_index where calls depend on what earlier ones found: before call(i), begin(i) is called once the calls of
+/// all indices up to i - `ahead` have ended. Calls of begin come one at a time and in rising order, so what it reads of
+/// those indices, and of no others, does not depend on the number of threads; nor do threads wait for each other before
+/// so many have begun.
 /// Requires  ahead > 0; begin may not fail            Errors, complexity  those of for_each_index
 template <class Begin, class Call>
-result<void> for_each_ahead(std::size_t n, std::size_t threads, std::size_t ahead, const Begin& begin, const Call& call) {
+result<void> for_each_ahead(std::size_t n, std::size_t threads, std::size_t ahead, const Begin& begin,
+                            const Call& call) {
   std::mutex mutex;  // guards the three below, and is held while `begin` runs
   std::condition_variable changed;
   std::vector<bool> ended(n);

@@ -24,14 +24,15 @@
 namespace slimpack::detail {
 
 /// What a search for common cuts (problem::common_cuts) prices with: packs as the pieces of their common refinement.
-/// Who names no overhead, neither of packs nor of calls, would get a plan of as many pieces as there are places to cut: each
-/// cut gains a little in theory, and a call is never free. A piece then counts as some part of a quantum more.
+/// Who names no overhead, neither of packs nor of calls, would get a plan of as many pieces as there are places to cut:
+/// each cut gains a little in theory, and a call is never free. A piece then counts as some part of a quantum more.
 /// Law       with an overhead, a partition takes what the model says that its refinement takes, to the bit
 class piece_cost final : public any_cost {
  public:
   /// quanta: what a piece counts as besides, where the model has no overhead
   /// Requires  the model outlives it
-  piece_cost(const any_cost& cost, const shape& on, double quanta) : cost_(&cost), parts_(static_cast<std::size_t>(on.parts())) {
+  piece_cost(const any_cost& cost, const shape& on, double quanta)
+      : cost_(&cost), parts_(static_cast<std::size_t>(on.parts())) {
     for (const pass p : both_passes)
       for (int part = 0; part < on.parts(); ++part)
         if (cost.overhead(p, part) > seconds{} || cost.call_overhead(p, part) > seconds{}) return;
@@ -46,7 +47,9 @@ class piece_cost final : public any_cost {
     return cost_->of_pack(pack, p, part) + assumed(p, part) * static_cast<double>(pack.size());
   }
   [[nodiscard]] seconds overhead(pass p, int part) const override { return cost_->overhead(p, part); }
-  [[nodiscard]] seconds call_overhead(pass p, int part) const override { return cost_->call_overhead(p, part) + assumed(p, part); }
+  [[nodiscard]] seconds call_overhead(pass p, int part) const override {
+    return cost_->call_overhead(p, part) + assumed(p, part);
+  }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const override { return cost_->least(s, p, part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const override { return cost_->weight_time(s, part); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const override { return cost_->message(size, p, part); }
@@ -54,7 +57,9 @@ class piece_cost final : public any_cost {
     return cost_->exchange(row, mine, p, part);
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return cost_->memory(stage); }
-  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override { return cost_->gradient_buckets(part); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override {
+    return cost_->gradient_buckets(part);
+  }
 
   /// Of packs that are in pieces already.
   [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {

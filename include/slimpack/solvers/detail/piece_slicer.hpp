@@ -13,14 +13,15 @@
 
 namespace slimpack::detail {
 
-/// Cuts between given pieces alone, where that comes nearest to the pack's time: packs that are cut anew then change no piece
-/// of the other pass.
+/// Cuts between given pieces alone, where that comes nearest to the pack's time: packs that are cut anew then change no
+/// piece of the other pass.
 class piece_slicer final : public any_slicer {
  public:
   /// Requires  it outlives this
   explicit piece_slicer(const common_cuts& cuts) noexcept : cuts_(&cuts) {}
 
-  [[nodiscard]] slice next(const sequence& s, tokens at, pass p, const cut_budget& left, const any_cost& cost) const override {
+  [[nodiscard]] slice next(const sequence& s, tokens at, pass p, const cut_budget& left,
+                           const any_cost& cost) const override {
     const slice rest = p == pass::forward ? slice{s.id, at, s.length - at} : slice{s.id, {0}, at};
     slice best{s.id, at, {0}};
     double off = left.empty ? std::numeric_limits<double>::infinity() : left.time.value;

@@ -17,8 +17,8 @@ namespace slimpack::detail {
 /// Gives a replica of its own the programs that the schedule makes of its packs.
 /// Errors    those of the schedule
 template <class Cost, class Schedule>
-result<void> put_in_order(replica_solution& r, const shape& on, const Cost& cost, const std::vector<memory_rates>& rates,
-                          const Schedule& schedule) {
+result<void> put_in_order(replica_solution& r, const shape& on, const Cost& cost,
+                          const std::vector<memory_rates>& rates, const Schedule& schedule) {
   result<std::vector<program>> programs =
       schedule.programs(price(r.partition, cost, on, rates, weight_gradients_of<Schedule>));
   if (!programs) return std::move(programs).error();
@@ -34,7 +34,8 @@ result<solution> put_in_order(std::vector<replica_solution> packed, const shape&
   const result<std::vector<memory_rates>> rates = rates_of(cost, on);
   if (!rates) return rates.error();
   for (replica_solution& r : packed)
-    if (result<void> ordered = put_in_order(r, on, cost, rates.value(), schedule); !ordered) return std::move(ordered).error();
+    if (result<void> ordered = put_in_order(r, on, cost, rates.value(), schedule); !ordered)
+      return std::move(ordered).error();
   return solution{std::move(packed)};
 }
 

@@ -13,7 +13,8 @@ namespace slimpack::detail {
 /// Largest differencing (Karmarkar and Karp, 1982) into `bins` subsets: the two partial solutions with the widest
 /// spread are merged, heaviest subset with lightest, until one is left. Empty subsets are not stored.
 /// Shapes    returns at most `bins` subsets of item indices, heaviest first
-/// Complexity O(n (log^2 n + bins)), n items: of two partial solutions, and of two subsets, the smaller moves into the larger
+/// Complexity O(n (log^2 n + bins)), n items: of two partial solutions, and of two subsets, the smaller moves into the
+/// larger
 inline std::vector<std::vector<std::uint32_t>> largest_differencing(std::span<const double> weight, std::size_t bins) {
   struct subset {
     double sum;
@@ -23,7 +24,7 @@ inline std::vector<std::vector<std::uint32_t>> largest_differencing(std::span<co
   using partial = std::vector<subset>;  // heaviest first
   std::vector<partial> pool(weight.size());
   using key = std::pair<double, std::int64_t>;  // widest first, then the one that holds the earliest item
-  std::vector<key> widest;  // a heap
+  std::vector<key> widest;                      // a heap
   const auto push = [&](key one) {
     widest.push_back(one);
     std::push_heap(widest.begin(), widest.end());

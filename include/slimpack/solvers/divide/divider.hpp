@@ -30,10 +30,11 @@ struct archetype_planner {
 
 }  // namespace detail
 
-/// A divider that needs no plan: the batch and the cost model are enough, so that every rank finds the same division and
-/// plans its own part of it (planner.of_replica).
+/// A divider that needs no plan: the batch and the cost model are enough, so that every rank finds the same division
+/// and plans its own part of it (planner.of_replica).
 template <class D>
-concept divides_without_plans = requires(const D& d, const division_problem& asked, const detail::archetype_cost& cost) {
+concept divides_without_plans = requires(const D& d, const division_problem& asked,
+                                         const detail::archetype_cost& cost) {
   { d.divide(asked, cost) } -> std::same_as<result<division>>;
 };
 
@@ -53,7 +54,8 @@ concept divides_by_plans = requires(const D& d, const division_problem& asked, d
 template <class D>
 concept divider = std::copyable<D> &&
     (divides_without_plans<D> || divides_by_plans<D> ||
-     slimpack::detail::unmet<"a divider offers result<division> divide(const division_problem&, const auto& cost) const">());
+     slimpack::detail::unmet<
+         "a divider offers result<division> divide(const division_problem&, const auto& cost) const">());
 
 }  // namespace slimpack::divide
 

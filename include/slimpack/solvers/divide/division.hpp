@@ -23,9 +23,9 @@ namespace slimpack::divide {
 
 /// Replicas that phase 2 plans as one, and what they run: a replica with its sequences, or several that share some.
 struct planning_unit {
-  std::vector<std::uint32_t> replicas;  ///< ascending
-  std::vector<sequence> shared;         ///< by all of them; empty where there is one replica
-  std::vector<sequence> own;            ///< of any of them, in batch order
+  std::vector<std::uint32_t> replicas;      ///< ascending
+  std::vector<sequence> shared;             ///< by all of them; empty where there is one replica
+  std::vector<sequence> own;                ///< of any of them, in batch order
   std::optional<exchange_set> exchanges{};  ///< that may carry what is shared; all that are allowed, if it says none
 
   friend bool operator==(const planning_unit&, const planning_unit&) = default;
@@ -53,9 +53,16 @@ using divide::sharers_range;
 class group_filling {
  public:
   /// Requires  lists that outlive it
-  group_filling(std::span<const sequence> batch, std::span<const double> work, std::span<const sharers_range> sharers, std::size_t replicas,
-                double share, double light)
-      : batch_(batch), work_(work), sharers_(sharers), share_(share), light_(light), load_(replicas, 0.0), narrowest_(replicas + 1), light_first_(load_) {
+  group_filling(std::span<const sequence> batch, std::span<const double> work, std::span<const sharers_range> sharers,
+                std::size_t replicas, double share, double light)
+      : batch_(batch),
+        work_(work),
+        sharers_(sharers),
+        share_(share),
+        light_(light),
+        load_(replicas, 0.0),
+        narrowest_(replicas + 1),
+        light_first_(load_) {
     for (const double w : work) mean_ += w / static_cast<double>(replicas);
     for (std::size_t i = 0; i < batch.size(); ++i)
       if (sharers[i].least > 1 || work[i] > light * mean_) heavy_.push_back(i);
@@ -83,13 +90,15 @@ class group_filling {
   /// What fits whole beside what the lightest replica has is that replica's.
   bool stays_whole(std::size_t i) {
     double& lightest = lightest_load();
-    const bool is_whole = sharers_[i].least == 1 && work_[i] <= share_ * mean_ && lightest + work_[i] <= (std::max(1.0, share_) + light_) * mean_;
+    const bool is_whole = sharers_[i].least == 1 && work_[i] <= share_ * mean_ &&
+                          lightest + work_[i] <= (std::max(1.0, share_) + light_) * mean_;
     if (!is_whole && sharers_[i].most != 1) return false;
     lightest += work_[i];
     return true;
   }
 
-  /// Loads only grow: of those noted in light_first_, the least that still holds is the lightest replica's, the first of equal ones.
+  /// Loads only grow: of those noted in light_first_, the least that still holds is the lightest replica's, the first
+  /// of equal ones.
   double& lightest_load() {
     for (;;) {
       const auto [then, r] = light_first_.top();
@@ -98,7 +107,8 @@ class group_filling {
     }
   }
 
-  /// A group of replicas that are in none yet, where enough are left, and where they have room for the sequence; or null.
+  /// A group of replicas that are in none yet, where enough are left, and where they have room for the sequence; or
+  /// null.
   planning_unit* new_group(std::size_t h) {
     const std::size_t i = heavy_[h];
     const double part = share_ * mean_;  // of one replica, at most
@@ -114,8 +124,8 @@ class group_filling {
     return &units_.emplace_back(std::move(next));
   }
 
-  /// The fewest replicas that suit the forced ones after `from`, beside groups of which `narrowest` is the smallest: each
-  /// that they are all too large for opens one of as few as it can have, which suits most of those after it.
+  /// The fewest replicas that suit the forced ones after `from`, beside groups of which `narrowest` is the smallest:
+  /// each that they are all too large for opens one of as few as it can have, which suits most of those after it.
   [[nodiscard]] std::size_t reserved(std::size_t from, std::size_t narrowest) const {
     std::size_t needed = 0;
     for (std::size_t j = from + 1; j < heavy_.size() && sharers_[heavy_[j]].least > 1; ++j) {
@@ -134,7 +144,8 @@ class group_filling {
       const std::size_t members = u.replicas.size();
       if (members < sharers_[i].least || members > sharers_[i].most) continue;
       const double left = mean_ - fullest(u) - work_[i] / static_cast<double>(members);
-      const double room = left >= 0 ? -left * static_cast<double>(members) : left - static_cast<double>(load_.size()) * mean_;
+      const double room =
+          left >= 0 ? -left * static_cast<double>(members) : left - static_cast<double>(load_.size()) * mean_;
       if (!into || room > best) into = &u, best = room;
     }
     return into;
@@ -158,10 +169,10 @@ class group_filling {
   slimpack::detail::lightest_first light_first_;
 };
 
-/// Groups for what weighs more than `share` of a replica's mean work (`light` of it can be balanced whole), or more than any replica has room for, each
-/// sequence among so many replicas that no more than that share is one's part. Where replicas run out, it goes to the
-/// group that it fills best, and to the lightest where it fits nowhere. A group opens only where those that memory forces
-/// to be shared keep replicas enough for what no group there is suits.
+/// Groups for what weighs more than `share` of a replica's mean work (`light` of it can be balanced whole), or more
+/// than any replica has room for, each sequence among so many replicas that no more than that share is one's part.
+/// Where replicas run out, it goes to the group that it fills best, and to the lightest where it fits nowhere. A group
+/// opens only where those that memory forces to be shared keep replicas enough for what no group there is suits.
 /// Shapes    work, sharers: one per sequence
 /// Returns   units of all replicas, groups first, that have their shared sequences only
 /// Requires  least <= most <= replicas            Complexity  O(n log n + heavy * (log replicas + groups))
@@ -195,7 +206,8 @@ class group_filling {
 }
 
 /// Gives every sequence that is not shared to a replica, by balance.
-/// Shapes    work: one per sequence; beside: what each replica does beside sequences of its own and its parts of shared ones
+/// Shapes    work: one per sequence; beside: what each replica does beside sequences of its own and its parts of shared
+///           ones
 /// Complexity that of solvers::balance
 inline void share_out(division& units, std::span<const sequence> batch, std::span<const double> work,
                       std::vector<double> beside) {
@@ -222,8 +234,8 @@ inline void share_out(division& units, std::span<const sequence> batch, std::spa
     if (!is_shared[s.id.value]) units[unit_of[replica_of[next++]]].own.push_back(s);
 }
 
-/// Lets who ends last hand own sequences, one or one against one, to who ends first, a few times, as long as the last of
-/// the two ends sooner: what is planned already changes by little.
+/// Lets who ends last hand own sequences, one or one against one, to who ends first, a few times, as long as the last
+/// of the two ends sooner: what is planned already changes by little.
 /// Shapes    work: one per sequence of the batch; ends: of each unit, as planned
 /// Complexity O(units * n)
 inline void level(division& units, std::span<const sequence> batch, std::span<const double> work,

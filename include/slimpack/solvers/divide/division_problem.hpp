@@ -27,14 +27,14 @@ namespace slimpack::divide {
 /// What phase 1 is asked: a batch, what its sequences cost, and who may share them.
 struct division_problem {
   slimpack::shape shape;
-  std::vector<sequence> batch;          ///< sequence i has id i
-  std::vector<memory_rates> rates;      ///< one per stage
-  int stage{};                          ///< the busiest
-  std::vector<double> work;             ///< seconds of each sequence on it, both passes and all chunks
-  std::vector<sharers_range> sharers;   ///< of each sequence
+  std::vector<sequence> batch;         ///< sequence i has id i
+  std::vector<memory_rates> rates;     ///< one per stage
+  int stage{};                         ///< the busiest
+  std::vector<double> work;            ///< seconds of each sequence on it, both passes and all chunks
+  std::vector<sharers_range> sharers;  ///< of each sequence
   solvers::search_options options;
-  exchange_set exchanges;               ///< that may carry what is shared
-  bool exchange_is_free{};              ///< the cost model takes no time for it
+  exchange_set exchanges;   ///< that may carry what is shared
+  bool exchange_is_free{};  ///< the cost model takes no time for it
 
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(shape.replicas); }
   /// Work of a replica: no division beats a step of so long.
@@ -53,12 +53,15 @@ struct division_problem {
   /// Errors    out_of_memory: a sequence does not fit, however many replicas share it
   /// Complexity O(sequences * parts) questions to the cost model
   template <class Cost>
-  [[nodiscard]] static result<division_problem> of(const problem& asked, const Cost& cost, std::vector<memory_rates> rates,
-                                                   std::uint32_t most_sharers, const solvers::sharing_zones& zone,
-                                                   const exchange_set& exchanges, const solvers::search_options& options) {
-    division_problem made{asked.shape, solvers::sequences_of(asked.lengths), std::move(rates), 0, {}, {}, options, exchanges};
+  [[nodiscard]] static result<division_problem> of(const problem& asked, const Cost& cost,
+                                                   std::vector<memory_rates> rates, std::uint32_t most_sharers,
+                                                   const solvers::sharing_zones& zone, const exchange_set& exchanges,
+                                                   const solvers::search_options& options) {
+    division_problem made{asked.shape, solvers::sequences_of(asked.lengths), std::move(rates), 0, {}, {}, options,
+                          exchanges};
     made.stage = solvers::busiest_stage(cost, made.batch, made.shape);
-    made.exchange_is_free = made.replicas() > 1 && slimpack::detail::exchange_is_free(cost, made.batch, made.shape.quantum, made.stage, exchanges);
+    made.exchange_is_free = made.replicas() > 1 && slimpack::detail::exchange_is_free(
+                                                       cost, made.batch, made.shape.quantum, made.stage, exchanges);
     made.work.reserve(made.batch.size());
     made.sharers.reserve(made.batch.size());
     for (const sequence& s : made.batch)
@@ -66,7 +69,8 @@ struct division_problem {
     for (const sequence& s : made.batch) {
       result<sharers_range> range = made.sharers_of(s, most_sharers);
       if (!range) return std::move(range).error();
-      range.value().most = std::clamp(zone.most(s.length, static_cast<std::uint32_t>(made.replicas())), range.value().least, range.value().most);
+      range.value().most = std::clamp(zone.most(s.length, static_cast<std::uint32_t>(made.replicas())),
+                                      range.value().least, range.value().most);
       made.sharers.push_back(range.value());
     }
     return made;
@@ -74,11 +78,13 @@ struct division_problem {
 
  private:
   /// What a stage holds at least for each token of another sharer: its keys and values, and their gradients.
-  [[nodiscard]] double other_token(const memory_rates& r) const { return r.other_token + r.gradient_token / shape.chunks; }
+  [[nodiscard]] double other_token(const memory_rates& r) const {
+    return r.other_token + r.gradient_token / shape.chunks;
+  }
 
-  /// A sequence's least sharers are the fewest replicas whose memory holds their parts of it; where they must keep keys and
-  /// values of all others, the fewest that hold these beside an even part. Parts differ by a little, so that the latter says
-  /// about what they hold, and refuses nothing.
+  /// A sequence's least sharers are the fewest replicas whose memory holds their parts of it; where they must keep keys
+  /// and values of all others, the fewest that hold these beside an even part. Parts differ by a little, so that the
+  /// latter says about what they hold, and refuses nothing.
   [[nodiscard]] result<sharers_range> sharers_of(const sequence& s, std::uint32_t most_sharers) const {
     const tokens quantum = shape.quantum;
     const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;
@@ -107,8 +113,8 @@ struct division_problem {
     return range;
   }
 
-  /// Whether the most sharers that a sequence may have hold what they keep of it. Who has its last part keeps keys and values
-  /// of all others beside its own tokens: for each token, whosever it is, it holds the less of both at least.
+  /// Whether the most sharers that a sequence may have hold what they keep of it. Who has its last part keeps keys and
+  /// values of all others beside its own tokens: for each token, whosever it is, it holds the less of both at least.
   [[nodiscard]] result<void> keeping_fits(const sequence& s, std::uint32_t most) const {
     for (std::size_t i = 0; i < rates.size(); ++i) {
       const memory_rates& r = rates[i];

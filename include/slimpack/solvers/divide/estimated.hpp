@@ -20,17 +20,17 @@
 
 namespace slimpack::divide {
 
-/// Divides by estimates of the step, in closed form, and plans nothing. Divisions are those that divide::searched tries:
-/// nothing shared but what memory forces, then ever more of the heavy sequences. In each, every group shares as many of
-/// its own sequences as its estimate likes best. The division with the least step is balanced anew by what its units are
-/// estimated to lose.
-/// Formula   end of a unit = work + loss; loss = the sum of the weights of search_options (loss_peak and the like) times loss_terms (detail/unit_estimate.hpp);
-///           step = the largest of the mean end of all replicas and, of each unit, the end that balance cannot lower: its
-///           shared work, its heaviest own sequence and its loss
-/// Source    derived; weights by least squares over 1,171 units of random batches planned at normal effort (log-normal and
-///           bimodal; 2 to 16 stages and sharers; overheads of 16 to 256 us, messages of 6 to 96 us, quanta of 64 to 256
-///           tokens, limits of 1.05 to 4 times the longest sequence). With what all units lose alike, which moves no
-///           choice, half of them lose within .0025 of their work of what the formula says
+/// Divides by estimates of the step, in closed form, and plans nothing. Divisions are those that divide::searched
+/// tries: nothing shared but what memory forces, then ever more of the heavy sequences. In each, every group shares as
+/// many of its own sequences as its estimate likes best. The division with the least step is balanced anew by what its
+/// units are estimated to lose.
+/// Formula   end of a unit = work + loss; loss = the sum of the weights of search_options (loss_peak and the like)
+///           times loss_terms (detail/unit_estimate.hpp); step = the largest of the mean end of all replicas and, of
+///           each unit, the end that balance cannot lower: its shared work, its heaviest own sequence and its loss
+/// Source    derived; weights by least squares over 1,171 units of random batches planned at normal effort (log-normal
+///           and bimodal; 2 to 16 stages and sharers; overheads of 16 to 256 us, messages of 6 to 96 us, quanta of 64
+///           to 256 tokens, limits of 1.05 to 4 times the longest sequence). With what all units lose alike, which
+///           moves no choice, half of them lose within .0025 of their work of what the formula says
 /// Law       equal problems get equal divisions
 /// Errors    none            Complexity  O(choices (n log n + heavy replicas)), n sequences
 struct estimated {
@@ -43,7 +43,8 @@ struct estimated {
     std::vector<division> tried;
     constexpr double never = 1e9;
     for (const double share : {never, o.part_first, o.part_second, o.part_third, o.part_fourth}) {
-      division next = slimpack::detail::grouped(asked.batch, asked.work, asked.sharers, asked.replicas(), share, o.light);
+      division next =
+          slimpack::detail::grouped(asked.batch, asked.work, asked.sharers, asked.replicas(), share, o.light);
       if (std::find(tried.begin(), tried.end(), next) != tried.end()) continue;
       tried.push_back(next);
       slimpack::detail::share_out(next, asked.batch, asked.work, std::vector<double>(asked.replicas()));
@@ -73,13 +74,14 @@ struct estimated {
   };
 
   [[nodiscard]] static double weighed(const slimpack::detail::loss_terms& t, const solvers::search_options& o) {
-    return o.loss_peak * t.peak + o.loss_tail * t.tail + o.loss_alike * t.alike + o.loss_uneven * t.uneven + o.loss_exchange * t.exchange +
-           o.loss_rows * t.rows;
+    return o.loss_peak * t.peak + o.loss_tail * t.tail + o.loss_alike * t.alike + o.loss_uneven * t.uneven +
+           o.loss_exchange * t.exchange + o.loss_rows * t.rows;
   }
 
   /// Lets each group share what it likes best, and says how long the step takes then.
   template <class Terms>
-  [[nodiscard]] contender estimate(division units, const division_problem& asked, const Terms& terms, double mean) const {
+  [[nodiscard]] contender estimate(division units, const division_problem& asked, const Terms& terms,
+                                   double mean) const {
     contender made{{}, {}, 0};
     double sum = 0;
     std::vector<sequence> own;
@@ -88,7 +90,8 @@ struct estimated {
       std::stable_sort(own.begin(), own.end(), [&](const sequence& a, const sequence& b) {
         return asked.work[a.id.value] > asked.work[b.id.value];
       });
-      const double loss = u.shared.empty() ? weighed(terms(u.replicas, u.shared, own), asked.options) : shared_best(u, own, asked, terms, mean);
+      const double loss = u.shared.empty() ? weighed(terms(u.replicas, u.shared, own), asked.options)
+                                           : shared_best(u, own, asked, terms, mean);
       const auto members = static_cast<double>(u.replicas.size());
       double work = 0;
       for (const sequence& s : u.shared) work += asked.work[s.id.value] / members;
@@ -103,8 +106,8 @@ struct estimated {
     return made;
   }
 
-  /// Shares those of a group's own sequences that are heavier than the best of a few limits, and takes them out of `own`,
-  /// which is sorted by falling work.            Returns  what the group then loses
+  /// Shares those of a group's own sequences that are heavier than the best of a few limits, and takes them out of
+  /// `own`, which is sorted by falling work.            Returns  what the group then loses
   template <class Terms>
   [[nodiscard]] double shared_best(planning_unit& u, std::vector<sequence>& own, const division_problem& asked,
                                    const Terms& terms, double mean) const {
@@ -114,9 +117,10 @@ struct estimated {
     const auto fixed = static_cast<std::size_t>(std::stable_partition(own.begin(), own.end(), may) - own.begin());
     const auto heavier = [&](double limit) {
       const auto end = own.begin() + static_cast<std::ptrdiff_t>(fixed);
-      return static_cast<std::size_t>(std::partition_point(own.begin(), end, [&](const sequence& s) {
-                                        return asked.work[s.id.value] > limit * mean;
-                                      }) - own.begin());
+      return static_cast<std::size_t>(
+          std::partition_point(own.begin(), end,
+                               [&](const sequence& s) { return asked.work[s.id.value] > limit * mean; }) -
+          own.begin());
     };
     const std::size_t given = u.shared.size();
     double best = weighed(terms(u.replicas, u.shared, own), asked.options);
@@ -124,9 +128,11 @@ struct estimated {
     const auto attempt = [&](double limit) {
       const std::size_t count = heavier(limit);
       if (count <= last) return;  // nothing more, or less where limits do not fall
-      u.shared.insert(u.shared.end(), own.begin() + static_cast<std::ptrdiff_t>(last), own.begin() + static_cast<std::ptrdiff_t>(count));
+      u.shared.insert(u.shared.end(), own.begin() + static_cast<std::ptrdiff_t>(last),
+                      own.begin() + static_cast<std::ptrdiff_t>(count));
       last = count;
-      const double loss = weighed(terms(u.replicas, u.shared, std::span<const sequence>(own).subspan(count)), asked.options);
+      const double loss =
+          weighed(terms(u.replicas, u.shared, std::span<const sequence>(own).subspan(count)), asked.options);
       if (loss < best) best = loss, chosen = count;
     };
     for (const double limit : {o.heavy, o.light}) attempt(limit);

@@ -41,8 +41,8 @@ class most_of {
       const std::uint32_t own = of.number.backward[i];
       if (own != sharer_packs::none) turn = forward[sharer.turn[own]];
       work_.turn[i] = std::max(work_.turn[i], turn);
-      work_.gradient_running[i] = std::max(work_.gradient_running[i],
-                                           own == sharer_packs::none ? open : sharer.gradient_running[own]);
+      work_.gradient_running[i] =
+          std::max(work_.gradient_running[i], own == sharer_packs::none ? open : sharer.gradient_running[own]);
       if (own != sharer_packs::none) open = sharer.gradient_before[own + 1];
       work_.gradient_before[i + 1] = std::max(work_.gradient_before[i + 1], open);
     }
@@ -64,7 +64,8 @@ class most_of {
         to[i * parts + part] = std::max(to[i * parts + part], from[of[i] * parts + part]);
   }
 
-  void add(pass_timing& to, const pass_timing& from, const std::vector<std::uint32_t>& of, bool first, bool most) const {
+  void add(pass_timing& to, const pass_timing& from, const std::vector<std::uint32_t>& of, bool first,
+           bool most) const {
     const auto parts = static_cast<std::size_t>(work_.shape.parts());
     if (first) {
       to.time.resize(of.size() * parts);

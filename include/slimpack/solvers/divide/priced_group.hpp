@@ -24,9 +24,10 @@ namespace slimpack::simulators {
 
 /// Replicas that run together, priced.
 struct priced_group {
-  std::vector<workload> works;  ///< one per replica of the group
-  std::vector<std::vector<program>> programs{};  ///< of each, with the calls of a spread vocabulary; empty: the solution's
-  tied_graphs graphs{};         ///< of all of them
+  std::vector<workload> works;                   ///< one per replica of the group
+  std::vector<std::vector<program>> programs{};  ///< of each, with the calls of a spread vocabulary; empty: the
+                                                 ///< solution's
+  tied_graphs graphs{};                          ///< of all of them
 };
 
 /// Prices the replicas of a solution that `group` names (joint_groups), and makes their task graphs.
@@ -35,8 +36,9 @@ struct priced_group {
 /// Complexity O(slices * parts), and that of tie_graphs
 template <class Cost>
 [[nodiscard]] result<priced_group> price_group(std::span<const std::uint32_t> group, const solution& solved,
-                                               const Cost& cost, const shape& on, const std::vector<memory_rates>& rates,
-                                               weight_gradients weights, seconds to_beat = seconds{std::numeric_limits<double>::infinity()}) {
+                                               const Cost& cost, const shape& on,
+                                               const std::vector<memory_rates>& rates, weight_gradients weights,
+                                               seconds to_beat = seconds{std::numeric_limits<double>::infinity()}) {
   priced_group priced;
   const auto packs_of = [&](std::uint32_t r) -> const partition& { return solved.replicas[r].partition; };
   const rows_of_merges rows(solved.merges, packs_of, group);
@@ -48,7 +50,8 @@ template <class Cost>
   if (on.vocabulary == vocabulary::spread) {
     std::vector<std::vector<program>> layers;
     for (const std::uint32_t r : group) layers.push_back(solved.replicas[r].programs);
-    result<std::vector<std::vector<program>>> made = schedules::spread_vocabulary(group, priced.works, layers, solved.merges, to_beat);
+    result<std::vector<std::vector<program>>> made =
+        schedules::spread_vocabulary(group, priced.works, layers, solved.merges, to_beat);
     if (!made) return std::move(made).error();
     priced.programs = std::move(made).value();
   }

@@ -49,9 +49,11 @@ inline void rebalance(std::span<const double> weight, std::vector<std::vector<st
     items[heavy].erase(items[heavy].begin() + static_cast<std::ptrdiff_t>(give));
     loads[heavy] -= weight[given] * gives, loads[light] += weight[given] * takes;
     const auto insert = [&](std::vector<std::uint32_t>& bin, std::uint32_t i) {
-      bin.insert(std::lower_bound(bin.begin(), bin.end(), i, [&](std::uint32_t a, std::uint32_t b) {
-                   return weight[a] != weight[b] ? weight[a] > weight[b] : a < b;
-                 }), i);
+      bin.insert(std::lower_bound(bin.begin(), bin.end(), i,
+                                  [&](std::uint32_t a, std::uint32_t b) {
+                                    return weight[a] != weight[b] ? weight[a] > weight[b] : a < b;
+                                  }),
+                 i);
     };
     if (take < items[light].size()) {
       const std::uint32_t taken = items[light][take];

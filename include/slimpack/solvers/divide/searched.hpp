@@ -68,8 +68,8 @@ class division_search {
     [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
   };
 
-  /// Whether baselines take part. Not where less than the normal effort is asked for, of which they would take too large a part;
-  /// nor where both passes are cut alike afterwards, which changes what their packs take.
+  /// Whether baselines take part. Not where less than the normal effort is asked for, of which they would take too
+  /// large a part; nor where both passes are cut alike afterwards, which changes what their packs take.
   [[nodiscard]] bool asks_baselines(solvers::search_budget effort) const {
     return effort.candidates >= solvers::search_budget::normal().candidates && !plan_.cuts_alike() && !plan_.stopped();
   }
@@ -79,7 +79,8 @@ class division_search {
     return std::move(found.solved);
   }
 
-  /// Where memory has no room for any division's plan: a baseline's, which needs less where it cuts no sequence, or else why.
+  /// Where memory has no room for any division's plan: a baseline's, which needs less where it cuts no sequence, or
+  /// else why.
   result<solution> of_baselines(error why, solvers::search_budget effort) {
     if (why.code != errc::out_of_memory || !asks_baselines(effort)) return why;
     std::optional<planned_division> found = plan_.beside_baselines(std::nullopt, start_, effort);
@@ -153,8 +154,8 @@ class division_search {
     return work;
   }
 
-  /// Plans each with the least effort, until one comes near the mean work of a replica, which no division beats. The fast
-  /// effort is content with 1 % more, normal with 0.1 %.
+  /// Plans each with the least effort, until one comes near the mean work of a replica, which no division beats. The
+  /// fast effort is content with 1 % more, normal with 0.1 %.
   /// Errors    why the first had no plan, where none has
   result<void> try_each(std::vector<division> all, solvers::search_budget effort) {
     const auto candidates = static_cast<double>(std::max<std::uint64_t>(1, effort.candidates));
@@ -172,12 +173,14 @@ class division_search {
     return success();
   }
 
-  /// Changes the fastest of those tried last, up to `most`, and plans them with a part of the effort together. Of these, up
-  /// to `wanted` are for another time.
+  /// Changes the fastest of those tried last, up to `most`, and plans them with a part of the effort together. Of
+  /// these, up to `wanted` are for another time.
   template <class Change>
-  void plan_again(std::string_view called, std::size_t most, std::size_t wanted, quarters effort, const Change& change) {
+  void plan_again(std::string_view called, std::size_t most, std::size_t wanted, quarters effort,
+                  const Change& change) {
     std::vector<contender> next = std::exchange(tried_, {});
-    std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
+    std::stable_sort(next.begin(), next.end(),
+                     [](const contender& x, const contender& y) { return x.end() < y.end(); });
     next.resize(std::min(next.size(), most));
     const std::uint64_t parts = 4 * next.size();
     for (contender& c : next) {
@@ -204,8 +207,8 @@ class division_search {
     fastest_ = std::move(made).value();
   }
 
-  /// When a division must end at the latest, to be among the `wanted` fastest of those tried since the last choice, or the
-  /// fastest of all.
+  /// When a division must end at the latest, to be among the `wanted` fastest of those tried since the last choice, or
+  /// the fastest of all.
   [[nodiscard]] seconds latest(std::size_t wanted) const {
     if (!fastest_ || tried_.size() < wanted) return seconds{std::numeric_limits<double>::infinity()};
     seconds last = fastest_->end();
@@ -222,8 +225,8 @@ class division_search {
   /// Share of its step that a division which shares more must gain.
   [[nodiscard]] double margin() const { return asked_.exchange_is_free ? asked_.options.sharing_gain : 0; }
 
-  /// Whether one division's plan is worth more than another's: it ends sooner, and by a margin if it shares more without
-  /// a price.
+  /// Whether one division's plan is worth more than another's: it ends sooner, and by a margin if it shares more
+  /// without a price.
   [[nodiscard]] bool is_better(const planned_division& one, const planned_division& other) const {
     const auto shared = [](const division& units) {
       tokens sum{};
@@ -267,17 +270,18 @@ class division_search {
 
 namespace slimpack::divide {
 
-/// Divides by trial, the default of two_phase. Where there is but one division, it is planned with all of the effort. Of
-/// several, each is planned with the least effort and simulated, as it is and with more shared in its groups, those first
-/// whose busiest replica has the least to do, until one comes near the mean work of a replica; the fastest three are
-/// balanced anew by what their replicas took and planned with a quarter of the effort together, the fastest of these so
-/// again with as much; of the fastest then who ends last hands a few sequences to who ends first, and that is planned with
-/// three quarters. The fastest of all these plans, and from normal effort on of what the shipped baselines would do
-/// (two_phase/detail/baseline_contest.hpp), is the answer.
+/// Divides by trial, the default of two_phase. Where there is but one division, it is planned with all of the effort.
+/// Of several, each is planned with the least effort and simulated, as it is and with more shared in its groups, those
+/// first whose busiest replica has the least to do, until one comes near the mean work of a replica; the fastest three
+/// are balanced anew by what their replicas took and planned with a quarter of the effort together, the fastest of
+/// these so again with as much; of the fastest then who ends last hands a few sequences to who ends first, and that is
+/// planned with three quarters. The fastest of all these plans, and from normal effort on of what the shipped baselines
+/// would do (two_phase/detail/baseline_contest.hpp), is the answer.
 /// It plans all replicas: where each rank is to plan its own, divide::estimated is for that.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 /// Errors    why the first division had no plan, where none has, and for want of memory no baseline either
-/// Complexity up to 22 plans of every replica, most of them of the least effort; a division is left at the first replica
+/// Complexity up to 22 plans of every replica, most of them of the least effort; a division is left at the first
+/// replica
 ///           that ends too late for it to be chosen
 struct searched {
   /// The plan of the division that it finds. UnitPlanner: detail::unit_planner

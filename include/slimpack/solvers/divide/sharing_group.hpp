@@ -124,19 +124,17 @@ class sharing_group {
 /// no tokens.
 /// Shapes    work: one per sequence; load: what each sharer does besides
 /// Complexity O(n log n + sharers n)
-[[nodiscard]] inline std::vector<std::vector<sequence>> dealt_in_tuples(std::span<const sequence> sequences,
-                                                                        std::span<const double> work,
-                                                                        std::vector<double> load,
-                                                                        const solvers::search_options& options = solvers::default_search_options) {
+[[nodiscard]] inline std::vector<std::vector<sequence>> dealt_in_tuples(
+    std::span<const sequence> sequences, std::span<const double> work, std::vector<double> load,
+    const solvers::search_options& options = solvers::default_search_options) {
   const std::size_t sharers = load.size();
   auto order = indices<std::uint32_t>(sequences.size());
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return work[a] > work[b]; });
   auto lightest = indices<std::size_t>(sharers);
   std::vector<std::vector<std::uint32_t>> of_sharer(sharers);
   for (std::size_t at = 0; at < order.size(); at += sharers) {
-    std::sort(lightest.begin(), lightest.end(), [&](std::size_t a, std::size_t b) {
-      return load[a] != load[b] ? load[a] < load[b] : a < b;
-    });
+    std::sort(lightest.begin(), lightest.end(),
+              [&](std::size_t a, std::size_t b) { return load[a] != load[b] ? load[a] < load[b] : a < b; });
     for (std::size_t k = 0; k < sharers && at + k < order.size(); ++k) {
       of_sharer[lightest[k]].push_back(order[at + k]);
       load[lightest[k]] += work[order[at + k]];
@@ -146,8 +144,8 @@ class sharing_group {
   rebalance(work, of_sharer, load, rounds, options.level_enough * load.front());
   std::vector<std::vector<sequence>> tuples;
   for (std::size_t sharer = 0; sharer < sharers; ++sharer) {
-    if (tuples.size() < of_sharer[sharer].size()) tuples.resize(of_sharer[sharer].size(),
-                                                                std::vector<sequence>(sharers));
+    if (tuples.size() < of_sharer[sharer].size())
+      tuples.resize(of_sharer[sharer].size(), std::vector<sequence>(sharers));
     for (std::size_t t = 0; t < of_sharer[sharer].size(); ++t) tuples[t][sharer] = sequences[of_sharer[sharer][t]];
   }
   return tuples;

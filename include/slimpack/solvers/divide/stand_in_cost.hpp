@@ -30,11 +30,11 @@ namespace slimpack::detail {
 /// slower than planned.
 class stand_in_cost final : public any_cost {
  public:
-  /// replicas: those that the sharers are, ascending; exchanges: that they may use; common_cuts: each sharer's packs are
-  /// refined (pricing/refine.hpp)
+  /// replicas: those that the sharers are, ascending; exchanges: that they may use; common_cuts: each sharer's packs
+  /// are refined (pricing/refine.hpp)
   /// Requires  all of them outlive it
-  stand_in_cost(const any_cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas, exchange_set exchanges,
-                bool common_cuts)
+  stand_in_cost(const any_cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas,
+                exchange_set exchanges, bool common_cuts)
       : cost_(&cost), group_(&of), replicas_(replicas), exchanges_(exchanges), common_cuts_(common_cuts) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const override {
@@ -57,7 +57,9 @@ class stand_in_cost final : public any_cost {
   /// Exchanges are in `priced`: a stand-in is in no row.
   [[nodiscard]] seconds exchange(const shared_row&, std::span<const slice>, pass, int) const override { return {}; }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return cost_->memory(stage); }
-  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override { return cost_->gradient_buckets(part); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override {
+    return cost_->gradient_buckets(part);
+  }
 
   /// A pack is what its stand-ins take; what of it depends on other packs is in `priced`.
   [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {
@@ -84,7 +86,8 @@ class stand_in_cost final : public any_cost {
                                                      weight_gradients weights) const {
     const std::vector<merge> merges = merges_of(packs, *group_, of, replicas_, exchanges_);
     const auto packs_of = [&](std::uint32_t r) -> const partition& {
-      return of[static_cast<std::size_t>(std::lower_bound(replicas_.begin(), replicas_.end(), r) - replicas_.begin())].packs;
+      return of[static_cast<std::size_t>(std::lower_bound(replicas_.begin(), replicas_.end(), r) - replicas_.begin())]
+          .packs;
     };
     const simulators::rows_of_merges rows(merges, packs_of, replicas_);
     std::vector<workload> works;

@@ -23,7 +23,8 @@ struct sharer_packs {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
   partition packs;
-  by_pass<std::vector<std::uint32_t>> number;  ///< per pack of stand-ins: the sharer's, none where nothing of it is there
+  by_pass<std::vector<std::uint32_t>> number;  ///< per pack of stand-ins: the sharer's, none where nothing of it is
+                                               ///< there
 };
 
 /// Unfolds packs of stand-ins for one sharer. Runs of shared sequences between the cuts of both passes are split among
@@ -58,7 +59,8 @@ struct sharer_packs {
 }
 
 /// Programs of stand-ins' packs as those of one sharer: the same, without the packs that it has not.
-[[nodiscard]] inline std::vector<program> programs_of_sharer(std::span<const program> programs, const sharer_packs& of) {
+[[nodiscard]] inline std::vector<program> programs_of_sharer(std::span<const program> programs,
+                                                             const sharer_packs& of) {
   std::vector<program> made;
   for (const program& stage : programs) {
     program& code = made.emplace_back();

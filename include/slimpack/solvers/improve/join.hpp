@@ -8,7 +8,8 @@
 
 namespace slimpack::solvers::improve {
 
-/// A pack and the next become one. The last has none after it: then the pass is but cut anew, as by the moves beside this.
+/// A pack and the next become one. The last has none after it: then the pass is but cut anew, as by the moves beside
+/// this.
 /// Source    derived
 struct join {
   static constexpr std::string_view name = "join";

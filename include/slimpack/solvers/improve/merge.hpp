@@ -9,8 +9,8 @@
 
 namespace slimpack::solvers::improve {
 
-/// Several packs become one fewer, the others larger by as much each; instructions keep their order. Many packs are smaller
-/// than they need be where the schedule could not place larger ones: in an order that stands, they can grow.
+/// Several packs become one fewer, the others larger by as much each; instructions keep their order. Many packs are
+/// smaller than they need be where the schedule could not place larger ones: in an order that stands, they can grow.
 /// Source    derived
 struct merge {
   static constexpr std::string_view name = "merge";

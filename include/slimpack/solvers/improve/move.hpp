@@ -13,7 +13,8 @@
 #include <string_view>
 #include <utility>
 
-/// Moves change a plan by little; a walk keeps what makes the step no longer. Shipped ones, one in each file beside this:
+/// Moves change a plan by little; a walk keeps what makes the step no longer. Shipped ones, one in each file beside
+/// this:
 ///   swap      two instructions of a stage change places            (instruction_site)
 ///   shift     the border between two packs moves, in its order     (window_site)
 ///   merge     several packs become one fewer, in their order       (window_site)
@@ -44,8 +45,10 @@ concept move = std::default_initializable<M> &&
     ((requires(const M& m, const search_options& o) {
        { M::name } -> std::convertible_to<std::string_view>;
        { m.weight(o) } -> std::same_as<double>;
-     } && (is_at<M, instruction_site> || is_at<M, window_site> || is_at<M, pack_site> || is_at<M, sequence_site>)) ||
-     slimpack::detail::unmet<"a move offers static constexpr string_view name, double weight(const search_options&) const, and bool operator()(site&) const for a site of solvers/improve/sites.hpp">());
+     } &&
+      (is_at<M, instruction_site> || is_at<M, window_site> || is_at<M, pack_site> || is_at<M, sequence_site>)) ||
+     slimpack::detail::unmet<"a move offers static constexpr string_view name, double weight(const search_options&) "
+                             "const, and bool operator()(site&) const for a site of solvers/improve/sites.hpp">());
 
 /// Asked of each move alone, so that compilers quote what it lacks.
 template <move M>
@@ -94,7 +97,8 @@ struct moves {
   }
   /// The first move whose weight is more than what those before it leave of the draw.
   template <class Site, std::size_t... I>
-  static void try_first([[maybe_unused]] Site& at, [[maybe_unused]] double draw, [[maybe_unused]] drawn& made, std::index_sequence<I...>) {
+  static void try_first([[maybe_unused]] Site& at, [[maybe_unused]] double draw, [[maybe_unused]] drawn& made,
+                        std::index_sequence<I...>) {
     static_cast<void>((tried<I, Moves>(at, draw, made) || ...));
   }
   template <std::size_t Index, class M, class Site>

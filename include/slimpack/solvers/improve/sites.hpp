@@ -16,13 +16,13 @@
 #include <vector>
 
 /// Where a move is tried. Two walks offer sites: the walk of orders changes a simulated plan in place, and asks at once
-/// whether the step takes no longer; the walk of packs makes other packs, which the schedule orders and the simulator times
-/// anew. A site has what a move may read, change, and draw from: equal numbers are drawn in equal searches, so that equal
-/// problems get equal plans.
+/// whether the step takes no longer; the walk of packs makes other packs, which the schedule orders and the simulator
+/// times anew. A site has what a move may read, change, and draw from: equal numbers are drawn in equal searches, so
+/// that equal problems get equal plans.
 namespace slimpack::solvers::improve {
 
-/// In the walk of orders: an instruction of a stage. Every sweep visits all of one pass, from the front of the step to its
-/// end.
+/// In the walk of orders: an instruction of a stage. Every sweep visits all of one pass, from the front of the step to
+/// its end.
 struct instruction_site {
   simulators::changing_order& order;
   std::size_t position;  ///< of the instruction, in the order of the whole step
@@ -30,9 +30,9 @@ struct instruction_site {
   const search_options& options;
 };
 
-/// In the walk of orders: a pack of a pass and those that follow it. A move asks for their times and changes them; as many
-/// packs, or fewer, are then filled with the same tokens. Left are the first places of forward packs and the last ones of
-/// backward packs, so that none waits for what ran later.
+/// In the walk of orders: a pack of a pass and those that follow it. A move asks for their times and changes them; as
+/// many packs, or fewer, are then filled with the same tokens. Left are the first places of forward packs and the last
+/// ones of backward packs, so that none waits for what ran later.
 class window_site {
  public:
   /// look(walk, packs, times): gives the times of up to so many packs
@@ -58,8 +58,8 @@ class window_site {
   std::vector<double>& times_;
 };
 
-/// In the walk of packs: a pack of a pass among all of them. A move changes their times, and may add packs or drop some;
-/// then the pass is cut anew into packs of these times.
+/// In the walk of packs: a pack of a pass among all of them. A move changes their times, and may add packs or drop
+/// some; then the pass is cut anew into packs of these times.
 struct pack_site {
   std::vector<double>& times;  ///< seconds of every pack of the pass, in run order
   std::size_t pack;            ///< an index of it
@@ -79,8 +79,8 @@ struct sequence_site {
   const search_options& options;
 
   /// Lets a sequence run before another in one pass, with its cuts and the border after it; last of all before itself.
-  /// What it leaves behind, or joins, may be more than a pack takes: then a border comes before the slice that does not fit.
-  /// Complexity O(slices of the pass)
+  /// What it leaves behind, or joins, may be more than a pack takes: then a border comes before the slice that does not
+  /// fit. Complexity O(slices of the pass)
   void run_before(pass p, sequence_id moved, sequence_id before) {
     struct placed {
       slice of;
@@ -91,7 +91,8 @@ struct sequence_site {
     micropacks& all = packs.of(p);
     for (std::size_t i = 0; i < all.size(); ++i)
       for (const slice& s : all[i]) (s.sequence == moved ? taken : stream).push_back({s, &s == &all[i].back()});
-    const auto to = std::find_if(stream.begin(), stream.end(), [&](const placed& x) { return x.of.sequence == before; });
+    const auto to =
+        std::find_if(stream.begin(), stream.end(), [&](const placed& x) { return x.of.sequence == before; });
     stream.insert(to, taken.begin(), taken.end());
     micropacks made;
     tokens held{};

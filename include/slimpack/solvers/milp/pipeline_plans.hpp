@@ -67,7 +67,8 @@ class milp_pipeline::told_values {
   void set_durations() {
     for (const pass p : both_passes)
       for (std::size_t r = 0; r < of_.of_.stages; ++r)
-        for (std::size_t i = 0; i < of_.packs_[index(p)]; ++i) set(of_.duration(p, r, i), of_.time_of(p, r, i).at(values_));
+        for (std::size_t i = 0; i < of_.packs_[index(p)]; ++i)
+          set(of_.duration(p, r, i), of_.time_of(p, r, i).at(values_));
   }
 
   /// As the simulator says.            Returns   whether the programs run at all
@@ -96,7 +97,9 @@ class milp_pipeline::told_values {
   }
 
   /// The program's place of a pack of the plan: backward, empty packs come first.
-  [[nodiscard]] std::size_t place_of(pass p, std::size_t pack) const noexcept { return p == pass::backward ? empty_ + pack : pack; }
+  [[nodiscard]] std::size_t place_of(pass p, std::size_t pack) const noexcept {
+    return p == pass::backward ? empty_ + pack : pack;
+  }
 
   [[nodiscard]] workload work() const {
     workload work;

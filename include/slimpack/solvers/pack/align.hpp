@@ -42,15 +42,18 @@ struct pass_cut {
   std::vector<pass_cut> cuts;
   for (std::size_t i = 1; i < all.size(); ++i) {
     const slice& s = all[i].of;
-    if (all[i - 1].of.sequence == s.sequence) cuts.push_back({s.sequence, s.begin, std::min(all[i - 1].pack, all[i].pack), s.begin});
+    if (all[i - 1].of.sequence == s.sequence)
+      cuts.push_back({s.sequence, s.begin, std::min(all[i - 1].pack, all[i].pack), s.begin});
   }
   return cuts;
 }
 
-/// Moves cuts to the nearest of some places, and to an end of their sequence, where that is no farther than a share of the
-/// smaller pack beside them. Cuts keep their order.
-/// Shapes    cuts: by sequence and place; places: likewise, after their moves; ends: of sequences, indexed by sequence_id
-inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> places, std::span<const tokens> ends, double share) {
+/// Moves cuts to the nearest of some places, and to an end of their sequence, where that is no farther than a share of
+/// the smaller pack beside them. Cuts keep their order.
+/// Shapes    cuts: by sequence and place; places: likewise, after their moves; ends: of sequences, indexed by
+///           sequence_id
+inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> places, std::span<const tokens> ends,
+                      double share) {
   std::size_t from = 0;  // the first place of the sequence that is not passed
   tokens least{};        // the cut before went there
   for (std::size_t i = 0; i < cuts.size(); ++i) {
@@ -96,10 +99,12 @@ inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> pla
   return made;
 }
 
-/// Packs whose passes are cut at the same places where that changes the packs by little, so that the common refinement has
-/// fewer pieces: forward cuts move to cuts of backward packs, which are more, smaller, and take longer for each token; both
-/// move to the ends of sequences. A cut that has none of these so near stays where it is, and only one pass has it.
-/// share     of the smaller pack beside a cut, the farthest that it moves; farther where the cut before it has moved past it
+/// Packs whose passes are cut at the same places where that changes the packs by little, so that the common refinement
+/// has fewer pieces: forward cuts move to cuts of backward packs, which are more, smaller, and take longer for each
+/// token; both move to the ends of sequences. A cut that has none of these so near stays where it is, and only one pass
+/// has it.
+/// share     of the smaller pack beside a cut, the farthest that it moves; farther where the cut before it has moved
+///           past it
 /// Law       packs cover the same tokens, in their order; cuts are cuts of either pass, so that the slicer chose them
 /// Requires  sequences 0, 1, ... in both passes            Errors  none
 /// Complexity O(slices log slices)

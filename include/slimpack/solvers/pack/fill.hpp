@@ -17,12 +17,12 @@ namespace slimpack::detail {
 /// Fills packs from sequences taken one after the other, each cut by the slicer where a pack is full.
 /// `base` gives quantum, part and the token cap of a pack; `budget(done)` the next pack's time, `done` being the work
 /// in the packs before it. A pack that has used up its time takes no more, even from a slicer that ignores time.
-/// Nor is a pack closed for time before its slices take `worth_overheads`, two, times what it costs besides them: launches, and, where slices
-/// are thin or have a long prefix, a device that they do not fill. Smaller ones lose more than they can gain; only where
-/// `budget` asks for no time at all, since the least memory is wanted, packs are as small as can be.
-/// A sequence runs front to back forward and back to front backward, so every order of sequences is a legal run
-/// order. Where `apart(sequence)`, no other sequence shares a pack with its turn: the last forward and the first
-/// backward pack of it hold no later and no earlier sequence.
+/// Nor is a pack closed for time before its slices take `worth_overheads`, two, times what it costs besides them:
+/// launches, and, where slices are thin or have a long prefix, a device that they do not fill. Smaller ones lose more
+/// than they can gain; only where `budget` asks for no time at all, since the least memory is wanted, packs are as
+/// small as can be. A sequence runs front to back forward and back to front backward, so every order of sequences is a
+/// legal run order. Where `apart(sequence)`, no other sequence shares a pack with its turn: the last forward and the
+/// first backward pack of it hold no later and no earlier sequence.
 /// Errors    out_of_memory: a slice that the slicer insists on exceeds the token cap
 template <class Slicer, class Cost, class Budget, class Apart>
 result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,
@@ -57,11 +57,13 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
         if (used >= room) close();
       }
       const tokens at = p == pass::forward ? s.length - left : left;
-      const slice next = slicer.next(s, at, p, {room - used - call, base.size - held, base.quantum, base.part, empty}, cost);
+      const slice next =
+          slicer.next(s, at, p, {room - used - call, base.size - held, base.quantum, base.part, empty}, cost);
       if (next.length == tokens{0}) {
         if (empty)
-          return error{errc::out_of_memory, "a slice of sequence " + std::to_string(s.id.value) + " (" + std::to_string(s.length.value) +
-                                                " tokens) exceeds the pack limit of " + std::to_string(base.size.value) + " tokens"};
+          return error{errc::out_of_memory, "a slice of sequence " + std::to_string(s.id.value) + " (" +
+                                                std::to_string(s.length.value) + " tokens) exceeds the pack limit of " +
+                                                std::to_string(base.size.value) + " tokens"};
         if (const seconds least = worth(); room < least)
           room = least;
         else

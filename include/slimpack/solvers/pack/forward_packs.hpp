@@ -33,14 +33,15 @@ namespace slimpack::detail {
 
 /// Searches the forward packs of one replica that runs no backward.
 ///
-/// All stages run the packs in one order; with virtual stages groups of as many packs as there are stages pass chunk after
-/// chunk (units.hpp). So the step is a permutation flow shop: on p equal stages n packs of times t_i take sum t_i + (p - 1)
-/// max t_i in any order, and of all packs of a batch equal ones are best. They are W / n + o long, with W the work and o what
-/// a pack costs besides, and n = sqrt((p - 1) W / o) of them take least. On stages that are not equal, small packs at both
-/// ends help, since the slowest stage waits for the first of them and those behind it for the last. So even packs of all
-/// numbers are tried, in steps, then those near the best one by one, then ramps at the ends; each by its makespan.
-/// Memory: a stage holds what the order says, whatever its lead: the sequences that are under way. The less, the smaller packs
-/// are, and the fewer sequences begin in the pack that another ends in; both orders of lengths are tried.
+/// All stages run the packs in one order; with virtual stages groups of as many packs as there are stages pass chunk
+/// after chunk (units.hpp). So the step is a permutation flow shop: on p equal stages n packs of times t_i take sum t_i
+/// + (p - 1) max t_i in any order, and of all packs of a batch equal ones are best. They are W / n + o long, with W the
+/// work and o what a pack costs besides, and n = sqrt((p - 1) W / o) of them take least. On stages that are not equal,
+/// small packs at both ends help, since the slowest stage waits for the first of them and those behind it for the last.
+/// So even packs of all numbers are tried, in steps, then those near the best one by one, then ramps at the ends; each
+/// by its makespan. Memory: a stage holds what the order says, whatever its lead: the sequences that are under way. The
+/// less, the smaller packs are, and the fewer sequences begin in the pack that another ends in; both orders of lengths
+/// are tried.
 /// Source    flow shop: S. M. Johnson, 1954, with p equal stages; the rest derived
 /// Law       equal questions get equal answers, unless stopped
 template <class Slicer, class Cost>
@@ -50,14 +51,22 @@ class forward_packs {
   forward_packs(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
                 std::span<const memory_rates> rates, int busiest,
                 const solvers::search_options& options = solvers::default_search_options)
-      : rising_(group.begin(), group.end()), shape_(on), slicer_(slicer), cost_(cost), rates_(rates.begin(), rates.end()),
-        part_(busiest), options_(options) {
-    std::stable_sort(rising_.begin(), rising_.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
+      : rising_(group.begin(), group.end()),
+        shape_(on),
+        slicer_(slicer),
+        cost_(cost),
+        rates_(rates.begin(), rates.end()),
+        part_(busiest),
+        options_(options) {
+    std::stable_sort(rising_.begin(), rising_.end(),
+                     [](const sequence& a, const sequence& b) { return a.length < b.length; });
     falling_.assign(rising_.rbegin(), rising_.rend());
     for (const sequence& s : rising_) total_ += cost_.time({s.id, {0}, s.length}, pass::forward, part_).value;
     for (const memory_rates& r : rates_)
-      if (shape_.memory) room_ = std::min(room_, (shape_.memory->amount - r.fixed) / (r.live_token / shape_.chunks + r.forward_token));
-    room_ = std::max(room_, static_cast<double>(falling_.front().length.value));  // what does not fit is told in numbers
+      if (shape_.memory)
+        room_ = std::min(room_, (shape_.memory->amount - r.fixed) / (r.live_token / shape_.chunks + r.forward_token));
+    room_ = std::max(room_, static_cast<double>(falling_.front().length.value));  // what does not fit is told in
+                                                                                  // numbers
   }
 
   /// The packs that were fastest, with their programs.
@@ -82,9 +91,9 @@ class forward_packs {
   /// How packs are filled.
   struct rule {
     const std::vector<sequence>* order;
-    bool apart;      // no sequence begins in the pack that another ends in
+    bool apart;         // no sequence begins in the pack that another ends in
     std::size_t count;  // even packs that the work is enough for, or `smallest`
-    double ramp;     // how fast sizes grow from the ends, by the work done; 0: even
+    double ramp;        // how fast sizes grow from the ends, by the work done; 0: even
   };
   static constexpr std::size_t smallest = 0;
   struct candidate {
@@ -94,7 +103,9 @@ class forward_packs {
   };
 
   /// So many times a number of packs, rounded down.
-  static std::size_t times(std::size_t count, double factor) { return static_cast<std::size_t>(static_cast<double>(count) * factor); }
+  static std::size_t times(std::size_t count, double factor) {
+    return static_cast<std::size_t>(static_cast<double>(count) * factor);
+  }
   [[nodiscard]] bool is_beyond(std::size_t count, std::size_t best) const {
     return static_cast<double>(count) > options_.evaluation_beyond * static_cast<double>(best);
   }
@@ -107,15 +118,18 @@ class forward_packs {
       if (!t || (found_ && stop.stop_requested())) return;
       if (t->fits && t->makespan < least) least = t->makespan, best = count;
       // Until slices get no smaller, or packs fit and are slower than the best.
-      if ((t->packs == packs && is_beyond(count, packs)) || (t->fits && is_beyond(count, best) && t->makespan > least)) break;
+      if ((t->packs == packs && is_beyond(count, packs)) || (t->fits && is_beyond(count, best) && t->makespan > least))
+        break;
       packs = t->packs;
     }
     if (best == 0) return;  // none fits
     const std::size_t step = std::max<std::size_t>(1, best / options_.evaluation_steps);
     const std::size_t most = times(best, options_.evaluation_around) + 1;
-    for (std::size_t count = std::max<std::size_t>(1, times(best, 1 / options_.evaluation_around)); count <= most; count += step)
+    for (std::size_t count = std::max<std::size_t>(1, times(best, 1 / options_.evaluation_around)); count <= most;
+         count += step)
       if (!found_ || !stop.stop_requested()) attempt({order, apart, count, 0});
-    for (const double ramp : {options_.evaluation_ramp_first, options_.evaluation_ramp_second, options_.evaluation_ramp_third, options_.evaluation_ramp_fourth})
+    for (const double ramp : {options_.evaluation_ramp_first, options_.evaluation_ramp_second,
+                              options_.evaluation_ramp_third, options_.evaluation_ramp_fourth})
       for (const std::size_t count : {best, most})
         if (!found_ || !stop.stop_requested()) attempt({order, apart, count, ramp});
   }
@@ -131,15 +145,19 @@ class forward_packs {
     const bool is_smallest = how.count == smallest;
     // One pack of all: the sum of the sequences' times may round below the time of the pack.
     const bool in_one = !is_smallest && (!(total_ > 0) || (how.count == 1 && !(how.ramp > 0)));
-    const double size = in_one ? std::numeric_limits<double>::infinity() : is_smallest ? 0 : total_ / static_cast<double>(how.count);
+    const double size = in_one        ? std::numeric_limits<double>::infinity()
+                        : is_smallest ? 0
+                                      : total_ / static_cast<double>(how.count);
     const auto budget = [&](seconds done) {
       const double ends = std::min(done.value, std::max(0.0, total_ - done.value));
       return seconds{how.ramp > 0 && !in_one ? std::min(size, size * options_.evaluation_end + how.ramp * ends) : size};
     };
-    const auto most = room_ < 9e15 ? static_cast<std::int64_t>(std::max(room_, 1.0)) : std::numeric_limits<std::int64_t>::max();
+    const auto most =
+        room_ < 9e15 ? static_cast<std::int64_t>(std::max(room_, 1.0)) : std::numeric_limits<std::int64_t>::max();
     candidate made;
-    result<void> filled = fill(made.packs.forward, *how.order, pass::forward, slicer_, cost_, {{}, {most}, shape_.quantum, part_, true},
-                               budget, [&](const sequence&) { return how.apart; });
+    result<void> filled =
+        fill(made.packs.forward, *how.order, pass::forward, slicer_, cost_, {{}, {most}, shape_.quantum, part_, true},
+             budget, [&](const sequence&) { return how.apart; });
     if (!filled) {
       if (!found_) why_ = std::move(filled).error();
       return std::nullopt;
@@ -158,8 +176,9 @@ class forward_packs {
     if (!t.fits && !found_ && held < fullest_) {
       fullest_ = held;
       const memory_unit unit = shape_.memory->unit;
-      why_ = {errc::out_of_memory, "forward packs of " + std::to_string(falling_.front().length.value) + " tokens and less need " +
-                                       amount(held, unit) + ", the limit is " + amount(shape_.memory->amount, unit) + ": " +
+      why_ = {errc::out_of_memory, "forward packs of " + std::to_string(falling_.front().length.value) +
+                                       " tokens and less need " + amount(held, unit) + ", the limit is " +
+                                       amount(shape_.memory->amount, unit) + ": " +
                                        amount(held - shape_.memory->amount, unit) + " are missing"};
     }
     if (t.fits && (!found_ || made.makespan < found_->makespan)) found_ = std::move(made);
@@ -174,7 +193,7 @@ class forward_packs {
   std::vector<memory_rates> rates_;
   int part_;
   const solvers::search_options& options_;
-  double total_{};  // seconds of the batch on the busiest part
+  double total_{};                                        // seconds of the batch on the busiest part
   double room_{std::numeric_limits<double>::infinity()};  // tokens that a pack may have
   std::optional<candidate> found_;
   double fullest_{std::numeric_limits<double>::infinity()};  // what the packs that need least hold, while none fit

@@ -42,7 +42,8 @@ class partitioner {
 
   /// Requires  a sequence in the group
   partitioner(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
-              std::span<const memory_rates> rates, const solvers::search_options& options = solvers::default_search_options)
+              std::span<const memory_rates> rates,
+              const solvers::search_options& options = solvers::default_search_options)
       : shape_(on), slicer_(slicer), cost_(cost), options_(options) {
     for (const sequence& s : group) sequences_.push_back({{static_cast<std::uint32_t>(sequences_.size())}, s.length});
     rising_ = sequences_;
@@ -90,7 +91,8 @@ class partitioner {
   /// first its last. None where a slice does not fit. Counts the slices it prices in `nodes`.
   [[nodiscard]] std::optional<forecast> even(tokens quantum, double most, std::uint64_t& nodes) const {
     const solvers::size_ratios ratios_of_both = options_.forward_ratios();
-    forecast made{{.sizes = {ratios_of_both, ratios_of_both}, .front = options_.front, .crowding = 1, .quantum = quantum}, {}};
+    forecast made{
+        {.sizes = {ratios_of_both, ratios_of_both}, .front = options_.front, .crowding = 1, .quantum = quantum}, {}};
     const std::vector<sequence> order = arranged(made.of.front);
     for (const pass p : both_passes) {
       const work& all = work_[p];
@@ -157,7 +159,8 @@ class partitioner {
     for (const pass p : both_passes) {
       work& w = work_[p];
       times_[p].reserve(sequences_.size());
-      for (const sequence& s : sequences_) times_[p].push_back((cost_.time(uncut(s), p, part_) + call_overhead_of(cost_, p, part_)).value);
+      for (const sequence& s : sequences_)
+        times_[p].push_back((cost_.time(uncut(s), p, part_) + call_overhead_of(cost_, p, part_)).value);
       for (const sequence& s : rising_) w.total += time_of(s, p);
       w.grain = cost_.time(least, p, part_).value;
       w.overhead = pack_time(cost_, std::span(&least, 1), p, part_).value - w.grain;
@@ -174,7 +177,8 @@ class partitioner {
     // Without a limit, the same shapes as with room for the longest sequence twice, or for an even share; and packs of
     // many times their overhead, or short sequences would drown in it.
     const work& forward = work_.forward;
-    const double quiet = forward.grain > 0 ? options_.quiet_packs * forward.overhead / forward.grain * quantum * shape_.stages : 0;
+    const double quiet =
+        forward.grain > 0 ? options_.quiet_packs * forward.overhead / forward.grain * quantum * shape_.stages : 0;
     wanted_ = std::min(room_, std::max({options_.room_longest * longest_tokens, tokens_ / shape_.stages, quiet}));
     share_ = wanted_ / quantum / (shape_.stages + 1);
   }
@@ -219,16 +223,20 @@ class partitioner {
       before += time;
     }
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
-    const auto apart = [&](const sequence& s) { return !flowing || static_cast<double>(s.length.value) > room_ * options_.room_apart; };
+    const auto apart = [&](const sequence& s) {
+      return !flowing || static_cast<double>(s.length.value) > room_ * options_.room_apart;
+    };
     micropacks packs;
-    result<void> done = fill(packs, order, p, slicer_, cost_, limits(how.quantum), size, apart, options_.worth_overheads);
+    result<void> done =
+        fill(packs, order, p, slicer_, cost_, limits(how.quantum), size, apart, options_.worth_overheads);
     if (!done) return std::move(done).error();
     return packs;
   }
 
-  /// Packs of a pass so that both have about 16 million instructions on all parts. Ramps have as many packs as the pipeline is deep,
-  /// times some: without an end, the instructions of a plan would grow as the square of its stages. Not a search option: plans of a few
-  /// hundred stages do not come near it, and it only keeps those of thousands within a minute and some GB.
+  /// Packs of a pass so that both have about 16 million instructions on all parts. Ramps have as many packs as the
+  /// pipeline is deep, times some: without an end, the instructions of a plan would grow as the square of its stages.
+  /// Not a search option: plans of a few hundred stages do not come near it, and it only keeps those of thousands
+  /// within a minute and some GB.
   [[nodiscard]] double most_of_pass() const { return 0x1p24 / (2.0 * shape_.parts()); }
 
   /// What a pass of about equal packs takes.
@@ -238,8 +246,7 @@ class partitioner {
     const auto count = static_cast<double>(packs.size());
     double time = sum * (shape_.chunks + (shape_.stages - 1) / count);
     const tokens mean{static_cast<std::int64_t>(tokens_ / count)};
-    for (int r = 1; r < shape_.stages; ++r)
-      time += message_time(cost_, mean, p, p == pass::forward ? r - 1 : r).value;
+    for (int r = 1; r < shape_.stages; ++r) time += message_time(cost_, mean, p, p == pass::forward ? r - 1 : r).value;
     return time;
   }
 
@@ -247,14 +254,14 @@ class partitioner {
   const Slicer& slicer_;
   const Cost& cost_;
   const solvers::search_options& options_;
-  std::vector<sequence> sequences_;  // under local ids
-  std::vector<sequence> rising_;     // shortest first
-  double tokens_{};  // of them all
-  int part_{};       // the busiest
-  by_pass<std::vector<double>> times_;  // of uncut sequences on it, with their call, by local id
-  by_pass<work> work_;  // on it
+  std::vector<sequence> sequences_;                       // under local ids
+  std::vector<sequence> rising_;                          // shortest first
+  double tokens_{};                                       // of them all
+  int part_{};                                            // the busiest
+  by_pass<std::vector<double>> times_;                    // of uncut sequences on it, with their call, by local id
+  by_pass<work> work_;                                    // on it
   double room_{std::numeric_limits<double>::infinity()};  // tokens that the fullest stage can hold
-  double wanted_{};  // tokens of it that packs are sized for
+  double wanted_{};                                       // tokens of it that packs are sized for
   double share_{};
 };
 

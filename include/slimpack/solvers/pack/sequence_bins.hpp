@@ -31,8 +31,8 @@ using sequence_bin = std::vector<sequence>;
   const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
   if (context == tokens{0}) return longest;
   if (longest > context)
-    return error{errc::invalid_input, "a sequence of " + std::to_string(longest.value) + " tokens exceeds the pack length of " +
-                                          std::to_string(context.value)};
+    return error{errc::invalid_input, "a sequence of " + std::to_string(longest.value) +
+                                          " tokens exceeds the pack length of " + std::to_string(context.value)};
   return context;
 }
 
@@ -40,7 +40,8 @@ using sequence_bin = std::vector<sequence>;
 /// Requires  no sequence longer than the limit
 /// Complexity O(n log n): a tournament tree finds the pack
 [[nodiscard]] inline std::vector<sequence_bin> first_fit_decreasing(std::vector<sequence> falling, tokens limit) {
-  std::stable_sort(falling.begin(), falling.end(), [](const sequence& a, const sequence& b) { return a.length > b.length; });
+  std::stable_sort(falling.begin(), falling.end(),
+                   [](const sequence& a, const sequence& b) { return a.length > b.length; });
   std::vector<sequence_bin> packs;
   // Leaves hold each pack's room, inner nodes the most room below them; unopened packs have all of it.
   const std::size_t leaves = std::bit_ceil(falling.size());

@@ -35,7 +35,8 @@ template <class Cost>
   return busiest;
 }
 
-/// What a stage does for a slice: forward and backward on all of its chunks, with their calls.            Complexity  O(chunks)
+/// What a stage does for a slice: forward and backward on all of its chunks, with their calls.            Complexity
+/// O(chunks)
 template <class Cost>
 [[nodiscard]] seconds stage_time(const Cost& cost, const slice& s, int stage, const shape& on) {
   seconds work{};
@@ -73,9 +74,9 @@ template <class Cost>
   const memory_limit& limit = *shape.memory;
   const auto text = [&](double amount) { return detail::amount(amount, limit.unit); };
   std::string detail = "a sequence of " + std::to_string(length.value) + " tokens" +
-                       (sharers > 1 ? ", shared by " + std::to_string(sharers) + " replicas," : "") + " needs " + text(need) +
-                       " on stage " + std::to_string(stage) + ", the limit is " + text(limit.amount) + ": " +
-                       text(need - limit.amount) + " are missing";
+                       (sharers > 1 ? ", shared by " + std::to_string(sharers) + " replicas," : "") + " needs " +
+                       text(need) + " on stage " + std::to_string(stage) + ", the limit is " + text(limit.amount) +
+                       ": " + text(need - limit.amount) + " are missing";
   if (limit.unit == memory_unit::byte) detail += " (weights and optimizer take " + text(fixed) + ")";
   return {errc::out_of_memory, detail};
 }

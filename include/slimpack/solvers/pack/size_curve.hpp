@@ -28,7 +28,9 @@ class size_curve {
   };
 
   size_curve(const solvers::size_ratios& sizes, const terms& pass)
-      : terms_(pass), steady_(sizes.steady * pass.share), ramp_least_(sizes.ramp_least * pass.grain),
+      : terms_(pass),
+        steady_(sizes.steady * pass.share),
+        ramp_least_(sizes.ramp_least * pass.grain),
         turn_least_(sizes.turn_least * (pass.share + pass.overhead_packs * pass.overhead)) {
     if (pass.depth <= 0) return;
     const double slope = (pass.share > 0 ? 1 + pass.overhead_packs * pass.overhead / pass.share : 1) / pass.depth;

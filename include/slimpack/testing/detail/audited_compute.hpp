@@ -67,7 +67,9 @@ class audited_sharing final : public sharing {
     note(log_->owed[layer], others(), rows, format_.gradients);
     return with_->owe(layer, rows);
   }
-  [[nodiscard]] result<void> add(int layer, std::span<std::byte> rows, adder plus) override { return with_->add(layer, rows, plus); }
+  [[nodiscard]] result<void> add(int layer, std::span<std::byte> rows, adder plus) override {
+    return with_->add(layer, rows, plus);
+  }
   [[nodiscard]] result<void> launch(int layer, std::span<const std::byte> rows) override {
     note(log_->launched[{way_, layer}], own(), rows, format_.going_round(exchange(), way_).rows);
     return with_->launch(layer, rows);
@@ -87,17 +89,21 @@ class audited_sharing final : public sharing {
     const auto numbers = [&](auto number) {
       for (const slice& s : of)
         for (std::int64_t t = s.begin.value; t < s.end().value; ++t)
-          for (std::size_t i = 0; i < static_cast<std::size_t>(format.width) && at + sizeof(number) <= rows.size(); ++i, at += sizeof(number)) {
+          for (std::size_t i = 0; i < static_cast<std::size_t>(format.width) && at + sizeof(number) <= rows.size();
+               ++i, at += sizeof(number)) {
             std::memcpy(&number, rows.data() + at, sizeof(number));
             visit(number, t, i);
-            if constexpr (!std::is_const_v<std::remove_reference_t<decltype(rows[0])>>) std::memcpy(rows.data() + at, &number, sizeof(number));
+            if constexpr (!std::is_const_v<std::remove_reference_t<decltype(rows[0])>>)
+              std::memcpy(rows.data() + at, &number, sizeof(number));
           }
     };
     if (format.element == element_type::float64) numbers(double{});
     if (format.element == element_type::float32) numbers(float{});
   }
-  static void note(exchange_log::rows& to, std::span<const slice> of, std::span<const std::byte> rows, const message_format& format) {
-    each(of, rows, format, [&](auto& number, std::int64_t token, std::size_t) { to[token].push_back(static_cast<double>(number)); });
+  static void note(exchange_log::rows& to, std::span<const slice> of, std::span<const std::byte> rows,
+                   const message_format& format) {
+    each(of, rows, format,
+         [&](auto& number, std::int64_t token, std::size_t) { to[token].push_back(static_cast<double>(number)); });
   }
 
   sharing* with_;
@@ -111,7 +117,7 @@ class audited_sharing final : public sharing {
 template <class Compute>
 struct state_type_of {};
 template <class Compute>
-  requires requires { typename Compute::state; }
+requires requires { typename Compute::state; }
 struct state_type_of<Compute> {
   using state = typename Compute::state;
 };
@@ -136,53 +142,41 @@ class audited_compute : public state_type_of<Compute> {
   [[nodiscard]] row_format rows(std::uint32_t chunk) const { return compute_->rows(chunk); }
 
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.forward(std::forward<Arguments>(all)...); }
+  requires requires(Compute& c, Arguments&&... all) { c.forward(std::forward<Arguments>(all)...); }
   decltype(auto) forward(Arguments&&... all) {
     return compute_->forward(audited(pass::forward, std::forward<Arguments>(all))...);
   }
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.backward(std::forward<Arguments>(all)...); }
+  requires requires(Compute& c, Arguments&&... all) { c.backward(std::forward<Arguments>(all)...); }
   decltype(auto) backward(Arguments&&... all) {
     return compute_->backward(audited(pass::backward, std::forward<Arguments>(all))...);
   }
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.weights(std::forward<Arguments>(all)...); }
-  decltype(auto) weights(Arguments&&... all) {
-    return compute_->weights(std::forward<Arguments>(all)...);
-  }
+  requires requires(Compute& c, Arguments&&... all) { c.weights(std::forward<Arguments>(all)...); }
+  decltype(auto) weights(Arguments&&... all) { return compute_->weights(std::forward<Arguments>(all)...); }
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.discard(std::forward<Arguments>(all)...); }
-  void discard(Arguments&&... all) {
-    compute_->discard(std::forward<Arguments>(all)...);
-  }
+  requires requires(Compute& c, Arguments&&... all) { c.discard(std::forward<Arguments>(all)...); }
+  void discard(Arguments&&... all) { compute_->discard(std::forward<Arguments>(all)...); }
 
-  [[nodiscard]] vocabulary_format vocabulary_rows() const
-    requires slimpack::detail::says_vocabulary<Compute>
-  {
+  [[nodiscard]] vocabulary_format vocabulary_rows() const requires slimpack::detail::says_vocabulary<Compute> {
     return compute_->vocabulary_rows();
   }
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.embed(std::forward<Arguments>(all)...); }
-  decltype(auto) embed(Arguments&&... all) {
-    return compute_->embed(std::forward<Arguments>(all)...);
-  }
+  requires requires(Compute& c, Arguments&&... all) { c.embed(std::forward<Arguments>(all)...); }
+  decltype(auto) embed(Arguments&&... all) { return compute_->embed(std::forward<Arguments>(all)...); }
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.output(std::forward<Arguments>(all)...); }
-  decltype(auto) output(Arguments&&... all) {
-    return compute_->output(std::forward<Arguments>(all)...);
-  }
+  requires requires(Compute& c, Arguments&&... all) { c.output(std::forward<Arguments>(all)...); }
+  decltype(auto) output(Arguments&&... all) { return compute_->output(std::forward<Arguments>(all)...); }
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.gather_output(std::forward<Arguments>(all)...); }
-  decltype(auto) gather_output(Arguments&&... all) {
-    return compute_->gather_output(std::forward<Arguments>(all)...);
-  }
+  requires requires(Compute& c, Arguments&&... all) { c.gather_output(std::forward<Arguments>(all)...); }
+  decltype(auto) gather_output(Arguments&&... all) { return compute_->gather_output(std::forward<Arguments>(all)...); }
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.output_weights(std::forward<Arguments>(all)...); }
+  requires requires(Compute& c, Arguments&&... all) { c.output_weights(std::forward<Arguments>(all)...); }
   decltype(auto) output_weights(Arguments&&... all) {
     return compute_->output_weights(std::forward<Arguments>(all)...);
   }
   template <class... Arguments>
-    requires requires(Compute& c, Arguments&&... all) { c.embed_gradients(std::forward<Arguments>(all)...); }
+  requires requires(Compute& c, Arguments&&... all) { c.embed_gradients(std::forward<Arguments>(all)...); }
   decltype(auto) embed_gradients(Arguments&&... all) {
     return compute_->embed_gradients(std::forward<Arguments>(all)...);
   }
@@ -195,8 +189,12 @@ class audited_compute : public state_type_of<Compute> {
   result<void> reduce(auto& group) { return slimpack::reduce(*compute_, group); }
   result<void> reduce_part(std::uint32_t chunk, auto& sums) { return slimpack::reduce_part(*compute_, chunk, sums); }
   [[nodiscard]] int reductions(int chunk) const { return reductions_of(*compute_, chunk); }
-  result<void> copy_rows(std::span<const std::byte> from, std::span<std::byte> to) { return slimpack::copy_rows(*compute_, from, to); }
-  result<void> add_rows(std::span<const std::byte> from, std::span<std::byte> to) { return slimpack::add_rows(*compute_, from, to); }
+  result<void> copy_rows(std::span<const std::byte> from, std::span<std::byte> to) {
+    return slimpack::copy_rows(*compute_, from, to);
+  }
+  result<void> add_rows(std::span<const std::byte> from, std::span<std::byte> to) {
+    return slimpack::add_rows(*compute_, from, to);
+  }
   [[nodiscard]] double loss() { return loss_of(*compute_); }
   [[nodiscard]] bytes held() const { return held_by(*compute_); }
   void abort_step() { slimpack::abort_step(*compute_); }

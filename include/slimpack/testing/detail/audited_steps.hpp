@@ -45,7 +45,8 @@ class audited_steps {
   audited_steps(const steps_of& steps, const compute_options& o, int stages) : steps_(steps), o_(o), stages_(stages) {
     auto all = steps.fresh(stages);
     for (int stage = 0; stage < stages; ++stage)
-      for (int layer = 0; layer < all.computes[static_cast<std::size_t>(stage)]->rows(0).layers; ++layer) layers_.push_back({stage, layer});
+      for (int layer = 0; layer < all.computes[static_cast<std::size_t>(stage)]->rows(0).layers; ++layer)
+        layers_.push_back({stage, layer});
   }
 
   using part = std::pair<int, tokens>;  // which replica runs the tokens up to which
@@ -60,7 +61,7 @@ class audited_steps {
     std::sort(m.replicas.begin(), m.replicas.end());
     m.replicas.erase(std::unique(m.replicas.begin(), m.replicas.end()), m.replicas.end());
     std::vector<std::vector<std::pair<std::size_t, slice>>> slices(all.size());  // (replica, what it runs)
-    for (tokens at{}; std::vector<std::pair<std::size_t, slice>>& row : slices)
+    for (tokens at{}; std::vector<std::pair<std::size_t, slice>> & row : slices)
       for (const part& p : all[static_cast<std::size_t>(&row - slices.data())])
         row.push_back({static_cast<std::size_t>(p.first), {{0}, at, p.second - at}}), at = p.second;
     for (const std::uint32_t r : m.replicas) made.replicas[r].sequences = {{0}};
@@ -79,13 +80,17 @@ class audited_steps {
     return made;
   }
 
-  [[nodiscard]] std::size_t rank_of(int replica, int stage) const { return static_cast<std::size_t>(replica * stages_ + stage); }
+  [[nodiscard]] std::size_t rank_of(int replica, int stage) const {
+    return static_cast<std::size_t>(replica * stages_ + stage);
+  }
 
   /// A step of the document, in which what `rank` takes is changed.
-  [[nodiscard]] outcome_and_logs run(const document& of, const solution& how, std::size_t rank = 0, nudge change = {}) const {
+  [[nodiscard]] outcome_and_logs run(const document& of, const solution& how, std::size_t rank = 0,
+                                     nudge change = {}) const {
     auto all = steps_.fresh(stages_, replicas_);
     std::deque<audited_compute<compute>> audited;  // none is moved
-    for (std::size_t r = 0; r < all.computes.size(); ++r) audited.emplace_back(*all.computes[r], r == rank ? change : nudge{});
+    for (std::size_t r = 0; r < all.computes.size(); ++r)
+      audited.emplace_back(*all.computes[r], r == rank ? change : nudge{});
     const std::span<const document> batch(&of, 1);
     const auto reports = steps_.step(all, steps_.planned(batch, stages_, replicas_, how), batch, -1, 0,
                                      [&](std::size_t r, compute&) -> audited_compute<compute>& { return audited[r]; });
@@ -104,8 +109,8 @@ class audited_steps {
 
   /// Whether all that one wrote down of a layer is what another did, of the tokens that both have.
   template <class Key>
-  [[nodiscard]] bool same_rows(const std::map<Key, exchange_log::rows>& one, const std::map<Key, exchange_log::rows>& other,
-                               const Key& layer) const {
+  [[nodiscard]] bool same_rows(const std::map<Key, exchange_log::rows>& one,
+                               const std::map<Key, exchange_log::rows>& other, const Key& layer) const {
     const auto a = one.find(layer);
     const auto b = other.find(layer);
     if (a == one.end() || b == other.end()) return true;

@@ -22,8 +22,8 @@ template <transport Transport>
 class collective_trial : protected transport_trial<Transport> {
  protected:
   using base = transport_trial<Transport>;
-  using base::base;
   using base::any_key, base::any_size, base::of_rank, base::gather;
+  using base::base;
   using base::gathered_, base::memory_, base::t_, base::rank_, base::size_, base::common_, base::report_;
 
   /// Law 6, once.

@@ -79,9 +79,10 @@ class compute_steps {
  public:
   using made = decltype(std::declval<const Model&>().make(0, 1));
   using compute = std::remove_cvref_t<decltype(*std::declval<made&>())>;
-  static constexpr bool reduces =
-      requires(compute& c, executors::replica_group<transports::threads::port>& g) { c.reduce(g); } ||
-      slimpack::detail::reduces_parts<compute, executors::gradient_sums<transports::threads::port>>;
+  static constexpr bool reduces = requires(compute & c, executors::replica_group<transports::threads::port>& g) {
+    c.reduce(g);
+  }
+  || slimpack::detail::reduces_parts<compute, executors::gradient_sums<transports::threads::port>>;
 
   /// Of a step, or of several that are added up.
   struct outcome {
@@ -97,7 +98,8 @@ class compute_steps {
   };
 
   compute_steps(const Model& model, const compute_options& o)
-      : model_(model), o_(o),
+      : model_(model),
+        o_(o),
         tolerance_(o.tolerance > 0 ? o.tolerance : tolerance_of(std::as_const(*model.make(0, 1)).format().element)) {}
 
   /// Of losses and gradients.
@@ -109,10 +111,11 @@ class compute_steps {
     return all;
   }
 
-  /// Runs a step; `fails` is the rank whose transport does, at its n-th message. as(rank, compute): what runs in its place
+  /// Runs a step; `fails` is the rank whose transport does, at its n-th message. as(rank, compute): what runs in its
+  /// place
   template <class As>
-  [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch, int fails,
-                                                      std::int64_t message, const As& as) const {
+  [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch,
+                                                      int fails, std::int64_t message, const As& as) const {
     const result<step_report> none = error{};
     std::vector<result<step_report>> reports(all.computes.size(), none);
     std::vector<std::exception_ptr> thrown(all.computes.size());
@@ -160,13 +163,16 @@ class compute_steps {
   }
   [[nodiscard]] plan planned(std::span<const document> batch, int stages, int replicas, const solution& given) const {
     shape on = shape_of(stages, replicas);
-    if (vocabulary_format_of(std::as_const(*model_.make(0, stages))).partial.width > 0) on.vocabulary = vocabulary::spread;
-    const costs::with_vocabulary<costs::quadratic> cost{{}, {.output = {.token = 1e-7}, .output_weights = {.token = 1e-7}}};
+    if (vocabulary_format_of(std::as_const(*model_.make(0, stages))).partial.width > 0)
+      on.vocabulary = vocabulary::spread;
+    const costs::with_vocabulary<costs::quadratic> cost{{},
+                                                        {.output = {.token = 1e-7}, .output_weights = {.token = 1e-7}}};
     const planner make{on, slicers::equal_cost{}, cost, solution_as_given{&given}};
     return make(lengths_of(batch)).value();
   }
 
-  /// Gradients over the stages of one copy of the model: those of layers, then those of a vocabulary that can be spread.
+  /// Gradients over the stages of one copy of the model: those of layers, then those of a vocabulary that can be
+  /// spread.
   [[nodiscard]] std::vector<double> gradients(ranks& all, int stages, int replica = 0) const {
     std::vector<double> sum;
     const auto add = [&](const auto& gradients_of) {
@@ -176,7 +182,9 @@ class compute_steps {
       }
     };
     add([&](compute& c) { return std::vector<double>(model_.gradients(c)); });
-    if constexpr (requires(compute& c) { { model_.vocabulary_gradients(c) } -> std::convertible_to<std::vector<double>>; })
+    if constexpr (requires(compute & c) {
+                    { model_.vocabulary_gradients(c) } -> std::convertible_to<std::vector<double>>;
+                  })
       add([&](compute& c) { return std::vector<double>(model_.vocabulary_gradients(c)); });
     return sum;
   }
@@ -217,7 +225,8 @@ class compute_steps {
   [[nodiscard]] std::string worst(const ranks& all, int stages, const std::vector<double>& found,
                                   const std::vector<double>& expected) const {
     const auto off = [&](std::size_t i) { return std::abs(found[i] - expected[i]); };
-    if (found.size() != expected.size()) return "there are " + std::to_string(found.size()) + " for " + std::to_string(expected.size());
+    if (found.size() != expected.size())
+      return "there are " + std::to_string(found.size()) + " for " + std::to_string(expected.size());
     std::size_t most = 0;
     for (std::size_t i = 1; i < found.size(); ++i)
       if (!(off(i) <= off(most))) most = i;
@@ -227,7 +236,8 @@ class compute_steps {
       for (int stage = 0; stage < stages; ++stage) {
         for (const parameter& p : model_.parameters(*all.computes[static_cast<std::size_t>(stage)])) {
           if (most < first + p.count)
-            return "most in " + p.name + " of stage " + std::to_string(stage) + ", element " + std::to_string(most - first);
+            return "most in " + p.name + " of stage " + std::to_string(stage) + ", element " +
+                   std::to_string(most - first);
           first += p.count;
         }
       }

@@ -35,15 +35,16 @@ struct dealt_sequence {
 
   /// Random owners, in runs of uneven lengths, and random rows: each has something of every sharer, or of some, or all.
   /// Requires  as many quanta as replicas
-  static dealt_sequence any(sequence_id id, tokens length, tokens quantum, std::vector<std::uint32_t> among, rows_have what,
-                            generator& random) {
+  static dealt_sequence any(sequence_id id, tokens length, tokens quantum, std::vector<std::uint32_t> among,
+                            rows_have what, generator& random) {
     dealt_sequence made{id, std::move(among), {}};
     const std::int64_t quanta = (length.value + quantum.value - 1) / quantum.value;
     const auto sharers = static_cast<std::int64_t>(made.replicas.size());
     std::vector<std::size_t> owner(static_cast<std::size_t>(quanta));
     for (std::size_t at = 0; at < owner.size();) {
       const auto who = static_cast<std::size_t>(random.between(0, sharers - 1));
-      for (std::int64_t n = random.between(1, std::max<std::int64_t>(1, quanta / 2)); n > 0 && at < owner.size(); --n) owner[at++] = who;
+      for (std::int64_t n = random.between(1, std::max<std::int64_t>(1, quanta / 2)); n > 0 && at < owner.size(); --n)
+        owner[at++] = who;
     }
     std::vector<std::size_t> places(owner.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
@@ -96,9 +97,10 @@ using column_rows = by_pass<std::vector<std::vector<std::pair<std::size_t, std::
   return columns;
 }
 
-/// Each sequence of a batch with random sharers and rows; `how` says which rows an exchange can have. The first that has
-/// enough quanta is shared by all replicas.
-[[nodiscard]] inline std::vector<dealt_sequence> random_deal(std::span<const tokens> lengths, const shape& on, generator& random, exchange how) {
+/// Each sequence of a batch with random sharers and rows; `how` says which rows an exchange can have. The first that
+/// has enough quanta is shared by all replicas.
+[[nodiscard]] inline std::vector<dealt_sequence> random_deal(std::span<const tokens> lengths, const shape& on,
+                                                             generator& random, exchange how) {
   using rows_have = dealt_sequence::rows_have;
   const auto replicas = static_cast<std::size_t>(on.replicas);
   std::vector<dealt_sequence> all;
@@ -110,9 +112,10 @@ using column_rows = by_pass<std::vector<std::vector<std::pair<std::size_t, std::
     random.shuffle(among);
     const bool first = !by_all && quanta >= replicas;
     by_all = by_all || first;
-    if (!first) among.resize(static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(std::min(quanta, replicas)))));
+    if (!first)
+      among.resize(static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(std::min(quanta, replicas)))));
     std::sort(among.begin(), among.end());
-    const rows_have rows = how == exchange::ring                         ? rows_have::all_tokens
+    const rows_have rows = how == exchange::ring                        ? rows_have::all_tokens
                            : how == exchange::keep && random.once_in(2) ? rows_have::some
                                                                         : rows_have::all_sharers;
     all.push_back(dealt_sequence::any({i}, lengths[i], on.quantum, std::move(among), rows, random));
@@ -124,7 +127,11 @@ using column_rows = by_pass<std::vector<std::vector<std::pair<std::size_t, std::
 class column_solution {
  public:
   column_solution(std::span<const dealt_sequence> all, const column_rows& columns, const shape& on)
-      : all_(all), columns_(columns), on_(on), made_{std::vector<replica_solution>(static_cast<std::size_t>(on.replicas)), {}}, number_(made_.replicas.size()) {}
+      : all_(all),
+        columns_(columns),
+        on_(on),
+        made_{std::vector<replica_solution>(static_cast<std::size_t>(on.replicas)), {}},
+        number_(made_.replicas.size()) {}
 
   /// Of each column the pack of each replica that has something in it.
   void add_packs() {
@@ -136,7 +143,8 @@ class column_solution {
           for (const auto& [s, row] : column) {
             const auto self = std::lower_bound(all_[s].replicas.begin(), all_[s].replicas.end(), r);
             if (self == all_[s].replicas.end() || *self != r) continue;
-            for (const slice& one : all_[s].rows[p][row][static_cast<std::size_t>(self - all_[s].replicas.begin())]) packs.push(one);
+            for (const slice& one : all_[s].rows[p][row][static_cast<std::size_t>(self - all_[s].replicas.begin())])
+              packs.push(one);
           }
           packs.close();
           number_[r][p].push_back(packs.size() > pack ? pack : none);
@@ -159,8 +167,8 @@ class column_solution {
     }
   }
 
-  /// All replicas run columns in one order, each without those where it has nothing. A stage is as many forwards ahead of its backwards
-  /// as stages follow it, and `ahead` more.            Requires  add_packs
+  /// All replicas run columns in one order, each without those where it has nothing. A stage is as many forwards ahead
+  /// of its backwards as stages follow it, and `ahead` more.            Requires  add_packs
   void add_programs(std::size_t ahead) {
     std::vector<std::size_t> ends(all_.size());  // one past the last forward column of each sequence
     for (std::size_t c = 0; c < columns_.forward.size(); ++c)
@@ -182,7 +190,8 @@ class column_solution {
  private:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-  [[nodiscard]] std::vector<pack_id> row_of(const merge& m, pass p, std::size_t column, const dealt_sequence::row& row) const {
+  [[nodiscard]] std::vector<pack_id> row_of(const merge& m, pass p, std::size_t column,
+                                            const dealt_sequence::row& row) const {
     std::vector<pack_id> packs;
     for (std::size_t k = 0; k < m.replicas.size(); ++k)
       packs.push_back(row.at(k).empty() ? merge::none : pack_id{number_[m.replicas[k]][p][column]});
@@ -204,8 +213,8 @@ class column_solution {
 
 /// Random packs of a batch whose replicas share sequences, and programs that run them: rows of any number of tokens, of
 /// which sharers have uneven runs here and there; replicas that also run sequences of their own; packs with rows of
-/// several sequences; sequences shared by different replicas, all by one exchange; where keys and values are kept, half of
-/// the sequences with rows of which some sharers have nothing. The first that has enough quanta is
+/// several sequences; sequences shared by different replicas, all by one exchange; where keys and values are kept, half
+/// of the sequences with rows of which some sharers have nothing. The first that has enough quanta is
 /// shared by all.
 /// Law       a right answer to the problem (solver_for), and free of deadlock: all replicas run columns of packs in one
 ///           order, each without those where it has nothing

@@ -22,13 +22,14 @@
 namespace slimpack::testing::detail {
 
 /// Says what is wrong with a compute that shares rows, by layer and replica, once it is known that something is. One
-/// sequence runs in one row, of which one of three replicas has the head and another the tail, so that keys and values travel
-/// one way and gradients the other. What goes wrong only from row to row is sought in two rows of two replicas.
+/// sequence runs in one row, of which one of three replicas has the head and another the tail, so that keys and values
+/// travel one way and gradients the other. What goes wrong only from row to row is sought in two rows of two replicas.
 ///
 /// Forward, rows that others give are right up to the first layer whose exchange went wrong; those of a head are right
-/// wherever it does not give others than it has. Backward, what a replica owes for what it took in a layer is the derivative
-/// of the loss by it, which a small change of it tells, whatever the compute does elsewhere. Who owes wrongly does so as a
-/// tail; who does not add what is due to it, as a head, and goes on to owe wrongly in the layers before.
+/// wherever it does not give others than it has. Backward, what a replica owes for what it took in a layer is the
+/// derivative of the loss by it, which a small change of it tells, whatever the compute does elsewhere. Who owes
+/// wrongly does so as a tail; who does not add what is due to it, as a head, and goes on to owe wrongly in the layers
+/// before.
 /// Source    derived
 /// Requires  one chunk; elements of rows that are float32 or float64: of others it says nothing
 template <class Model>
@@ -51,7 +52,9 @@ class sharing_diagnosis : audited_steps<Model> {
       return std::string();
     };
     const auto split = [&](int head, int tail) { return rows({{{head, last}, {tail, of.length}}}); };
-    const auto split_again = [&](int head, int middle) { return rows({{{head, cut(1)}, {middle, last}, {head, of.length}}}); };
+    const auto split_again = [&](int head, int middle) {
+      return rows({{{head, cut(1)}, {middle, last}, {head, of.length}}});
+    };
     std::string found = pairs([&](int head, int tail) {
       return forward(of, expected, split(head, tail), split(tail, head), split_again(head, tail), head, tail);
     });
@@ -66,8 +69,6 @@ class sharing_diagnosis : audited_steps<Model> {
   }
 
  private:
-  using typename audit::outcome_and_logs;
-  using typename audit::place;
   using audit::layers_;
   using audit::name_of;
   using audit::o_;
@@ -76,6 +77,8 @@ class sharing_diagnosis : audited_steps<Model> {
   using audit::rows;
   using audit::run;
   using audit::steps_;
+  using typename audit::outcome_and_logs;
+  using typename audit::place;
 
   /// The derivative of the loss by what a rank takes in a layer, along the change's direction, and what it owes so.
   struct derivative {
@@ -84,7 +87,8 @@ class sharing_diagnosis : audited_steps<Model> {
     double scale{};  // of what is owed
     bool is_known{};
   };
-  [[nodiscard]] derivative along(const document& of, const solution& how, const outcome_and_logs& base, int replica, const place& at) const {
+  [[nodiscard]] derivative along(const document& of, const solution& how, const outcome_and_logs& base, int replica,
+                                 const place& at) const {
     const exchange_log& log = base.logs[rank_of(replica, at.stage)];
     const auto taken = log.taken.find(at.layer);
     const auto owes = log.owed.find(at.layer);
@@ -95,14 +99,16 @@ class sharing_diagnosis : audited_steps<Model> {
       for (const double x : row) squares += x * x, ++count;
     if (count == 0) return {};
     const double size = squares > 0 ? std::sqrt(squares / static_cast<double>(count)) : 1;
-    const double by = std::cbrt(steps_.tolerance()) * size;  // truncation and rounding of a central difference are least there
+    const double by = std::cbrt(steps_.tolerance()) * size;  // truncation and rounding of a central difference are
+                                                             // least there
     const outcome_and_logs up = run(of, how, rank_of(replica, at.stage), {at.layer, by});
     const outcome_and_logs down = run(of, how, rank_of(replica, at.stage), {at.layer, -by});
     derivative found{(up.all.loss - down.all.loss) / (2 * by), 0, 0, up.ran && down.ran};
     for (const auto& [token, row] : owes->second) {
       const auto of_token = taken->second.find(token);
       found.is_known = found.is_known && of_token != taken->second.end() && of_token->second.size() == row.size();
-      for (std::size_t i = 0; i < row.size(); ++i) found.owed += row[i] * nudge::direction(token, i), found.scale += row[i] * row[i];
+      for (std::size_t i = 0; i < row.size(); ++i)
+        found.owed += row[i] * nudge::direction(token, i), found.scale += row[i] * row[i];
     }
     found.scale = std::sqrt(found.scale);
     return found;
@@ -112,8 +118,8 @@ class sharing_diagnosis : audited_steps<Model> {
     return d.is_known && std::abs(d.of_loss - d.owed) > close * std::max(d.scale, std::abs(d.of_loss));
   }
 
-  [[nodiscard]] std::string forward(const document& of, const outcome& expected, const solution& split, const solution& swapped,
-                                    const solution& again, int head, int tail) const {
+  [[nodiscard]] std::string forward(const document& of, const outcome& expected, const solution& split,
+                                    const solution& swapped, const solution& again, int head, int tail) const {
     const outcome_and_logs base = run(of, split);
     if (!base.ran || steps_.alike(base.all.loss, expected.loss)) return {};
     for (const place& at : layers_)
@@ -123,12 +129,15 @@ class sharing_diagnosis : audited_steps<Model> {
     const outcome_and_logs whole = run(of, again);
     if (!other.ran || !whole.ran) return {};
     const auto wrong_in = [&](const place& at) {
-      return name_of(tail) + " does not attend to keys and values as " + name_of(head) + " made them, in " + name_of(at);
+      return name_of(tail) + " does not attend to keys and values as " + name_of(head) + " made them, in " +
+             name_of(at);
     };
     for (const place& at : layers_)  // heads need nothing of others
-      if (!same_given(other.logs[rank_of(tail, at.stage)], base.logs[rank_of(head, at.stage)], at.layer)) return wrong_in(at);
+      if (!same_given(other.logs[rank_of(tail, at.stage)], base.logs[rank_of(head, at.stage)], at.layer))
+        return wrong_in(at);
     for (std::size_t i = 1; i < layers_.size(); ++i)
-      if (!same_given(whole.logs[rank_of(tail, layers_[i].stage)], base.logs[rank_of(head, layers_[i].stage)], layers_[i].layer))
+      if (!same_given(whole.logs[rank_of(tail, layers_[i].stage)], base.logs[rank_of(head, layers_[i].stage)],
+                      layers_[i].layer))
         return wrong_in(layers_[i - 1]);
     return wrong_in(layers_.back());
   }
@@ -140,8 +149,8 @@ class sharing_diagnosis : audited_steps<Model> {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
   /// The last layer in which a replica owes wrongly, of those before `end`.
-  [[nodiscard]] std::size_t owes_wrongly_in(const document& of, const solution& how, const outcome_and_logs& base, int replica,
-                                            std::size_t end) const {
+  [[nodiscard]] std::size_t owes_wrongly_in(const document& of, const solution& how, const outcome_and_logs& base,
+                                            int replica, std::size_t end) const {
     while (end-- > 0)
       if (owes_wrongly(along(of, how, base, replica, layers_[end]))) return end;
     return none;
@@ -164,7 +173,8 @@ class sharing_diagnosis : audited_steps<Model> {
   }
 
   template <class Split, class SplitAgain>
-  [[nodiscard]] std::string backward(const document& of, const outcome& expected, const Split& split, const SplitAgain& split_again) const {
+  [[nodiscard]] std::string backward(const document& of, const outcome& expected, const Split& split,
+                                     const SplitAgain& split_again) const {
     struct trial {
       bool right{true};
       std::size_t wrong{none};  // layer in which the tail owes wrongly
@@ -176,7 +186,8 @@ class sharing_diagnosis : audited_steps<Model> {
         const solution how = split(head, tail);
         const outcome_and_logs base = run(of, how);
         if (!base.ran) return {};
-        of_pair[head][tail] = {steps_.alike(base.all.gradients, expected.gradients), owes_wrongly_in(of, how, base, tail, layers_.size())};
+        of_pair[head][tail] = {steps_.alike(base.all.gradients, expected.gradients),
+                               owes_wrongly_in(of, how, base, tail, layers_.size())};
       }
     for (int head = 0; head < replicas_; ++head)
       for (int tail = 0; tail < replicas_; ++tail) {
@@ -184,7 +195,8 @@ class sharing_diagnosis : audited_steps<Model> {
         if (layer == none) continue;
         bool right_as_head = true;
         bool alone_wrong = false;  // as a head, since who has the tail owes what it should
-        for (const trial& one : of_pair[tail]) right_as_head = right_as_head && one.right, alone_wrong = alone_wrong || (!one.right && one.wrong == none);
+        for (const trial& one : of_pair[tail])
+          right_as_head = right_as_head && one.right, alone_wrong = alone_wrong || (!one.right && one.wrong == none);
         if (right_as_head || layer + 1 == layers_.size()) return not_owed(tail, layer);
         if (alone_wrong) return not_added(tail, layer + 1);
         const solution how = split(head, tail);
@@ -205,14 +217,15 @@ class sharing_diagnosis : audited_steps<Model> {
     return {};
   }
 
-  [[nodiscard]] std::string from_row_to_row(const document& of, const outcome& expected, const solution& split, const solution& two,
-                                            int one, int other) const {
+  [[nodiscard]] std::string from_row_to_row(const document& of, const outcome& expected, const solution& split,
+                                            const solution& two, int one, int other) const {
     const outcome_and_logs base = run(of, split);
     const outcome_and_logs found = run(of, two);
     if (!base.ran || !found.ran || steps_.alike(found.all.loss, expected.loss)) return {};
     for (std::size_t i = 1; i < layers_.size(); ++i)
       for (const int replica : {one, other})
-        if (!same_given(found.logs[rank_of(replica, layers_[i].stage)], base.logs[rank_of(one, layers_[i].stage)], layers_[i].layer))
+        if (!same_given(found.logs[rank_of(replica, layers_[i].stage)], base.logs[rank_of(one, layers_[i].stage)],
+                        layers_[i].layer))
           return name_of(replica) + " does not keep what it takes from row to row, in " + name_of(layers_[i - 1]);
     const place& last = layers_.back();  // of which no rows tell, and what is owed may
     const bool is_other = owes_wrongly(along(of, two, found, other, last));
@@ -220,7 +233,6 @@ class sharing_diagnosis : audited_steps<Model> {
     const std::string who = is_one == is_other ? "a replica" : name_of(is_one ? one : other);
     return who + " does not keep what it takes from row to row, in " + name_of(last);
   }
-
 };
 
 }  // namespace slimpack::testing::detail

@@ -23,13 +23,16 @@
 
 namespace slimpack::testing::detail {
 
-/// Runs an order of transfers one by one, as ranks would over a transport that moves one message at a time: a transfer may
-/// stand only where all that it waits for has been.
+/// Runs an order of transfers one by one, as ranks would over a transport that moves one message at a time: a transfer
+/// may stand only where all that it waits for has been.
 class transfer_walk {
  public:
   /// replicas: ascending, which share sequences with no other            Requires  a plan and replicas that outlive it
   transfer_walk(const plan& p, std::span<const std::uint32_t> replicas)
-      : plan_(p), replicas_(replicas), stages_(static_cast<std::uint32_t>(p.shape.stages)), parts_(static_cast<std::uint32_t>(p.shape.parts())) {
+      : plan_(p),
+        replicas_(replicas),
+        stages_(static_cast<std::uint32_t>(p.shape.stages)),
+        parts_(static_cast<std::uint32_t>(p.shape.parts())) {
     for (const merge& m : p.merges)
       for (std::size_t k = 0; k < m.replicas.size(); ++k)
         for (const pass way : both_passes)
@@ -53,14 +56,18 @@ class transfer_walk {
           if (!i.is_weights())
             if (std::optional<std::string> why = missing_of(r, stage, i, expected)) return why;
     if (std::optional<std::string> why = missing_leg()) return why;
-    if (messages_ != expected) return std::to_string(messages_) + " messages where the programs send " + std::to_string(expected);
+    if (messages_ != expected)
+      return std::to_string(messages_) + " messages where the programs send " + std::to_string(expected);
     return std::nullopt;
   }
 
  private:
   using rank = std::pair<std::uint32_t, std::uint32_t>;  // replica, stage
-  using place = std::tuple<std::uint32_t, slimpack::detail::flow, std::uint32_t, std::uint32_t>;          // replica, flow, where, pack
-  using row_of = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>;  // merge, pass, row, part, and whose or which leg
+  using place =
+      std::tuple<std::uint32_t, slimpack::detail::flow, std::uint32_t, std::uint32_t>;  // replica, flow, where, pack
+  using row_of = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>;  // merge, pass, row,
+                                                                                                // part, and whose or
+                                                                                                // which leg
 
   [[nodiscard]] slimpack::detail::flow_place flow_place_of(std::uint32_t stage, const instruction& i) const {
     return slimpack::detail::place_of(i, stage, plan_.shape);
@@ -75,21 +82,28 @@ class transfer_walk {
     return {t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages_ + t.stage, last};
   }
   [[nodiscard]] std::string name(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
-    return name_of(i, plan_.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " + std::to_string(stage);
+    return name_of(i, plan_.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " +
+           std::to_string(stage);
   }
-  [[nodiscard]] bool is_of_group(std::uint32_t replica) const { return std::binary_search(replicas_.begin(), replicas_.end(), replica); }
+  [[nodiscard]] bool is_of_group(std::uint32_t replica) const {
+    return std::binary_search(replicas_.begin(), replicas_.end(), replica);
+  }
 
   /// Of a relay: its legs stand one behind the other, after the rows of both parties.
   std::optional<std::string> run_leg(const simulators::transfer& t, const simulators::transfer* before) {
-    if (t.merge >= plan_.merges.size() || t.what.pack.value >= plan_.merges[t.merge].of(t.what.pass).size()) return "a leg is of no row";
+    if (t.merge >= plan_.merges.size() || t.what.pack.value >= plan_.merges[t.merge].of(t.what.pass).size())
+      return "a leg is of no row";
     const merge& m = plan_.merges[t.merge];
     const std::vector<leg> legs = legs_in_order(m.relays);
     const std::string own_name = "leg " + std::to_string(t.leg) + " of merge " + std::to_string(t.merge);
-    if (t.leg >= legs.size() || legs[t.leg].from != t.replica || legs[t.leg].to != t.receiver) return own_name + " has other parties";
+    if (t.leg >= legs.size() || legs[t.leg].from != t.replica || legs[t.leg].to != t.receiver)
+      return own_name + " has other parties";
     for (const std::uint32_t party : {t.replica, t.receiver}) {
-      const auto column = static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), party) - m.replicas.begin());
+      const auto column =
+          static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), party) - m.replicas.begin());
       const instruction own{t.what.pass, m.of(t.what.pass)[t.what.pack.value][column], t.what.chunk};
-      if (!exchanged_.contains(place_of(party, t.stage, own))) return own_name + " stands before the rows of replica " + std::to_string(party);
+      if (!exchanged_.contains(place_of(party, t.stage, own)))
+        return own_name + " stands before the rows of replica " + std::to_string(party);
     }
     const bool goes_on = before->is_leg && before->merge == t.merge && before->what == t.what;
     if (t.leg == 0 ? goes_on && before->leg + 1 != legs.size() : !goes_on || before->leg + 1 != t.leg)
@@ -101,7 +115,8 @@ class transfer_walk {
   /// Of a sharer without tokens of a row.
   std::optional<std::string> run_absent(const simulators::transfer& t) {
     if (absent_.insert(row(t, t.replica)).second) return std::nullopt;
-    return "row " + std::to_string(t.what.pack.value) + " of merge " + std::to_string(t.merge) + " stands twice for replica " + std::to_string(t.replica);
+    return "row " + std::to_string(t.what.pack.value) + " of merge " + std::to_string(t.merge) +
+           " stands twice for replica " + std::to_string(t.replica);
   }
 
   /// Of an instruction: a message that it sends, or the rows that it exchanges.
@@ -149,11 +164,14 @@ class transfer_walk {
   }
 
   /// expected: the messages of the programs, to which those of the instruction are added
-  std::optional<std::string> missing_of(std::uint32_t replica, std::uint32_t stage, const instruction& i, std::size_t& expected) const {
-    slimpack::detail::each_after(flow_place_of(stage, i), plan_.shape, [&](slimpack::detail::flow_place) { ++expected; });
+  std::optional<std::string> missing_of(std::uint32_t replica, std::uint32_t stage, const instruction& i,
+                                        std::size_t& expected) const {
+    slimpack::detail::each_after(flow_place_of(stage, i), plan_.shape,
+                                 [&](slimpack::detail::flow_place) { ++expected; });
     if (!sent_all(replica, stage, i)) return name(replica, stage, i) + " sends what has no place";
     const place self = place_of(replica, stage, i);
-    if (rowed_.contains(self) != exchanged_.contains(self)) return name(replica, stage, i) + " has rows without a place";
+    if (rowed_.contains(self) != exchanged_.contains(self))
+      return name(replica, stage, i) + " has rows without a place";
     return std::nullopt;
   }
   [[nodiscard]] std::optional<std::string> missing_leg() const {
@@ -165,7 +183,8 @@ class transfer_walk {
         for (std::uint32_t row = 0; row < own.of(way).size(); ++row)
           for (std::uint32_t part = 0; part < parts_; ++part)
             for (std::uint32_t k = 0; k < legs; ++k)
-              if (!legs_seen_.contains({m, way, row, part, k})) return "leg " + std::to_string(k) + " of merge " + std::to_string(m) + " has no place";
+              if (!legs_seen_.contains({m, way, row, part, k}))
+                return "leg " + std::to_string(k) + " of merge " + std::to_string(m) + " has no place";
     }
     return std::nullopt;
   }
@@ -174,8 +193,8 @@ class transfer_walk {
   std::span<const std::uint32_t> replicas_;
   std::uint32_t stages_;
   std::uint32_t parts_;
-  std::set<place> rowed_;                                // that exchange rows
-  std::set<std::pair<place, std::uint32_t>> moved_;      // by receiver
+  std::set<place> rowed_;                            // that exchange rows
+  std::set<std::pair<place, std::uint32_t>> moved_;  // by receiver
   std::set<place> exchanged_;
   std::set<row_of> absent_;
   std::set<row_of> legs_seen_;

@@ -28,11 +28,11 @@ class trial_memory {
   std::deque<std::vector<std::byte>> taken_;
 };
 
-/// Where messages are those of a device: pinned memory, which host and device both touch. It is taken from a few large blocks,
-/// since a host that asks for some may have to wait for the device, where a transfer may wait for a rank's next call.
+/// Where messages are those of a device: pinned memory, which host and device both touch. It is taken from a few large
+/// blocks, since a host that asks for some may have to wait for the device, where a transfer may wait for a rank's next
+/// call.
 template <class Transport>
-  requires(slimpack::detail::moves_device_memory<Transport>())
-class trial_memory<Transport> {
+requires(slimpack::detail::moves_device_memory<Transport>()) class trial_memory<Transport> {
  public:
   explicit trial_memory(Transport& t) : transport_(&t) {}
 

@@ -67,7 +67,8 @@ class move_trial {
   /// Law 2 of a move that was made at both sites: the same was said, made and drawn.
   template <class Made>
   void compare(bool said, bool said_again, const Made& made, const Made& again) {
-    report_.check(2, said == said_again && made == again, "equal sites are changed alike, whatever was done before", "says", said, "then", said_again);
+    report_.check(2, said == said_again && made == again, "equal sites are changed alike, whatever was done before",
+                  "says", said, "then", said_again);
     report_.check(2, numbers_[0].uniform() == numbers_[1].uniform(), "as many numbers are drawn from equal sites");
   }
 
@@ -76,12 +77,15 @@ class move_trial {
     const auto pack = static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(times.size()) - 1));
     const double share = random_.ratio();
     std::vector<double> made = times, again = times;
-    solvers::improve::pack_site site{made, pack, share, numbers_[0], search_}, equal{again, pack, share, numbers_[1], search_};
+    solvers::improve::pack_site site{made, pack, share, numbers_[0], search_},
+        equal{again, pack, share, numbers_[1], search_};
     const bool said = move_(site), said_again = Move{}(equal);
     compare(said, said_again, made, again);
-    report_.check(1, said || made == times, "a move that says it did nothing leaves the times of packs", "pack", pack, "of", times.size());
-    report_.check(3, !made.empty() && can_be_filled(made), "the packs that are left can be filled: one at least, each of a time not below 0", "pack",
-                  pack, "of", times.size(), "share", share);
+    report_.check(1, said || made == times, "a move that says it did nothing leaves the times of packs", "pack", pack,
+                  "of", times.size());
+    report_.check(3, !made.empty() && can_be_filled(made),
+                  "the packs that are left can be filled: one at least, each of a time not below 0", "pack", pack, "of",
+                  times.size(), "share", share);
   }
 
   /// A pass that looks ahead from one of its packs.
@@ -104,16 +108,19 @@ class move_trial {
     solvers::improve::window_site equal(p, numbers_[1], search_, &ahead_again, &window::look, again);
     const bool said = move_(site), said_again = Move{}(equal);
     compare(said, said_again, made, again);
-    report_.check(1, !said || ahead.looked > 0, "a move that wants packs has asked for their times", p, "of", ahead.times.size(), "packs");
+    report_.check(1, !said || ahead.looked > 0, "a move that wants packs has asked for their times", p, "of",
+                  ahead.times.size(), "packs");
     report_.check(3, !said || (!made.empty() && made.size() <= ahead.looked && can_be_filled(made)),
-                  "it wants as many packs as it looked at, or fewer, each of a time not below 0", "wants", made.size(), "of", ahead.looked);
+                  "it wants as many packs as it looked at, or fewer, each of a time not below 0", "wants", made.size(),
+                  "of", ahead.looked);
   }
 
   /// Whether packs have the tokens of all sequences once, in run order, and none more than a pack takes.
   static bool are_packs_of(const micropacks& packs, const std::vector<sequence>& sequences, pass p, tokens most) {
     const std::map<sequence_id, std::vector<slice>> slices = naive::by_sequence(packs);
     for (const sequence& s : sequences)
-      if (const auto found = slices.find(s.id); found == slices.end() || naive::gap(found->second, s.length, p)) return false;
+      if (const auto found = slices.find(s.id); found == slices.end() || naive::gap(found->second, s.length, p))
+        return false;
     for (std::size_t i = 0; i < packs.size(); ++i)
       if (size_of(packs[i]) > most) return false;
     return slices.size() == sequences.size();
@@ -131,13 +138,16 @@ class move_trial {
     for (const pass p : both_passes)
       for (std::size_t i = 0; i < packs.of(p).size(); ++i) most = std::max(most, size_of(packs.of(p)[i]));
     partition made = packs, again = packs;
-    solvers::improve::sequence_site site{made, sequences, most, numbers_[0], search_}, equal{again, sequences, most, numbers_[1], search_};
+    solvers::improve::sequence_site site{made, sequences, most, numbers_[0], search_},
+        equal{again, sequences, most, numbers_[1], search_};
     const bool said = move_(site), said_again = Move{}(equal);
     compare(said, said_again, made, again);
-    report_.check(1, said || made == packs, "a move that says it did nothing leaves the packs", sequences.size(), "sequences");
+    report_.check(1, said || made == packs, "a move that says it did nothing leaves the packs", sequences.size(),
+                  "sequences");
     for (const pass p : both_passes)
       report_.check(3, are_packs_of(made.of(p), sequences, p, most),
-                    "packs have each token once, in run order, and no more than a pack takes", p, sequences.size(), "sequences");
+                    "packs have each token once, in run order, and no more than a pack takes", p, sequences.size(),
+                    "sequences");
   }
 
   /// How many of the tokens that run forward must have run before each backward pack.
@@ -156,19 +166,23 @@ class move_trial {
     const random_replica replica = any_replica(options_, random_);
     const std::vector<program> programs = schedules::list{.passes = 1}.programs(replica.work).value();
     std::vector<std::int64_t> sizes;
-    for (std::size_t i = 0; i < replica.packs.forward.size(); ++i) sizes.push_back(size_of(replica.packs.forward[i]).value);
+    for (std::size_t i = 0; i < replica.packs.forward.size(); ++i)
+      sizes.push_back(size_of(replica.packs.forward[i]).value);
     simulators::changing_order order(replica.work, programs, sizes, needs_of(replica.packs, replica.lengths.size()));
     simulators::changing_order again = order;
     // A sweep, from the front of the step to its end.
     for (std::size_t rank = 0; rank < order.size(); rank += static_cast<std::size_t>(random_.between(1, 8))) {
       const seconds takes = order.makespan();
       const std::vector<program> was = order.programs();
-      solvers::improve::instruction_site site{order, rank, numbers_[0], search_}, equal{again, rank, numbers_[1], search_};
+      solvers::improve::instruction_site site{order, rank, numbers_[0], search_},
+          equal{again, rank, numbers_[1], search_};
       const bool said = move_(site), said_again = Move{}(equal);
       const std::vector<program> is = order.programs();
       compare(said, said_again, is, again.programs());
-      report_.check(1, said == (is != was), "a move says whether the order has changed", "says", said, "at", rank, "of", order.size());
-      report_.check(3, order.makespan() <= takes, "the step takes no longer", order.makespan(), "after", takes, "at", rank);
+      report_.check(1, said == (is != was), "a move says whether the order has changed", "says", said, "at", rank, "of",
+                    order.size());
+      report_.check(3, order.makespan() <= takes, "the step takes no longer", order.makespan(), "after", takes, "at",
+                    rank);
     }
   }
 
@@ -182,11 +196,14 @@ class move_trial {
 
 }  // namespace detail
 
-/// Checks the laws of solvers::improve::move at random sites of each kind that it is tried at (solvers/improve/sites.hpp): packs
-/// among others, windows of a pass, sequences in their packs, and instructions of random replicas. At an instruction, law 1
-/// asks whether the order has changed. Elsewhere a move may say that it did something and have done nothing.
-/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found (testing/report.hpp)
-/// Errors    none: what the move throws passes through            Complexity  O(cases) moves; at instructions O(cases) sweeps
+/// Checks the laws of solvers::improve::move at random sites of each kind that it is tried at
+/// (solvers/improve/sites.hpp): packs among others, windows of a pass, sequences in their packs, and instructions of
+/// random replicas. At an instruction, law 1 asks whether the order has changed. Elsewhere a move may say that it did
+/// something and have done nothing.
+/// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
+///           (testing/report.hpp)
+/// Errors    none: what the move throws passes through            Complexity  O(cases) moves; at instructions O(cases)
+///           sweeps
 template <solvers::improve::move Move>
 [[nodiscard]] report move_laws(const Move& move, options o = {.cases = 50, .longest = {16384}}) {
   report r("move laws", o.seed);

@@ -45,15 +45,21 @@ struct spot {
 [[nodiscard]] inline std::vector<spot> senders_to(spot here, const shape& on) {
   const auto stages = static_cast<std::size_t>(on.stages), parts = static_cast<std::size_t>(on.parts());
   switch (here.kind) {
-    case 'E': return here.place == 0 ? std::vector<spot>{} : std::vector<spot>{{'E', here.place - 1}};
+    case 'E':
+      return here.place == 0 ? std::vector<spot>{} : std::vector<spot>{{'E', here.place - 1}};
     case 'F':
       if (here.place > 0) return {{'F', here.place - 1}};
       return on.vocabulary == vocabulary::spread ? std::vector<spot>{{'E', stages - 1}} : std::vector<spot>{};
-    case 'V': return here.place + 1 == stages ? all_but_last('V', on) : std::vector<spot>{{'F', parts - 1}};
-    case 'B': return here.place + 1 == parts ? std::vector<spot>{} : std::vector<spot>{{'B', here.place + 1}};
-    case 'U': return here.place + 1 == stages ? std::vector<spot>{} : std::vector<spot>{{'V', stages - 1}};
-    case 'G': return {here.place + 1 == stages ? spot{'B', 0} : spot{'G', here.place + 1}};
-    default: return {};
+    case 'V':
+      return here.place + 1 == stages ? all_but_last('V', on) : std::vector<spot>{{'F', parts - 1}};
+    case 'B':
+      return here.place + 1 == parts ? std::vector<spot>{} : std::vector<spot>{{'B', here.place + 1}};
+    case 'U':
+      return here.place + 1 == stages ? std::vector<spot>{} : std::vector<spot>{{'V', stages - 1}};
+    case 'G':
+      return {here.place + 1 == stages ? spot{'B', 0} : spot{'G', here.place + 1}};
+    default:
+      return {};
   }
 }
 
@@ -62,16 +68,20 @@ struct spot {
   const auto stages = static_cast<std::size_t>(on.stages), parts = static_cast<std::size_t>(on.parts());
   const bool spread = on.vocabulary == vocabulary::spread;
   switch (here.kind) {
-    case 'E': return {here.place + 1 == stages ? spot{'F', 0} : spot{'E', here.place + 1}};
+    case 'E':
+      return {here.place + 1 == stages ? spot{'F', 0} : spot{'E', here.place + 1}};
     case 'F':
       if (here.place + 1 < parts) return {{'F', here.place + 1}};
       return spread ? all_but_last('V', on) : std::vector<spot>{};
-    case 'V': return here.place + 1 == stages ? all_but_last('U', on) : std::vector<spot>{{'V', stages - 1}};
+    case 'V':
+      return here.place + 1 == stages ? all_but_last('U', on) : std::vector<spot>{{'V', stages - 1}};
     case 'B':
       if (here.place > 0) return {{'B', here.place - 1}};
       return spread ? std::vector<spot>{{'G', stages - 1}} : std::vector<spot>{};
-    case 'G': return here.place == 0 ? std::vector<spot>{} : std::vector<spot>{{'G', here.place - 1}};
-    default: return {};
+    case 'G':
+      return here.place == 0 ? std::vector<spot>{} : std::vector<spot>{{'G', here.place - 1}};
+    default:
+      return {};
   }
 }
 
@@ -83,7 +93,8 @@ struct spot {
   std::map<std::uint32_t, std::vector<std::size_t>> weights;   // per chunk, packs whose W has run
   for (const instruction& i : code) {
     const bool is_end = i.end != model_end::none;
-    if (is_end && (on.vocabulary == vocabulary::last || i.chunk != 0)) return name_of(i, 2) + " of a vocabulary that is not spread";
+    if (is_end && (on.vocabulary == vocabulary::last || i.chunk != 0))
+      return name_of(i, 2) + " of a vocabulary that is not spread";
     if (i.chunk >= static_cast<std::uint32_t>(on.chunks))
       return name_of(i, 2) + " of " + std::to_string(on.chunks) + " chunks";
     if (i.weights_only && !is_end) {
@@ -113,7 +124,8 @@ struct spot {
     for (const char kind : {'F', 'B'})
       if (const auto missing = short_of(kind, c, kind == 'F' ? pass::forward : pass::backward)) return missing;
   for (const char kind : {'E', 'V', 'U', 'G'})
-    if (const auto missing = short_of(kind, 0, kind == 'G' ? pass::backward : pass::forward); missing && on.vocabulary == vocabulary::spread)
+    if (const auto missing = short_of(kind, 0, kind == 'G' ? pass::backward : pass::forward);
+        missing && on.vocabulary == vocabulary::spread)
       return missing;
   return std::nullopt;
 }
@@ -122,8 +134,8 @@ struct spot {
 struct outcome {
   std::optional<std::string> stuck;  ///< which instruction each stage waits for, if they wait for ever
   seconds makespan;
-  std::vector<seconds> busy;  ///< per stage
-  std::vector<seconds> first; ///< per reduced part (shape::reduced_parts), the end of its first instruction
+  std::vector<seconds> busy;             ///< per stage
+  std::vector<seconds> first;            ///< per reduced part (shape::reduced_parts), the end of its first instruction
   std::vector<gradient_span> gradients;  ///< per reduced part, its last backward, or weight gradients
 };
 
@@ -137,11 +149,11 @@ struct running {
 /// Runs replicas slice by slice: an instruction runs when its tokens have arrived from the part
 /// before, its sequences' earlier (backward: later) tokens have run on its part, and, on the last part, a backward's
 /// sequences have run forward to their ends. A W waits for nothing but its stage. Of a sequence that replicas share,
-/// rows take the place of slices: the packs of a row start together and end together. So do instructions of stages that lend each other
-/// attention. Where the
-/// vocabulary is spread, its calls wait for messages alone, but for U, which follows V on its stage, and the last stage's V, which
-/// follows the last F there; and a backward on the last part waits until all its sequences have passed V on the last stage. `time`
-/// is asked (replica, instruction, place), `message` (replica, from, to, pack).
+/// rows take the place of slices: the packs of a row start together and end together. So do instructions of stages that
+/// lend each other attention. Where the
+/// vocabulary is spread, its calls wait for messages alone, but for U, which follows V on its stage, and the last
+/// stage's V, which follows the last F there; and a backward on the last part waits until all its sequences have passed
+/// V on the last stage. `time` is asked (replica, instruction, place), `message` (replica, from, to, pack).
 /// Requires  miscount finds nothing; merges whose rows name each pack of their sequence
 /// Complexity O(instructions * stages * slices), with merges times replicas
 template <class Time, class Message>
@@ -163,7 +175,8 @@ class joint_run {
       own.found.first.resize(static_cast<std::size_t>(on.reduced_parts()));
       own.found.gradients.resize(static_cast<std::size_t>(on.reduced_parts()));
       for (const loan& l : replicas[r].loans)
-        partners_[{r, l.lender.stage, name_of(l.lender.what, 2)}].push_back(l.helper), partners_[{r, l.helper.stage, name_of(l.helper.what, 2)}].push_back(l.lender);
+        partners_[{r, l.lender.stage, name_of(l.lender.what, 2)}].push_back(l.helper),
+            partners_[{r, l.helper.stage, name_of(l.helper.what, 2)}].push_back(l.lender);
     }
     for (std::size_t m = 0; m < merges.size(); ++m) {
       rows_run_.push_back({std::vector<std::size_t>(parts_, 0), std::vector<std::size_t>(parts_, 0)});
@@ -176,7 +189,8 @@ class joint_run {
             row& one = row_of_[{p, merges[m].replicas[j], merges[m].of(p)[k][j].value}].emplace_back();
             one = {m, k, {}};
             for (std::size_t i = 0; i < merges[m].replicas.size(); ++i)
-              if (merges[m].of(p)[k][i] != merge::none) one.packs.push_back({merges[m].replicas[i], merges[m].of(p)[k][i].value});
+              if (merges[m].of(p)[k][i] != merge::none)
+                one.packs.push_back({merges[m].replicas[i], merges[m].of(p)[k][i].value});
           }
     }
   }
@@ -191,7 +205,8 @@ class joint_run {
       outcome& one = states_[r].found;
       for (std::size_t stage = 0; stage < replicas_[r].programs.size(); ++stage)
         if (states_[r].next[stage] < replicas_[r].programs[stage].size())
-          one.stuck = one.stuck.value_or("") + " stage " + std::to_string(stage) + " at " + name_of(next_of(r, stage), 2);
+          one.stuck =
+              one.stuck.value_or("") + " stage " + std::to_string(stage) + " at " + name_of(next_of(r, stage), 2);
       found.push_back(std::move(one));
     }
     return found;
@@ -200,12 +215,14 @@ class joint_run {
  private:
   struct state {
     std::map<sequence_id, tokens> length;
-    std::vector<std::map<sequence_id, tokens>> front;                         // tokens [0, front) have run forward
-    std::vector<std::map<sequence_id, tokens>> back;                          // tokens [back, length) have run backward
-    std::map<sequence_id, std::int64_t> unturned;                             // tokens whose V has not run on the last stage
-    std::set<std::tuple<char, std::uint32_t, std::size_t>> done;              // (kind, pack, place)
-    std::map<std::tuple<char, std::uint32_t, std::size_t>, std::vector<seconds>> arrivals;  // of (kind, pack) at a place
-    std::vector<std::size_t> next;                                            // per stage
+    std::vector<std::map<sequence_id, tokens>> front;             // tokens [0, front) have run forward
+    std::vector<std::map<sequence_id, tokens>> back;              // tokens [back, length) have run backward
+    std::map<sequence_id, std::int64_t> unturned;                 // tokens whose V has not run on the last
+                                                                  // stage
+    std::set<std::tuple<char, std::uint32_t, std::size_t>> done;  // (kind, pack, place)
+    std::map<std::tuple<char, std::uint32_t, std::size_t>, std::vector<seconds>> arrivals;  // of (kind, pack) at a
+                                                                                            // place
+    std::vector<std::size_t> next;                                                          // per stage
     std::vector<seconds> free;
     outcome found;
   };
@@ -221,7 +238,8 @@ class joint_run {
     for (bool progress = true; progress;) {
       progress = false;
       for (std::size_t stage = 0; stage < replicas_[r].programs.size(); ++stage)
-        while (states_[r].next[stage] < replicas_[r].programs[stage].size() && try_next(r, stage)) progress = ran = true;
+        while (states_[r].next[stage] < replicas_[r].programs[stage].size() && try_next(r, stage))
+          progress = ran = true;
     }
     return ran;
   }
@@ -244,11 +262,13 @@ class joint_run {
     seconds start = own.free[stage];
     for (const seconds at : arrived) start = std::max(start, at);
     if (kind == 'U' && !own.done.contains({'V', i.pack.value, stage})) return std::nullopt;
-    if (kind == 'V' && stage + 1 == own.next.size() && !own.done.contains({'F', i.pack.value, parts_ - 1})) return std::nullopt;
+    if (kind == 'V' && stage + 1 == own.next.size() && !own.done.contains({'F', i.pack.value, parts_ - 1}))
+      return std::nullopt;
     if (!i.is_pass()) return start;
     std::map<sequence_id, tokens> border = forward ? own.front[part] : own.back[part];
     for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value]) {
-      if (!forward && is_last_part && on_.vocabulary == vocabulary::spread && own.unturned[s.sequence] > 0) return std::nullopt;
+      if (!forward && is_last_part && on_.vocabulary == vocabulary::spread && own.unturned[s.sequence] > 0)
+        return std::nullopt;
       if (!own.length.contains(s.sequence)) continue;  // shared
       if (!forward && is_last_part && own.front[part][s.sequence] != own.length[s.sequence]) return std::nullopt;
       tokens& at = border[s.sequence];
@@ -258,7 +278,8 @@ class joint_run {
     if (const auto rows = row_of_.find({i.pass, r, i.pack.value}); rows != row_of_.end())
       for (const row& one : rows->second) {
         if (rows_run_[one.merge][i.pass][part] != one.number) return std::nullopt;
-        if (!forward && is_last_part && rows_run_[one.merge].forward[part] != rows_[one.merge].forward) return std::nullopt;
+        if (!forward && is_last_part && rows_run_[one.merge].forward[part] != rows_[one.merge].forward)
+          return std::nullopt;
       }
     return start;
   }
@@ -285,13 +306,15 @@ class joint_run {
         for (const row& of : rows->second)
           if (rows_done.insert({of.merge, of.number}).second)
             for (const auto& [other, pack] : of.packs) join({other, one.stage, {i.pass, {pack}, one.what.chunk}});
-      if (const auto lending = partners_.find({one.replica, one.stage, name_of(one.what, 2)}); lending != partners_.end())
+      if (const auto lending = partners_.find({one.replica, one.stage, name_of(one.what, 2)});
+          lending != partners_.end())
         for (const loan::side& other : lending->second) join({one.replica, other.stage, other.what});
     }
     seconds start{};
     seconds duration{};
     for (const member& m : together) {
-      if (states_[m.replica].next[m.stage] == replicas_[m.replica].programs[m.stage].size() || next_of(m.replica, m.stage) != m.what)
+      if (states_[m.replica].next[m.stage] == replicas_[m.replica].programs[m.stage].size() ||
+          next_of(m.replica, m.stage) != m.what)
         return false;
       const std::optional<seconds> when = ready(m.replica, m.stage);
       if (!when) return false;
@@ -327,7 +350,8 @@ class joint_run {
     }
     own.done.insert({kind, i.pack.value, part});
     for (const spot to : receivers_of({kind, part}, on_))
-      own.arrivals[{to.kind, i.pack.value, to.place}].push_back(own.free[stage] + message_(r, spot{kind, part}, to, i.pack.value));
+      own.arrivals[{to.kind, i.pack.value, to.place}].push_back(own.free[stage] +
+                                                                message_(r, spot{kind, part}, to, i.pack.value));
   }
 
   std::span<const running> replicas_;
@@ -337,13 +361,15 @@ class joint_run {
   Message message_;
   std::vector<state> states_;
   std::map<std::tuple<pass, std::size_t, std::uint32_t>, std::vector<row>> row_of_;  // by pass, replica, pack
-  std::map<std::tuple<std::size_t, std::size_t, std::string>, std::vector<loan::side>> partners_;  // by replica, stage, instruction
-  std::vector<by_pass<std::size_t>> rows_;                                          // per merge, how many
-  std::vector<by_pass<std::vector<std::size_t>>> rows_run_;                         // per merge and part
-  std::vector<by_pass<std::vector<seconds>>> rows_end_;                             // when the last of those ended
+  std::map<std::tuple<std::size_t, std::size_t, std::string>, std::vector<loan::side>> partners_;  // by replica, stage,
+                                                                                                   // instruction
+  std::vector<by_pass<std::size_t>> rows_;                   // per merge, how many
+  std::vector<by_pass<std::vector<std::size_t>>> rows_run_;  // per merge and part
+  std::vector<by_pass<std::vector<seconds>>> rows_end_;      // when the last of those ended
 };
 
-/// Runs the programs of one replica that shares nothing. `time` is asked (instruction, place), `message` (from, to, pack).
+/// Runs the programs of one replica that shares nothing. `time` is asked (instruction, place), `message` (from, to,
+/// pack).
 template <class Time, class Message>
 [[nodiscard]] outcome run(const partition& packs, std::span<const program> programs, const shape& on, const Time& time,
                           const Message& message) {

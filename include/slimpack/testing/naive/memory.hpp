@@ -54,7 +54,8 @@ template <class PacksOf>
     for (const pass p : {pass::forward, pass::backward})
       for (const std::vector<pack_id>& row : m.of(p))
         for (std::size_t k = 0; k < row.size(); ++k)
-          for (const slice& s : row[k] == merge::none ? std::span<const slice>{} : packs_of(m.replicas[k]).of(p)[row[k].value]) {
+          for (const slice& s :
+               row[k] == merge::none ? std::span<const slice>{} : packs_of(m.replicas[k]).of(p)[row[k].value]) {
             if (s.sequence != m.sequence) continue;
             const auto at = static_cast<std::size_t>(&row - m.of(p).data());
             const auto place = self - m.replicas.begin();
@@ -67,16 +68,25 @@ template <class PacksOf>
   return found;
 }
 
-/// What a stage holds while it runs its program, instruction by instruction: what memory_rates says, counted per sequence, and
-/// what kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends; its
-/// tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there from V to U; on the last stage a
-/// token's gradient waits from V to the B on the last part. Packs without backward ones let a sequence go with its last forward.
+/// What a stage holds while it runs its program, instruction by instruction: what memory_rates says, counted per
+/// sequence, and what kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its
+/// backward ends; its tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there from V to
+/// U; on the last stage a token's gradient waits from V to the B on the last part. Packs without backward ones let a
+/// sequence go with its last forward.
 template <class Kept>
 class stage_memory {
  public:
-  stage_memory(const partition& packs, const memory_rates& rates, const shape& on, int stage, const Kept& kept, apart_packs apart,
-               const others_of_packs& others, std::span<const loan> loans)
-      : packs_(packs), rates_(rates), on_(on), stage_(stage), kept_(kept), apart_(apart), others_(others), loans_(loans), peak_(rates.fixed) {
+  stage_memory(const partition& packs, const memory_rates& rates, const shape& on, int stage, const Kept& kept,
+               apart_packs apart, const others_of_packs& others, std::span<const loan> loans)
+      : packs_(packs),
+        rates_(rates),
+        on_(on),
+        stage_(stage),
+        kept_(kept),
+        apart_(apart),
+        others_(others),
+        loans_(loans),
+        peak_(rates.fixed) {
     for (const slice& s : packs.forward.slices()) own_[s.sequence] += s.length.value;
     for (const pass p : both_passes)
       for (const slice& s : packs.of(p).slices()) cuts_[s.sequence].insert({s.begin, s.end()});
@@ -87,7 +97,8 @@ class stage_memory {
   void run(const instruction& i) {
     lent_ = 0;
     for (const loan& l : loans_)
-      if (l.helper.stage == static_cast<std::uint32_t>(stage_) && l.helper.what == i) lent_ += l.context.length.value * (i.pass == pass::forward ? 1 : 2);
+      if (l.helper.stage == static_cast<std::uint32_t>(stage_) && l.helper.what == i)
+        lent_ += l.context.length.value * (i.pass == pass::forward ? 1 : 2);
     if (i.end != model_end::none)
       end_call(i);
     else if (i.pass == pass::forward)
@@ -127,7 +138,8 @@ class stage_memory {
 
   void weights(const instruction& i) {
     hold(rates_.in_backward(total(live_), total(opened_), 0));
-    for (const slice& s : pack_of(i)) live_[{i.chunk, s.sequence}] -= s.length.value, owed_[{i.chunk, s.sequence}] -= s.length.value;
+    for (const slice& s : pack_of(i))
+      live_[{i.chunk, s.sequence}] -= s.length.value, owed_[{i.chunk, s.sequence}] -= s.length.value;
   }
 
   /// Rows of shared sequences run one after the other, in order of sequence, then all else.
@@ -148,7 +160,8 @@ class stage_memory {
       tokens_of_call += s.length.value;
       // A sequence that runs backward in one slice, on one replica, needs no accumulator.
       if (s.length.value < own_[s.sequence] || foreign_.contains(s.sequence))
-        opened_.try_emplace({i.chunk, s.sequence}, own_[s.sequence] + (foreign_.contains(s.sequence) ? foreign_.at(s.sequence) : 0));
+        opened_.try_emplace({i.chunk, s.sequence},
+                            own_[s.sequence] + (foreign_.contains(s.sequence) ? foreign_.at(s.sequence) : 0));
       if (apart) owed_[{i.chunk, s.sequence}] += s.length.value;
     }
     hold(rates_.in_backward(total(live_), total(opened_), static_cast<double>(tokens_of_call)));
@@ -162,16 +175,20 @@ class stage_memory {
     }
   }
 
-  /// Beside what a pass holds: keys that are lent to it, pieces, what W waits with, and what calls of a spread vocabulary leave.
+  /// Beside what a pass holds: keys that are lent to it, pieces, what W waits with, and what calls of a spread
+  /// vocabulary leave.
   void hold(double in_pass) {
     double sum = 0;
     for (const auto& [where, n] : pieces_) sum += n;
-    const double beside = sum / on_.chunks + rates_.weight_token * total(owed_) + rates_.logit_token * static_cast<double>(logits_) +
-                          rates_.turned_token * static_cast<double>(waiting_) + rates_.lent_token * static_cast<double>(lent_);
+    const double beside =
+        sum / on_.chunks + rates_.weight_token * total(owed_) + rates_.logit_token * static_cast<double>(logits_) +
+        rates_.turned_token * static_cast<double>(waiting_) + rates_.lent_token * static_cast<double>(lent_);
     peak_ = std::max(peak_, in_pass + beside);
   }
 
-  [[nodiscard]] bool is_last() const noexcept { return on_.vocabulary == vocabulary::spread && stage_ + 1 == on_.stages; }
+  [[nodiscard]] bool is_last() const noexcept {
+    return on_.vocabulary == vocabulary::spread && stage_ + 1 == on_.stages;
+  }
   [[nodiscard]] std::span<const slice> pack_of(const instruction& i) const { return packs_.of(i.pass)[i.pack.value]; }
   [[nodiscard]] static std::set<sequence_id> sequences_of(std::span<const slice> pack) {
     std::set<sequence_id> all;
@@ -206,10 +223,10 @@ class stage_memory {
   std::map<sequence_id, std::int64_t> own_;       // tokens of a sequence on this replica
   std::map<sequence_id, std::int64_t> foreign_;   // that it keeps of a sequence's others, in all rows
   std::map<sequence_id, std::set<tokens>> cuts_;  // of either pass
-  std::map<place, std::int64_t> live_;    // tokens forwarded and not backwarded
-  std::map<place, std::int64_t> owed_;    // tokens backwarded, whose weight gradients are to come
-  std::map<place, std::int64_t> opened_;  // of sequences whose backward is under way: tokens left
-  std::map<place, double> pieces_;        // forwarded and not backwarded: whole bytes that they keep
+  std::map<place, std::int64_t> live_;            // tokens forwarded and not backwarded
+  std::map<place, std::int64_t> owed_;            // tokens backwarded, whose weight gradients are to come
+  std::map<place, std::int64_t> opened_;          // of sequences whose backward is under way: tokens left
+  std::map<place, double> pieces_;                // forwarded and not backwarded: whole bytes that they keep
   std::int64_t lent_ = 0;     // keys lent to the running instruction, twice where it has gradients of them
   std::int64_t logits_ = 0;   // tokens that have passed V and not U
   std::int64_t waiting_ = 0;  // on the last stage: that have passed V, and not B on the last part
@@ -219,18 +236,15 @@ class stage_memory {
 /// The most a stage holds while it runs its program.
 template <class Kept = nothing_kept>
 [[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
-                                 const shape& on, int stage = 0, const Kept& kept = {},
-                                 apart_packs apart = {}, const others_of_packs& others = {},
-                                 std::span<const loan> loans = {}) {
+                                 const shape& on, int stage = 0, const Kept& kept = {}, apart_packs apart = {},
+                                 const others_of_packs& others = {}, std::span<const loan> loans = {}) {
   stage_memory<Kept> held(packs, rates, on, stage, kept, apart, others, loans);
   for (const instruction& i : code) held.run(i);
   return held.peak();
 }
 
 /// Equal up to rounding: less than a token or a byte in any memory that exists.
-[[nodiscard]] inline bool at_most(double held, double limit) {
-  return held <= limit * (1 + 1e-12);
-}
+[[nodiscard]] inline bool at_most(double held, double limit) { return held <= limit * (1 + 1e-12); }
 
 }  // namespace slimpack::testing::naive
 

@@ -30,7 +30,8 @@ namespace slimpack::testing::naive {
     if (s.entry(p) != at) return "at " + std::to_string(s.entry(p).value) + " instead of " + std::to_string(at.value);
     at = s.exit(p);
   }
-  if (at != whole.exit(p)) return "stops at " + std::to_string(at.value) + " instead of " + std::to_string(whole.exit(p).value);
+  if (at != whole.exit(p))
+    return "stops at " + std::to_string(at.value) + " instead of " + std::to_string(whole.exit(p).value);
   return std::nullopt;
 }
 

@@ -32,7 +32,8 @@ class host {
   };
 
   /// keeps_launch_order: what it answers
-  explicit host(devices::host device, bool keeps_launch_order = true) : device_(std::move(device)), keeps_launch_order_(keeps_launch_order) {}
+  explicit host(devices::host device, bool keeps_launch_order = true)
+      : device_(std::move(device)), keeps_launch_order_(keeps_launch_order) {}
 
   [[nodiscard]] result<identity> make_identity() { return device_.new_wire(); }
   [[nodiscard]] result<communicator> join(identity id, int rank, int size) {
@@ -46,16 +47,19 @@ class host {
     if (std::optional<error> wrong = device_.mismatch(over.wire_)) return *std::move(wrong);
     return ++*over.asked_ % 3 == 0;
   }
-  [[nodiscard]] result<void> send(const communicator& over, const devices::host::stream& on, int peer, std::span<const std::byte> bytes) {
+  [[nodiscard]] result<void> send(const communicator& over, const devices::host::stream& on, int peer,
+                                  std::span<const std::byte> bytes) {
     return device_.move(on, "a send to rank " + std::to_string(peer), {out(over, peer, bytes)});
   }
-  [[nodiscard]] result<void> receive(const communicator& over, const devices::host::stream& on, int peer, std::span<std::byte> bytes) {
+  [[nodiscard]] result<void> receive(const communicator& over, const devices::host::stream& on, int peer,
+                                     std::span<std::byte> bytes) {
     return device_.move(on, "a receive from rank " + std::to_string(peer), {in(over, peer, bytes)});
   }
   /// Adds in order of rank.
   template <class T>
   [[nodiscard]] result<void> sum(const communicator& over, const devices::host::stream& on, std::span<T> data) {
-    const auto terms = std::make_shared<std::vector<std::vector<T>>>(static_cast<std::size_t>(over.size_), std::vector<T>(data.size()));
+    const auto terms = std::make_shared<std::vector<std::vector<T>>>(static_cast<std::size_t>(over.size_),
+                                                                     std::vector<T>(data.size()));
     std::vector<devices::host::transfer> moves;
     for (int r = 0; r < over.size_; ++r) {
       if (r == over.rank_) continue;

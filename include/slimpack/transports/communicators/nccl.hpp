@@ -61,7 +61,10 @@ class nccl {
     made.joined_ = std::make_shared<detail::nccl_communicator>();
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    if (result<void> r = told(ncclCommInitRankConfig(&made.joined_->handle, size, std::bit_cast<ncclUniqueId>(id), rank, &config)); !r) return std::move(r).error();
+    if (result<void> r =
+            told(ncclCommInitRankConfig(&made.joined_->handle, size, std::bit_cast<ncclUniqueId>(id), rank, &config));
+        !r)
+      return std::move(r).error();
     return made;
   }
   [[nodiscard]] result<bool> is_ready(const communicator& over) {
@@ -70,25 +73,31 @@ class nccl {
     if (result<void> r = told(state); !r) return std::move(r).error();
     return state == ncclSuccess;
   }
-  [[nodiscard]] result<void> send(const communicator& over, const devices::cuda::stream& on, int peer, std::span<const std::byte> bytes) {
+  [[nodiscard]] result<void> send(const communicator& over, const devices::cuda::stream& on, int peer,
+                                  std::span<const std::byte> bytes) {
     return told(ncclSend(bytes.data(), bytes.size(), ncclChar, peer, over.joined_->handle, on.get()));
   }
-  [[nodiscard]] result<void> receive(const communicator& over, const devices::cuda::stream& on, int peer, std::span<std::byte> bytes) {
+  [[nodiscard]] result<void> receive(const communicator& over, const devices::cuda::stream& on, int peer,
+                                     std::span<std::byte> bytes) {
     return told(ncclRecv(bytes.data(), bytes.size(), ncclChar, peer, over.joined_->handle, on.get()));
   }
   [[nodiscard]] result<void> sum(const communicator& over, const devices::cuda::stream& on, std::span<float> data) {
-    return told(ncclAllReduce(data.data(), data.data(), data.size(), ncclFloat, ncclSum, over.joined_->handle, on.get()));
+    return told(
+        ncclAllReduce(data.data(), data.data(), data.size(), ncclFloat, ncclSum, over.joined_->handle, on.get()));
   }
   [[nodiscard]] result<void> sum(const communicator& over, const devices::cuda::stream& on, std::span<double> data) {
-    return told(ncclAllReduce(data.data(), data.data(), data.size(), ncclDouble, ncclSum, over.joined_->handle, on.get()));
+    return told(
+        ncclAllReduce(data.data(), data.data(), data.size(), ncclDouble, ncclSum, over.joined_->handle, on.get()));
   }
   /// NCCL 2.26 and later do where the environment says so, which must be alike on all ranks.
   [[nodiscard]] bool keeps_launch_order() const {
     const char* const said = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
     int version = 0;
-    return said != nullptr && std::string_view(said) == "1" && ncclGetVersion(&version) == ncclSuccess && version >= 22600;
+    return said != nullptr && std::string_view(said) == "1" && ncclGetVersion(&version) == ncclSuccess &&
+           version >= 22600;
   }
-  /// A thread for each: NCCL frees memory of the GPU in this call, which waits for the kernels of the other communicators.
+  /// A thread for each: NCCL frees memory of the GPU in this call, which waits for the kernels of the other
+  /// communicators.
   void abort(std::span<const communicator> all) {
     std::vector<std::thread> ending;
     for (const communicator& one : all)

@@ -15,8 +15,8 @@
 
 namespace slimpack::detail {
 
-/// A transport behind virtual calls, so that what moves messages is compiled once for all of them; and the points in time of
-/// the program that runs over it.
+/// A transport behind virtual calls, so that what moves messages is compiled once for all of them; and the points in
+/// time of the program that runs over it.
 /// Law       every answer is that of the transport
 class any_transport {
  public:

@@ -28,7 +28,9 @@ class blocking_link final : public link_threads, public std::enable_shared_from_
   void start();
 
   [[nodiscard]] result<mail_handle> send(int peer, int channel, std::span<const std::byte> data) override;
-  [[nodiscard]] result<mail_handle> receive(int peer, int channel, std::span<std::byte> data) override { return mail_.post(peer, channel, data); }
+  [[nodiscard]] result<mail_handle> receive(int peer, int channel, std::span<std::byte> data) override {
+    return mail_.post(peer, channel, data);
+  }
   [[nodiscard]] result<bool> test(const mail_handle& h) override { return mail_.test(h); }
   [[nodiscard]] result<void> wait(const mail_handle& h, seconds time_out) override { return mail_.wait(h, time_out); }
   void abort(std::string_view reason) override;

@@ -27,8 +27,8 @@
 
 namespace slimpack::detail {
 
-/// What the ranks of transports::cuda share: messages of which one side has come, and a seat for each rank. Under one mutex,
-/// but for what a seat says is of its rank's thread.
+/// What the ranks of transports::cuda share: messages of which one side has come, and a seat for each rank. Under one
+/// mutex, but for what a seat says is of its rank's thread.
 template <class Device>
 class device_world {
  public:
@@ -59,9 +59,10 @@ class device_world {
     Device device;
     std::optional<stream> compute, incoming;
     // Of the rank's thread:
-    std::vector<std::pair<message, bool>> open;               // those that may use its buffers, and whether it receives them
-    std::vector<std::shared_ptr<memory>> kept;                // until finish
-    std::map<std::vector<int>, std::uint64_t> collectives;    // so far, by group
+    std::vector<std::pair<message, bool>> open;             // those that may use its buffers, and whether it receives
+                                                            // them
+    std::vector<std::shared_ptr<memory>> kept;              // until finish
+    std::map<std::vector<int>, std::uint64_t> collectives;  // so far, by group
   };
 
   device_world(std::vector<Device> devices, seconds time_out) : time_out_(time_out), gate_(devices.size()) {
@@ -89,7 +90,8 @@ class device_world {
   /// Whether a rank is in a step that nobody has stopped. One that has aborted waits here for the others.
   result<void> status(std::size_t rank) {
     if (!next_step_begins(rank))
-      return error{errc::timed_out, waited_for(time_out_) + "rank " + std::to_string(gate_.straggler(rank)) + " to leave the step that was aborted"};
+      return error{errc::timed_out, waited_for(time_out_) + "rank " + std::to_string(gate_.straggler(rank)) +
+                                        " to leave the step that was aborted"};
     if (gate_.ask(rank) == step_gate::entry::aborted) return gate_.why();
     return success();
   }
@@ -98,13 +100,17 @@ class device_world {
     return status(rank);
   }
 
-  result<message> send(std::size_t rank, std::size_t peer, int channel, std::span<const std::byte> bytes, const event& ready) {
+  result<message> send(std::size_t rank, std::size_t peer, int channel, std::span<const std::byte> bytes,
+                       const event& ready) {
     const std::lock_guard lock(mutex_);
-    return post(rank, waiting_[{rank, peer, channel}], true, ready, peer, [&](meeting& m) { m.from = bytes, m.sender = rank, m.channel = channel; });
+    return post(rank, waiting_[{rank, peer, channel}], true, ready, peer,
+                [&](meeting& m) { m.from = bytes, m.sender = rank, m.channel = channel; });
   }
-  result<message> receive(std::size_t rank, std::size_t peer, int channel, std::span<std::byte> bytes, const event& ready) {
+  result<message> receive(std::size_t rank, std::size_t peer, int channel, std::span<std::byte> bytes,
+                          const event& ready) {
     const std::lock_guard lock(mutex_);
-    return post(rank, waiting_[{peer, rank, channel}], false, ready, rank, [&](meeting& m) { m.to = bytes, m.sender = peer, m.channel = channel; });
+    return post(rank, waiting_[{peer, rank, channel}], false, ready, rank,
+                [&](meeting& m) { m.to = bytes, m.sender = peer, m.channel = channel; });
   }
 
   [[nodiscard]] result<bool> has_met(const meeting& m, bool receives) {
@@ -116,11 +122,14 @@ class device_world {
   /// Until the other side has been posted.
   result<void> await(std::size_t rank, const meeting& m, bool receives) {
     std::unique_lock lock(mutex_);
-    const bool came = changed_.wait_for(lock, patience::from(time_out_), [&] { return m.done || (receives && m.wrong) || !is_open(rank); });
+    const bool came = changed_.wait_for(lock, patience::from(time_out_),
+                                        [&] { return m.done || (receives && m.wrong) || !is_open(rank); });
     if (!is_open(rank)) return gate_.why();
     if (receives && m.wrong) return *m.wrong;
     if (came) return success();
-    return error{errc::timed_out, waited_for(time_out_) + (receives ? "a message from rank " + std::to_string(m.sender) : std::string("a message to be taken")) +
+    return error{errc::timed_out, waited_for(time_out_) +
+                                      (receives ? "a message from rank " + std::to_string(m.sender)
+                                                : std::string("a message to be taken")) +
                                       " on channel " + std::to_string(m.channel)};
   }
 
@@ -138,7 +147,8 @@ class device_world {
     {
       const std::lock_guard lock(mutex_);
       gate_.raise(rank, reason);
-      for (auto& [where, sides] : waiting_) std::erase_if(sides.first, [&](const message& m) { return is_of(rank, m); });
+      for (auto& [where, sides] : waiting_)
+        std::erase_if(sides.first, [&](const message& m) { return is_of(rank, m); });
       changed_.notify_all();
     }
     (void)drain(rank);
@@ -158,10 +168,12 @@ class device_world {
     const std::pair key{group, of(rank).collectives[group]++};
     collective& all = collectives_[key];
     all.from.resize(group.size());
-    all.from[static_cast<std::size_t>(std::find(group.begin(), group.end(), static_cast<int>(rank)) - group.begin())] = std::move(own);
+    all.from[static_cast<std::size_t>(std::find(group.begin(), group.end(), static_cast<int>(rank)) - group.begin())] =
+        std::move(own);
     ++all.came;
     changed_.notify_all();
-    const bool came = changed_.wait_for(lock, patience::from(time_out_), [&] { return !is_open(rank) || all.came == group.size(); });
+    const bool came =
+        changed_.wait_for(lock, patience::from(time_out_), [&] { return !is_open(rank) || all.came == group.size(); });
     if (!is_open(rank)) return gate_.why();
     if (!came) return error{errc::timed_out, waited_for(time_out_) + "all ranks of a collective"};
     std::vector<part> parts = all.from;
@@ -185,7 +197,8 @@ class device_world {
   }
 
   template <class Fill>
-  result<message> post(std::size_t rank, queue& at, bool sends, const event& ready, std::size_t receiver, const Fill& fill) {
+  result<message> post(std::size_t rank, queue& at, bool sends, const event& ready, std::size_t receiver,
+                       const Fill& fill) {
     if (!is_open(rank)) return gate_.why();
     seat& own = of(rank);
     std::erase_if(own.open, [&](const auto& one) {
@@ -215,8 +228,9 @@ class device_world {
     for (const event* const before : {&std::as_const(*m.ready), &ready})
       if (result<void> ordered = to.device.wait(*to.incoming, *before); !ordered) return ordered;
     if (m.from.size() != m.to.size())
-      m.wrong = error{errc::wrong_message, "expected " + std::to_string(m.to.size()) + " bytes on channel " + std::to_string(m.channel) +
-                                               ", rank " + std::to_string(m.sender) + " sent " + std::to_string(m.from.size())};
+      m.wrong = error{errc::wrong_message, "expected " + std::to_string(m.to.size()) + " bytes on channel " +
+                                               std::to_string(m.channel) + ", rank " + std::to_string(m.sender) +
+                                               " sent " + std::to_string(m.from.size())};
     else if (result<void> copied = to.device.copy(*to.incoming, m.to, m.from); !copied)
       return copied;
     auto done = to.device.record(*to.incoming);
@@ -253,7 +267,8 @@ class device_world {
   bool next_step_begins(std::size_t rank) {
     if (gate_.ask(rank) != step_gate::entry::early) return true;
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, patience::from(time_out_), [&] { return gate_.ask(rank) != step_gate::entry::early; });
+    return changed_.wait_for(lock, patience::from(time_out_),
+                             [&] { return gate_.ask(rank) != step_gate::entry::early; });
   }
 
   const seconds time_out_;

@@ -25,8 +25,10 @@
 namespace slimpack::detail {
 
 template <class G>
-concept posts_bytes = std::move_constructible<G> && requires { typename G::request; } &&
-    requires(G& group, const G& asked, typename G::request& r, int peer, std::span<const std::byte> out, std::span<std::byte> in) {
+concept posts_bytes = std::move_constructible<G> && requires {
+  typename G::request;
+} && requires(G& group, const G& asked, typename G::request& r, int peer, std::span<const std::byte> out,
+              std::span<std::byte> in) {
   { asked.rank() } -> std::same_as<int>;
   { asked.size() } -> std::same_as<int>;
   { group.isend(peer, out) } -> std::same_as<result<typename G::request>>;
@@ -39,7 +41,9 @@ SLIMPACK_DETAIL_HAS_MEMBER(cancel);
 /// Whether a group can take a receive back.
 template <class G>
 [[nodiscard]] consteval bool cancels_receives() {
-  if constexpr (requires(G& group, typename G::request& r) { { group.cancel(r) } -> std::same_as<result<bool>>; }) {
+  if constexpr (requires(G & group, typename G::request & r) {
+                  { group.cancel(r) } -> std::same_as<result<bool>>;
+                }) {
     return true;
   } else {
     static_assert(!has_member_cancel<G>, "a group's cancel(request&) is public and gives result<bool>");
@@ -141,7 +145,8 @@ class group_frames {
 
   /// Whether the group uses no memory of this object.
   [[nodiscard]] bool is_quiet() const {
-    return under_way_.empty() && std::none_of(sources_.begin(), sources_.end(), [](const source& s) { return s.coming.has_value(); });
+    return under_way_.empty() &&
+           std::none_of(sources_.begin(), sources_.end(), [](const source& s) { return s.coming.has_value(); });
   }
 
   void lose(int peer, const error& why) {

@@ -12,7 +12,8 @@
 
 namespace slimpack::detail {
 
-/// What ranks tell each other before they join communicators: the first one's identities, and what must be alike on all.
+/// What ranks tell each other before they join communicators: the first one's identities, and what must be alike on
+/// all.
 template <class Identity, std::size_t Kinds>
 struct introduction {
   std::array<Identity, Kinds> identities{};
@@ -23,14 +24,16 @@ struct introduction {
   [[nodiscard]] static std::optional<error> difference(std::span<const introduction> all) {
     for (std::size_t r = 1; r < all.size(); ++r)
       if (all[r].keeps_launch_order != all[0].keeps_launch_order || all[r].streams != all[0].streams)
-        return error{errc::disagreement, "rank 0 " + all[0].text() + ", rank " + std::to_string(r) + " " + all[r].text() +
-                                             ": NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version"};
+        return error{errc::disagreement,
+                     "rank 0 " + all[0].text() + ", rank " + std::to_string(r) + " " + all[r].text() +
+                         ": NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version"};
     return std::nullopt;
   }
 
  private:
   [[nodiscard]] std::string text() const {
-    return std::string(keeps_launch_order != 0 ? "keeps" : "does not keep") + " the order of launches and has " + std::to_string(streams) + " streams";
+    return std::string(keeps_launch_order != 0 ? "keeps" : "does not keep") + " the order of launches and has " +
+           std::to_string(streams) + " streams";
   }
 };
 

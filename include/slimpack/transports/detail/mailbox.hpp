@@ -67,11 +67,13 @@ class mailbox {
 
   [[nodiscard]] result<void> wait(const handle& h, seconds time_out);
 
-  /// For a message of so many bytes that begins to come: the receive that it is for, if that was posted with this size. The caller
-  /// fills its buffer.
+  /// For a message of so many bytes that begins to come: the receive that it is for, if that was posted with this size.
+  /// The caller fills its buffer.
   [[nodiscard]] std::optional<handle> claim(int peer, int channel, std::uint64_t step, std::size_t size);
   [[nodiscard]] static std::span<std::byte> buffer_of(const handle& h) noexcept { return h.receive_->into; }
-  [[nodiscard]] static route_name route_of(const handle& h) noexcept { return {h.receive_->peer, h.receive_->channel, true}; }
+  [[nodiscard]] static route_name route_of(const handle& h) noexcept {
+    return {h.receive_->peer, h.receive_->channel, true};
+  }
   /// A claimed receive has its message.
   void fill(const handle& h);
 

@@ -18,8 +18,8 @@ namespace slimpack::detail {
   return std::string(text, static_cast<std::size_t>(length));
 }
 
-/// The largest tag of a communicator. Open MPI 4.1 tells it of the world communicator and its duplicates only, not of what
-/// MPI_Comm_split made; MPI 4.0, 9.1.2, has one value for all, 32767 at the least.
+/// The largest tag of a communicator. Open MPI 4.1 tells it of the world communicator and its duplicates only, not of
+/// what MPI_Comm_split made; MPI 4.0, 9.1.2, has one value for all, 32767 at the least.
 [[nodiscard]] inline int largest_tag(MPI_Comm of) {
   for (const MPI_Comm asked : {of, MPI_COMM_WORLD}) {
     int* most = nullptr;

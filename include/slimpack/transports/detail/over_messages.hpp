@@ -81,16 +81,16 @@ result<void> all_reduce_ring(Transport& transport, std::span<T> data, std::span<
     const std::span<T> out = block(at + members - round);
     const std::span<T> sum = block(at + members - round - 1);
     const std::span<T> in = scratch.first(sum.size());
-    if (result<void> done = send_and_receive(transport, next, std::as_bytes(out), previous,
-                                             std::as_writable_bytes(in)); !done)
+    if (result<void> done = send_and_receive(transport, next, std::as_bytes(out), previous, std::as_writable_bytes(in));
+        !done)
       return done;
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += in[i];
   }
   for (std::size_t round = 0; round + 1 < members; ++round) {
     const std::span<T> out = block(at + members - round + 1);
     const std::span<T> in = block(at + members - round);
-    if (result<void> done = send_and_receive(transport, next, std::as_bytes(out), previous,
-                                             std::as_writable_bytes(in)); !done)
+    if (result<void> done = send_and_receive(transport, next, std::as_bytes(out), previous, std::as_writable_bytes(in));
+        !done)
       return done;
   }
   return success();

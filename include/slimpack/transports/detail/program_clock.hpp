@@ -12,7 +12,8 @@
 
 namespace slimpack::detail {
 
-/// When a program comes to its points: by the host's clock, or, where work runs later than its calls, by that of the device.
+/// When a program comes to its points: by the host's clock, or, where work runs later than its calls, by that of the
+/// device.
 template <class Transport>
 class program_clock {
  public:

@@ -65,8 +65,8 @@ SLIMPACK_DECL void blocking_link::abort(std::string_view reason) {
       const std::lock_guard lock(to.mutex);
       std::erase_if(to.frames, [](const frame& f) { return f.head.what == frame_kind::message; });
     }
-    queue(peer,
-          {{frame_kind::abort, 0, ended.step, ended.reason.size()}, owned_bytes(std::as_bytes(std::span(ended.reason)))});
+    queue(peer, {{frame_kind::abort, 0, ended.step, ended.reason.size()},
+                 owned_bytes(std::as_bytes(std::span(ended.reason)))});
   });
 }
 
@@ -81,7 +81,8 @@ SLIMPACK_DECL void blocking_link::end(seconds time_out) {
 
 SLIMPACK_DECL bool blocking_link::wait_for_threads(seconds time_out) {
   std::unique_lock lock(running_mutex_);
-  return all_ended_.wait_for(lock, std::chrono::nanoseconds(std::llround(time_out.value * 1e9)), [&] { return running_ == 0; });
+  return all_ended_.wait_for(lock, std::chrono::nanoseconds(std::llround(time_out.value * 1e9)),
+                             [&] { return running_ == 0; });
 }
 
 SLIMPACK_DECL void blocking_link::queue(int peer, frame f) {
@@ -115,8 +116,7 @@ SLIMPACK_DECL void blocking_link::receive_all(int peer) {
     if (!link_->receive(peer, std::as_writable_bytes(std::span(&head, 1))))
       return mail_.lose("rank " + std::to_string(peer) + " is gone");
     if (head.what == frame_kind::good_bye) return mail_.leave(peer);
-    if (!head.is_known())
-      return mail_.lose("rank " + std::to_string(peer) + " sends bytes that are no message");
+    if (!head.is_known()) return mail_.lose("rank " + std::to_string(peer) + " sends bytes that are no message");
     owned_bytes payload(static_cast<std::size_t>(head.size));
     if (head.size > 0 && !link_->receive(peer, payload.bytes()))
       return mail_.lose("rank " + std::to_string(peer) + " is gone in the middle of a message");

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_TRANSPORTS_IMPL_MAILBOX_IPP
 #define SLIMPACK_TRANSPORTS_IMPL_MAILBOX_IPP
 
-#include <slimpack/transports/detail/mailbox.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/transports/detail/mailbox.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 
 #include <chrono>
@@ -63,8 +63,7 @@ SLIMPACK_DECL void mailbox::leave(int peer) {
 
 SLIMPACK_DECL void mailbox::give(receive& r, const owned_bytes& payload) {
   r.came = payload.size;
-  if (payload.size == r.into.size() && payload.size > 0)
-    std::memcpy(r.into.data(), payload.memory.get(), payload.size);
+  if (payload.size == r.into.size() && payload.size > 0) std::memcpy(r.into.data(), payload.memory.get(), payload.size);
 }
 
 SLIMPACK_DECL std::optional<error> mailbox::why_stopped() const {
@@ -116,7 +115,8 @@ SLIMPACK_DECL result<void> mailbox::wait(const handle& h, seconds time_out) {
   return late_message(route_of(h), time_out);
 }
 
-SLIMPACK_DECL std::optional<mailbox::handle> mailbox::claim(int peer, int channel, std::uint64_t step, std::size_t size) {
+SLIMPACK_DECL std::optional<mailbox::handle> mailbox::claim(int peer, int channel, std::uint64_t step,
+                                                            std::size_t size) {
   const std::lock_guard lock(mutex_);
   if (step != step_) return std::nullopt;
   route& l = routes_[{peer, channel}];

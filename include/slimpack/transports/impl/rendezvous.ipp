@@ -12,7 +12,8 @@
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL rendezvous::rendezvous(int source, int destination, int number) : source_(source), destination_(destination), number_(number) {
+SLIMPACK_DECL rendezvous::rendezvous(int source, int destination, int number)
+    : source_(source), destination_(destination), number_(number) {
   grow();
   for (place& p : places_) p.at = blocks_.front().get();
 }

@@ -21,13 +21,15 @@ SLIMPACK_DECL std::string waited_for(seconds time_out) {
 }
 
 SLIMPACK_DECL error late_message(const route_name& on, seconds waited) {
-  return {errc::timed_out, std::string(on.receives ? "no message from" : "no receive by") + " rank " + std::to_string(on.peer) + " on channel " +
-                               std::to_string(on.channel) + " in " + std::to_string(std::llround(waited.value * 1000)) + " ms"};
+  return {errc::timed_out, std::string(on.receives ? "no message from" : "no receive by") + " rank " +
+                               std::to_string(on.peer) + " on channel " + std::to_string(on.channel) + " in " +
+                               std::to_string(std::llround(waited.value * 1000)) + " ms"};
 }
 
 SLIMPACK_DECL error wrong_size(std::size_t came, std::size_t expected, int peer, int channel) {
-  return {errc::wrong_message, "a message of " + std::to_string(came) + " bytes from rank " + std::to_string(peer) + " on channel " +
-                                   std::to_string(channel) + ", where " + std::to_string(expected) + " were expected"};
+  return {errc::wrong_message, "a message of " + std::to_string(came) + " bytes from rank " + std::to_string(peer) +
+                                   " on channel " + std::to_string(channel) + ", where " + std::to_string(expected) +
+                                   " were expected"};
 }
 
 }  // namespace slimpack::detail

@@ -26,8 +26,7 @@ result<threads::handle> threads::port::post(side s, int peer, int channel, const
   if (peer < 0 || peer >= size() || channel < 0 || channel >= most_channels) return no_such(peer, channel);
   if (world_->gate().ask(rank_) != entry::open)
     if (result<void> entered = enter_step(); !entered) return std::move(entered).error();
-  detail::rendezvous& on =
-      world_->channel(rank_, s, static_cast<std::size_t>(peer), static_cast<std::size_t>(channel));
+  detail::rendezvous& on = world_->channel(rank_, s, static_cast<std::size_t>(peer), static_cast<std::size_t>(channel));
   handle h;
   h.on_ = &on;
   h.index_ = on.next(s);
@@ -109,16 +108,15 @@ SLIMPACK_DECL error threads::port::wrong_message(const handle& h) {
 }
 
 SLIMPACK_DECL error threads::port::timed_out(const handle& h) const {
-  return {errc::timed_out,
-          waited() +
-              (h.receives_ ? "a message from rank " + std::to_string(h.on_->source())
-                           : "rank " + std::to_string(h.on_->destination()) + " to take a message") +
-              " on channel " + std::to_string(h.on_->number())};
+  return {errc::timed_out, waited() +
+                               (h.receives_ ? "a message from rank " + std::to_string(h.on_->source())
+                                            : "rank " + std::to_string(h.on_->destination()) + " to take a message") +
+                               " on channel " + std::to_string(h.on_->number())};
 }
 
 SLIMPACK_DECL error threads::port::never_left() const {
-  return {errc::timed_out, waited() + "rank " + std::to_string(world_->gate().straggler(rank_)) +
-                               " to leave the step that was aborted"};
+  return {errc::timed_out,
+          waited() + "rank " + std::to_string(world_->gate().straggler(rank_)) + " to leave the step that was aborted"};
 }
 
 SLIMPACK_DECL std::string threads::port::waited() const {

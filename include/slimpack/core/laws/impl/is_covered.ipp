@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_CORE_LAWS_IMPL_IS_COVERED_IPP
 #define SLIMPACK_CORE_LAWS_IMPL_IS_COVERED_IPP
 
-#include <slimpack/core/laws/is_covered.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/laws/is_covered.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 
@@ -18,7 +18,8 @@ namespace slimpack::detail {
 /// The slices of all sequences in one pass, each with its place in the order of the sequence's rows.
 class slices_of_pass {
  public:
-  slices_of_pass(const plan& p, pass direction) : plan_(p), pass_(direction), rows_(p.merges.size()), merge_of_(p.lengths.size(), none) {
+  slices_of_pass(const plan& p, pass direction)
+      : plan_(p), pass_(direction), rows_(p.merges.size()), merge_of_(p.lengths.size(), none) {
     for (std::size_t m = 0; m < p.merges.size(); ++m) merge_of_[p.merges[m].sequence.value] = m;
   }
 
@@ -57,12 +58,14 @@ class slices_of_pass {
     for (std::size_t i = 0; i < packs.size(); ++i)
       for (const slice& one : packs[i]) {
         if (!std::binary_search(own.begin(), own.end(), one.sequence))
-          return wrong(one.sequence.value, "has a slice on replica " + std::to_string(replica) + ", which does not list it");
+          return wrong(one.sequence.value,
+                       "has a slice on replica " + std::to_string(replica) + ", which does not list it");
         const std::size_t m = merge_of_[one.sequence.value];
         all_.push_back({one, m == none ? i : row_of(m, replica, i)});
         if (all_.back().row == none)
-          return wrong(one.sequence.value, "has a slice in " + std::string(name_of(pass_)) + " pack " + std::to_string(i) + " of replica " +
-                                               std::to_string(replica) + ", which no row of those that share it names");
+          return wrong(one.sequence.value, "has a slice in " + std::string(name_of(pass_)) + " pack " +
+                                               std::to_string(i) + " of replica " + std::to_string(replica) +
+                                               ", which no row of those that share it names");
       }
     return success();
   }
@@ -74,10 +77,12 @@ class slices_of_pass {
     if (rows.empty()) {
       for (std::size_t row = 0; row < shared.of(pass_).size(); ++row)
         for (std::size_t k = 0; k < shared.of(pass_)[row].size() && k < shared.replicas.size(); ++k)
-          if (const pack_id of_row = shared.of(pass_)[row][k]; of_row != merge::none) rows.push_back({shared.replicas[k], of_row.value, row});
+          if (const pack_id of_row = shared.of(pass_)[row][k]; of_row != merge::none)
+            rows.push_back({shared.replicas[k], of_row.value, row});
       std::sort(rows.begin(), rows.end());
     }
-    const auto found = std::lower_bound(rows.begin(), rows.end(), by_pack{replica, static_cast<std::uint32_t>(pack), 0});
+    const auto found =
+        std::lower_bound(rows.begin(), rows.end(), by_pack{replica, static_cast<std::uint32_t>(pack), 0});
     const bool is_there = found != rows.end() && std::get<0>(*found) == replica && std::get<1>(*found) == pack;
     return is_there ? std::get<2>(*found) : none;
   }
@@ -90,15 +95,16 @@ class slices_of_pass {
     for (; at != all_.end() && at->slice.sequence.value == s; ++at) {
       const slice& one = at->slice;
       if ((up ? one.begin : one.end()) != due)
-        return wrong(s, "runs tokens " + std::to_string(one.begin.value) + " to " + std::to_string(one.end().value) + ' ' + name_of(pass_) +
-                            ", where token " + std::to_string(due.value) + " comes next");
+        return wrong(s, "runs tokens " + std::to_string(one.begin.value) + " to " + std::to_string(one.end().value) +
+                            ' ' + name_of(pass_) + ", where token " + std::to_string(due.value) + " comes next");
       if (one.begin.value % quantum.value != 0)
-        return wrong(s, "is cut at token " + std::to_string(one.begin.value) + ", no multiple of the quantum, " + std::to_string(quantum.value));
+        return wrong(s, "is cut at token " + std::to_string(one.begin.value) + ", no multiple of the quantum, " +
+                            std::to_string(quantum.value));
       due = up ? one.end() : one.begin;
     }
     if (due == (up ? length : tokens{})) return success();
-    return wrong(s, "of " + std::to_string(length.value) + " tokens ends at token " + std::to_string(due.value) + ' ' + name_of(pass_) +
-                        ": each token must run once");
+    return wrong(s, "of " + std::to_string(length.value) + " tokens ends at token " + std::to_string(due.value) + ' ' +
+                        name_of(pass_) + ": each token must run once");
   }
 
   using by_pack = std::tuple<std::uint32_t, std::uint32_t, std::size_t>;  // replica, pack, row
@@ -114,9 +120,10 @@ class slices_of_pass {
 namespace slimpack {
 
 SLIMPACK_DECL result<void> is_covered(const plan& p) {
-  const bool has_backward =
-      std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return r.partition.backward.size() > 0; });
-  if (result<void> forward = detail::slices_of_pass(p, pass::forward).check(); !forward || !has_backward) return forward;
+  const bool has_backward = std::any_of(p.replicas.begin(), p.replicas.end(),
+                                        [](const replica_plan& r) { return r.partition.backward.size() > 0; });
+  if (result<void> forward = detail::slices_of_pass(p, pass::forward).check(); !forward || !has_backward)
+    return forward;
   return detail::slices_of_pass(p, pass::backward).check();
 }
 

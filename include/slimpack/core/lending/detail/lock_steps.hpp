@@ -15,7 +15,9 @@ namespace slimpack::detail {
 class lock_steps {
  public:
   lock_steps(std::size_t packs, const shape& on)
-      : stages_(static_cast<std::size_t>(on.stages)), chunks_(static_cast<std::size_t>(on.chunks)), units_(packs * chunks_) {}
+      : stages_(static_cast<std::size_t>(on.stages)),
+        chunks_(static_cast<std::size_t>(on.chunks)),
+        units_(packs * chunks_) {}
 
   [[nodiscard]] std::size_t stages() const noexcept { return stages_; }
   [[nodiscard]] std::size_t size() const noexcept { return units_ + stages_ - 1; }
@@ -27,7 +29,9 @@ class lock_steps {
   [[nodiscard]] instruction unit(pass p, std::size_t step, std::size_t stage) const noexcept {
     const std::size_t unit = step - nth_place(p, stage, stages_);
     const std::size_t group = unit / (stages_ * chunks_), inside = unit % (stages_ * chunks_);
-    return {p, {static_cast<std::uint32_t>(group * stages_ + inside % stages_)}, static_cast<std::uint32_t>(nth_place(p, inside / stages_, chunks_))};
+    return {p,
+            {static_cast<std::uint32_t>(group * stages_ + inside % stages_)},
+            static_cast<std::uint32_t>(nth_place(p, inside / stages_, chunks_))};
   }
 
   /// The step in which a stage runs a pack on a chunk.

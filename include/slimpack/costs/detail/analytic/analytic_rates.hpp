@@ -35,7 +35,8 @@ struct ring_rates {
 
   /// Of layers of a rank: bytes over `bandwidth`, with `ranks` on the ring. Backward keys and values travel with their
   /// gradients, queries twice and with the gradients of outputs.
-  [[nodiscard]] static ring_rates of(std::span<const costs::layer> own, pass p, double pair, int ranks, double bandwidth) {
+  [[nodiscard]] static ring_rates of(std::span<const costs::layer> own, pass p, double pair, int ranks,
+                                     double bandwidth) {
     double keys = 0, queries = 0, outputs = 0;
     for (const costs::layer& l : own) keys += l.kv_elements, queries += l.query, outputs += l.output;
     const double hops = ranks - 1.0;
@@ -65,7 +66,8 @@ struct pass_rates {
     for (const ring_rates& own : rings)
       if (own.query > 0)  // there is a ring
         sum += {std::max(0.0, std::min(own.key * static_cast<double>(s.end().value),
-                                       own.query * static_cast<double>(s.length.value)) - own.covered * s.pairs())};
+                                       own.query * static_cast<double>(s.length.value)) -
+                                  own.covered * s.pairs())};
     return sum;
   }
 };
@@ -78,7 +80,9 @@ struct part_rates {
   double weight_token{};         ///< of backward, a token's weight gradients
   friend constexpr bool operator==(const part_rates&, const part_rates&) = default;
   [[nodiscard]] const pass_rates& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
-  [[nodiscard]] const pass_rates& useful(pass p) const noexcept { return p == pass::forward ? forward : useful_backward; }
+  [[nodiscard]] const pass_rates& useful(pass p) const noexcept {
+    return p == pass::forward ? forward : useful_backward;
+  }
 };
 
 }  // namespace slimpack::detail

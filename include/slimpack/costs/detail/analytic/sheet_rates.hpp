@@ -28,8 +28,14 @@ class sheet_rates {
   /// `launch`: of a layer's kernels in a pass
   sheet_rates(const costs::model_shape& model, const costs::gpu& device, const shape& on, const costs::network& net,
               const costs::routing& routing, costs::recompute again, seconds launch)
-      : model_(model), device_(device), shape_(on), routing_(routing), again_(again), launch_(launch),
-        tensor_(net.link_of(net.place().tensor(on))), context_(net.link_of(net.place().context(on))),
+      : model_(model),
+        device_(device),
+        shape_(on),
+        routing_(routing),
+        again_(again),
+        launch_(launch),
+        tensor_(net.link_of(net.place().tensor(on))),
+        context_(net.link_of(net.place().context(on))),
         experts_(model.experts > 0 ? all_to_alls::of(model, on, net, routing) : all_to_alls{}) {}
 
   /// Of a part with these layers, and the logits of the whole vocabulary where it has the head.
@@ -85,8 +91,8 @@ class sheet_rates {
   }
 
   /// Of calls for a spread vocabulary. V: logits and the gradient of their input, a product each, whose rows
-  /// tensor-parallel ranks gather and whose sums they scatter; U: the third product. E reads a row and adds it to one; G
-  /// adds one in fp32, where the word is the stage's own. A kernel takes a twelfth of what a layer's launches do.
+  /// tensor-parallel ranks gather and whose sums they scatter; U: the third product. E reads a row and adds it to one;
+  /// G adds one in fp32, where the word is the stage's own. A kernel takes a twelfth of what a layer's launches do.
   [[nodiscard]] costs::vocabulary_rates of_vocabulary() const {
     const auto h = static_cast<double>(model_.hidden);
     const double product = 2 * h * static_cast<double>(model_.vocabulary) / (shape_.tensor * shape_.stages) /
@@ -113,11 +119,13 @@ class sheet_rates {
       return *this;
     }
   };
-  /// Both all-to-alls among the ranks that divide the experts of a layer, in seconds a byte that a rank sends, and at least.
+  /// Both all-to-alls among the ranks that divide the experts of a layer, in seconds a byte that a rank sends, and at
+  /// least.
   struct all_to_alls {
     double byte{};
     double latency{};
-    static all_to_alls of(const costs::model_shape& model, const shape& on, const costs::network& net, const costs::routing& routing) {
+    static all_to_alls of(const costs::model_shape& model, const shape& on, const costs::network& net,
+                          const costs::routing& routing) {
       const costs::rank_group group = net.place().experts(on);
       const double share = costs::traffic::crossing_share(model, routing, group);
       const auto both = [&](double size) { return 2 * net.all_to_all(group, bytes{size}, share).value; };

@@ -25,30 +25,36 @@ namespace slimpack::detail {
 /// Kernels whose times follow operations alone: products at what layers of a training reach, attention at what its
 /// kernel does; no launch, no tiles, no waves. Their sums over a layer are straight lines through tokens and pairs.
 [[nodiscard]] inline costs::kernel_times sustained_kernels(const costs::gpu& device) {
-  return costs::kernel_times(costs::wave_model(device,
-                                               {.launch = {},
-                                                .share = device.attention_efficiency,
-                                                .tile_keys = 0,
-                                                .waves = 0,
-                                                .diagonal = 1,
-                                                .key_passes = 0,
-                                                .head_passes = 0,
-                                                .backward_launch = {},
-                                                .backward_cost = device.backward_attention_ratio,
-                                                .backward_tile = 0},
-                                               {.launch = {}, .share = device.in_layers(), .tile_depth = 0, .waves = 0, .passes = 0}));
+  return costs::kernel_times(
+      costs::wave_model(device,
+                        {.launch = {},
+                         .share = device.attention_efficiency,
+                         .tile_keys = 0,
+                         .waves = 0,
+                         .diagonal = 1,
+                         .key_passes = 0,
+                         .head_passes = 0,
+                         .backward_launch = {},
+                         .backward_cost = device.backward_attention_ratio,
+                         .backward_tile = 0},
+                        {.launch = {}, .share = device.in_layers(), .tile_depth = 0, .waves = 0, .passes = 0}));
 }
 
-/// Rates of parts as trainings run them: the same kernels, bytes and messages as costs::profiled_of adds up, each at one
-/// rate, and so lines. Of attention pairs count, at long sequences.
-/// Source    derived: lines through packs of 16384 and 65536 tokens, where tiles of 128 are whole; pairs of 65536 tokens
+/// Rates of parts as trainings run them: the same kernels, bytes and messages as costs::profiled_of adds up, each at
+/// one rate, and so lines. Of attention pairs count, at long sequences.
+/// Source    derived: lines through packs of 16384 and 65536 tokens, where tiles of 128 are whole; pairs of 65536
+///           tokens
 /// Requires  all that it is made from outlives it            Errors    none            Complexity  O(layers)
 class training_rates {
  public:
   training_rates(const costs::model_shape& model, const shape& on, std::span<const int> layers,
                  const costs::kernel_times& kernels, const costs::network& net, const costs::stage_options& with)
-      : shape_(on), net_(net), with_(with), useful_with_(without_recompute(with)),
-        parts_(model, on, layers, kernels, net, with), useful_(model, on, layers, kernels, net, useful_with_) {}
+      : shape_(on),
+        net_(net),
+        with_(with),
+        useful_with_(without_recompute(with)),
+        parts_(model, on, layers, kernels, net, with),
+        useful_(model, on, layers, kernels, net, useful_with_) {}
 
   /// `message`: what carries a pack to the next part, where stages wait for it.
   [[nodiscard]] part_rates of(std::size_t part, line message) const {
@@ -76,8 +82,8 @@ class training_rates {
   [[nodiscard]] static bool repeats_attention(costs::recompute again) noexcept {
     return again == costs::recompute::full || again == costs::recompute::attention;
   }
-  [[nodiscard]] pass_rates pass_of(const model_parts::part& own, const part_times& times, pass p, costs::recompute again,
-                                   line message, seconds added) const {
+  [[nodiscard]] pass_rates pass_of(const model_parts::part& own, const part_times& times, pass p,
+                                   costs::recompute again, line message, seconds added) const {
     std::vector<seconds> traffic;  // of the same packs
     const line all = line::through([&](tokens n) {
       costs::provenance spent;
@@ -96,8 +102,8 @@ class training_rates {
     r.token = all.token + message.token;
     r.pair = times.undivided_attention(whole, {}, p).value / slice{{}, {}, whole}.pairs() / shape_.context;
     r.rings[0] = ring_rates::of(own.layers, p, r.pair, shape_.context, context.bandwidth / with_.slowdown.exposed);
-    r.overhead = with_.launch * (count * launches) + added +
-                 seconds{turns * with_.slowdown.exposed + all.pack + message.pack};
+    r.overhead =
+        with_.launch * (count * launches) + added + seconds{turns * with_.slowdown.exposed + all.pack + message.pack};
     r.floor = {2 * own.weights / net_.device().memory_bandwidth};
     r.collectives = std::max(0.0, waited.token);
     return r;

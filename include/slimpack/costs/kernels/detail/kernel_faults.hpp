@@ -12,9 +12,7 @@
 
 namespace slimpack::detail {
 
-[[nodiscard]] inline bool is_measured_time(seconds t) noexcept {
-  return t > seconds{} && std::isfinite(t.value);
-}
+[[nodiscard]] inline bool is_measured_time(seconds t) noexcept { return t > seconds{} && std::isfinite(t.value); }
 
 /// Why a sample is no measurement, if it is none, naming it.
 [[nodiscard]] inline std::optional<error> fault_of(const costs::attention_sample& s) {

@@ -26,15 +26,9 @@ namespace slimpack::detail {
 // kernels of the published tables.
 
 /// A constant at an end of its range begins just inside.
-[[nodiscard]] inline double log_of(double size, double least = 1e-12) {
-  return std::log(std::max(size, least));
-}
-[[nodiscard]] inline double odds_of(double part) {
-  return log_of(part, 1e-3) - log_of(1 - part, 1e-3);
-}
-[[nodiscard]] inline double part_of(double odds) {
-  return 1 / (1 + std::exp(-odds));
-}
+[[nodiscard]] inline double log_of(double size, double least = 1e-12) { return std::log(std::max(size, least)); }
+[[nodiscard]] inline double odds_of(double part) { return log_of(part, 1e-3) - log_of(1 - part, 1e-3); }
+[[nodiscard]] inline double part_of(double odds) { return 1 / (1 + std::exp(-odds)); }
 
 struct attention_scales {
   using constants = costs::wave_model::attention_constants;

@@ -12,8 +12,8 @@
 
 namespace slimpack::detail {
 
-/// Answers to questions that were asked before: a place in a fixed table for each, which the last of those that fall there
-/// has. Any thread may ask; copies have one table, since what they would answer is the same.
+/// Answers to questions that were asked before: a place in a fixed table for each, which the last of those that fall
+/// there has. Any thread may ask; copies have one table, since what they would answer is the same.
 /// Units     those of the question            Errors    none            Complexity  O(Dimensions)
 template <std::size_t Dimensions, class Answer>
 class known_answers {

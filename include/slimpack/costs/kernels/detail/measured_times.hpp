@@ -18,9 +18,8 @@ namespace slimpack::detail {
 /// before    whether one point's place comes before another's            Complexity  O(points log points)
 template <class Point, class Before>
 void keep_medians(std::vector<Point>& points, Before&& before) {
-  std::sort(points.begin(), points.end(), [&](const Point& a, const Point& b) {
-    return before(a, b) || (!before(b, a) && a.time < b.time);
-  });
+  std::sort(points.begin(), points.end(),
+            [&](const Point& a, const Point& b) { return before(a, b) || (!before(b, a) && a.time < b.time); });
   std::vector<Point> kept;
   for (std::size_t first = 0; first < points.size();) {
     std::size_t end = first;

@@ -107,9 +107,8 @@ class scatter {
       if (box.high[i] - box.low[i] > box.high[widest] - box.low[widest]) widest = i;
     const std::size_t middle = begin + (end - begin) / 2;
     const auto at = [&](std::size_t k) { return points_.begin() + static_cast<std::ptrdiff_t>(k); };
-    std::nth_element(at(begin), at(middle), at(end), [&](const indexed_point& a, const indexed_point& b) {
-      return a.at[widest] < b.at[widest];
-    });
+    std::nth_element(at(begin), at(middle), at(end),
+                     [&](const indexed_point& a, const indexed_point& b) { return a.at[widest] < b.at[widest]; });
     grow(begin, middle);
     const std::size_t second = grow(middle, end);
     nodes_[self].second = second;
@@ -157,8 +156,7 @@ class scatter {
     if (box.second != 0) return has_neighbour(at + 1, asked) || has_neighbour(box.second, asked);
     for (std::size_t k = box.begin; k < box.end; ++k) {
       double furthest = 0;
-      for (std::size_t i = 0; i < Dimensions; ++i)
-        furthest = std::max(furthest, std::abs(points_[k].at[i] - asked[i]));
+      for (std::size_t i = 0; i < Dimensions; ++i) furthest = std::max(furthest, std::abs(points_[k].at[i] - asked[i]));
       if (furthest <= 1) return true;
     }
     return false;

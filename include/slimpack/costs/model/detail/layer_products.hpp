@@ -12,18 +12,18 @@ namespace slimpack::detail {
 
 /// A matrix product of a layer's forward: (rows tokens x k) (k x n), on one tensor-parallel rank.
 struct layer_product {
-  double rows{1};        ///< of the product, for each token of the pack
+  double rows{1};  ///< of the product, for each token of the pack
   std::int64_t n{};
   std::int64_t k{};
-  double grouped{};      ///< elements of all matrices where experts' rows run as one grouped product
-  bool up{};             ///< gate and up projections: what selective recompute repeats
+  double grouped{};  ///< elements of all matrices where experts' rows run as one grouped product
+  bool up{};         ///< gate and up projections: what selective recompute repeats
 };
 
 /// The products of one layer; their flops are those of costs::layer. Where `expert` ranks divide the routed experts, a
 /// rank gets as many rows as it sends, times `imbalance`, for fewer experts, which tensor-parallel ranks do not divide.
 /// Limits    the router, n = experts, is counted on its share of the tokens; the rows of a rank's experts are even
-[[nodiscard]] inline std::vector<layer_product> products_of(const costs::model_shape& m, costs::layer_kind kind, int tensor,
-                                                            int expert = 1, double imbalance = 1) {
+[[nodiscard]] inline std::vector<layer_product> products_of(const costs::model_shape& m, costs::layer_kind kind,
+                                                            int tensor, int expert = 1, double imbalance = 1) {
   const std::int64_t t = tensor;
   const std::int64_t heads = m.heads / t;
   const auto part = [t](std::int64_t width) { return std::max<std::int64_t>(1, (width + t - 1) / t); };

@@ -19,12 +19,14 @@
 
 namespace slimpack::detail {
 
-/// What one stage and others send each other for attention that they lend, pack after pack and layer after layer. Between two stages all
-/// messages one way are on one channel: both run the packs for which they lend each other attention in the same order.
+/// What one stage and others send each other for attention that they lend, pack after pack and layer after layer.
+/// Between two stages all messages one way are on one channel: both run the packs for which they lend each other
+/// attention in the same order.
 class loan_transfers final : public lending {
  public:
   /// first_rank: of the replica's stages            Requires  a transport that outlives it
-  loan_transfers(any_transport& transport, int first_rank, int channel) : transport_(&transport), first_rank_(first_rank), channel_(channel) {}
+  loan_transfers(any_transport& transport, int first_rank, int channel)
+      : transport_(&transport), first_rank_(first_rank), channel_(channel) {}
 
   /// Opens a pack. Its formats and loans outlive the call of the compute.
   result<void> begin(const stage_loans::of_pack& with, pass way, const loan_format& format);
@@ -64,12 +66,14 @@ class loan_transfers final : public lending {
     std::deque<message> expected{};
     std::vector<message> came{};
     std::vector<std::span<const std::byte>> seen{};
-    int done{};  // layers
+    int done{};   // layers
     int calls{};  // of the layer
   };
 
   [[nodiscard]] side& side_of(bool lends, std::size_t i) { return lends ? lent_[i] : helped_[i]; }
-  [[nodiscard]] const loan& loan_of(bool lends, std::size_t i) const { return lends ? with_->lent[i] : with_->helped[i]; }
+  [[nodiscard]] const loan& loan_of(bool lends, std::size_t i) const {
+    return lends ? with_->lent[i] : with_->helped[i];
+  }
   [[nodiscard]] int peer_of(bool lends, std::size_t i) const {
     const loan& l = loan_of(lends, i);
     return first_rank_ + static_cast<int>(lends ? l.helper.stage : l.lender.stage);

@@ -23,24 +23,25 @@ namespace slimpack::detail {
 class turned_rows;  // detail/shared/turned_rows.hpp
 
 /// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
-/// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this rank's
-/// instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds the largest
-/// message of its content, so that each can be used again for any: when all that were sent from it are through, and nothing on
-/// this stage will read it. What the calls of a spread vocabulary give others on their own stage is handed on here, as if by
-/// messages.
+/// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this
+/// rank's instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds
+/// the largest message of its content, so that each can be used again for any: when all that were sent from it are
+/// through, and nothing on this stage will read it. What the calls of a spread vocabulary give others on their own
+/// stage is handed on here, as if by messages.
 class messages {
  public:
   /// hidden: of the compute's format; ends: vocabulary_format_of it            Requires  what is not copied outlives it
   messages(message_owner& owner, any_transport& transport, const stage_script& script, const message_format& hidden,
            const vocabulary_format& ends)
       : messages(owner, transport, script,
-                 {hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()}, false) {}
+                 {hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()}, false) {
+  }
   messages(const messages&) = delete;
   messages& operator=(const messages&) = delete;
   ~messages();
 
-  /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are asked
-  /// about in order.
+  /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are
+  /// asked about in order.
   result<call_messages> open(std::size_t at);
 
   /// Sends what was written, and takes back the memory of what was read. The rows of the instruction are exchanged.
@@ -67,8 +68,11 @@ class messages {
 
   [[nodiscard]] bool is_next(transfer_script::kind what, std::size_t at, std::uint32_t number = 0) const;
   [[nodiscard]] std::size_t width(message_content content) const { return width_[static_cast<std::size_t>(content)]; }
-  [[nodiscard]] std::vector<buffer>& free_of(message_content content) { return free_[static_cast<std::size_t>(content)]; }
-  [[nodiscard]] std::span<std::byte> bytes_of(const instruction& i, const buffer& memory, message_content content) const {
+  [[nodiscard]] std::vector<buffer>& free_of(message_content content) {
+    return free_[static_cast<std::size_t>(content)];
+  }
+  [[nodiscard]] std::span<std::byte> bytes_of(const instruction& i, const buffer& memory,
+                                              message_content content) const {
     return memory.bytes.first(static_cast<std::size_t>(script_->of(i.pass).size[i.pack.value].value) * width(content));
   }
   [[nodiscard]] std::span<const piece> pieces_of(const instruction& i) const;
@@ -81,27 +85,27 @@ class messages {
   [[nodiscard]] static buffer taken_from(std::deque<buffer>& all);
   /// Memory for the largest message of its content, used before or made now.
   result<void> take(buffer& memory, message_content content);
-  /// Memory for the gradients of a pack's hidden rows, which wait for their B: made for the pack and destroyed after it, or, where
-  /// all memory is made before the program, one of these.
+  /// Memory for the gradients of a pack's hidden rows, which wait for their B: made for the pack and destroyed after
+  /// it, or, where all memory is made before the program, one of these.
   result<void> take_gradients(tokens size);
   void let_go_of_gradients(buffer memory);
 
-  /// Where transfers have a place: makes all memory that the program will need at once, since a device may make its host wait for
-  /// memory.
+  /// Where transfers have a place: makes all memory that the program will need at once, since a device may make its
+  /// host wait for memory.
   result<void> prepare();
   /// Tensors are asked for by tokens of hidden rows, of which wider rows take several.
   result<void> make(buffer& memory, tokens pack, message_content content);
 
-  /// Posts receives that stand before what this rank has to send or to exchange next: all, or those whose place has come
-  /// before an instruction, or after it. Memory is put where it stays before a message may use it.
+  /// Posts receives that stand before what this rank has to send or to exchange next: all, or those whose place has
+  /// come before an instruction, or after it. Memory is put where it stays before a message may use it.
   result<void> post(std::size_t of, std::size_t transfer_script::end_of::*place);
 
   message_owner* owner_;
   any_transport* transport_;
   const stage_script* script_;
-  bool in_plan_order_;            // transfers have a place
+  bool in_plan_order_;  // transfers have a place
   bool is_rehearsal_;
-  std::size_t next_{};            // of the script's transfers
+  std::size_t next_{};                         // of the script's transfers
   std::vector<transfer_script::end_of> ends_;  // by instruction, where transfers have a place
   std::vector<transfer> expected_;
   // Of the running instruction:

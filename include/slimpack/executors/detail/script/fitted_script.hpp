@@ -14,24 +14,26 @@ namespace slimpack::detail {
 
 /// What a compute and its transport say of themselves: what a plan must fit.
 struct stage_abilities {
-  int rank{};                   // of the transport
+  int rank{};  // of the transport
   int ranks{};
-  std::optional<int> chunks;    // if the compute says so
+  std::optional<int> chunks;  // if the compute says so
   message_format format;
   vocabulary_format vocabulary;
-  bool spreads_vocabulary{};    // it offers the calls for that
+  bool spreads_vocabulary{};  // it offers the calls for that
   bool splits_weight_gradients{};
   backward_cuts cuts{};
-  exchange_set shares;          // by which it can run sequences that replicas share
+  exchange_set shares;  // by which it can run sequences that replicas share
   bool lends_attention{};
   bool joins_rows{};
-  bool issues_in_order{};       // the transport moves memory of a device, or wants all transfers at their place in the plan's order
+  bool issues_in_order{};  // the transport moves memory of a device, or wants all transfers at their place in the
+                           // plan's order
 };
 
 /// The script of a rank, if its compute and its transport can run the plan.
 /// part: that the plan is, or null; forward_only: whether a step runs no backward of the plan
 /// Errors    invalid_input: a plan that does not fit, with what to plan instead; those of stage_script::of
-[[nodiscard]] result<stage_script> fitted_script(const plan& p, const rank_plan* part, const stage_abilities& has, bool forward_only);
+[[nodiscard]] result<stage_script> fitted_script(const plan& p, const rank_plan* part, const stage_abilities& has,
+                                                 bool forward_only);
 
 }  // namespace slimpack::detail
 

@@ -27,8 +27,12 @@ class script_walk {
  public:
   /// ids: one past the largest id of a sequence            Requires  lists that outlive it
   script_walk(const shape& on, int stage, std::size_t ids, const piece_list& forward, const piece_list& backward)
-      : on_(on), is_last_(stage + 1 == on.stages), forward_(forward), backward_(backward),
-        chunks_(static_cast<std::size_t>(on.chunks)), turned_(ids) {
+      : on_(on),
+        is_last_(stage + 1 == on.stages),
+        forward_(forward),
+        backward_(backward),
+        chunks_(static_cast<std::size_t>(on.chunks)),
+        turned_(ids) {
     for (chunk_state& c : chunks_) {
       c.open.resize(ids);
       c.live.resize(forward.ends.size());
@@ -91,8 +95,8 @@ class script_walk {
     return {errc::out_of_order, "the program ends before " + name_of(i, static_cast<int>(chunks_.size()))};
   }
 
-  /// Calls of a spread vocabulary run in run order, U after V, and V on the last stage after the last part's F. What else they
-  /// wait for comes in messages.
+  /// Calls of a spread vocabulary run in run order, U after V, and V on the last stage after the last part's F. What
+  /// else they wait for comes in messages.
   result<void> take_end(const instruction& i) {
     if (!spreads()) return wrong(i, "is of a vocabulary that is spread over the stages, which the plan's is not");
     const flow f = flow_of(i);
@@ -102,7 +106,8 @@ class script_walk {
       return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(packs) + " comes next");
     if (f == flow::output_weights && next >= ends_[static_cast<std::size_t>(flow::output)])
       return wrong(i, "would run before its V");
-    if (f == flow::output && is_last_ && next >= chunks_.back().packs.forward) return wrong(i, "would run before its F");
+    if (f == flow::output && is_last_ && next >= chunks_.back().packs.forward)
+      return wrong(i, "would run before its F");
     ++next;
     if (f == flow::output && is_last_)
       for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
@@ -129,7 +134,8 @@ class script_walk {
       return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
                           " comes next");
     const auto first = static_cast<std::uint32_t>(nth_place(i.pass, std::size_t{0}, chunks_.size()));
-    if (on_.stages == 1 && i.chunk != first && chunks_[i.pass == pass::forward ? i.chunk - 1 : i.chunk + 1].packs[i.pass] <= next)
+    if (on_.stages == 1 && i.chunk != first &&
+        chunks_[i.pass == pass::forward ? i.chunk - 1 : i.chunk + 1].packs[i.pass] <= next)
       return wrong(i, "would run before the chunk that it follows");
     ++c.packs[i.pass];
     return success();
@@ -172,12 +178,14 @@ class script_walk {
       const piece& one = backward_.pieces[at];
       open_sequence& open = c.open[one.slice.sequence.value];
       if (open.live != backward_.held[at])
-        return wrong(i, (one.is_own_last() ? "would run before the forward of sequence " : "would run before later tokens of sequence ") +
+        return wrong(i, (one.is_own_last() ? "would run before the forward of sequence "
+                                           : "would run before later tokens of sequence ") +
                             std::to_string(one.slice.sequence.value) + (one.is_own_last() ? " has ended" : ""));
       if (spreads() && is_last_ && i.chunk + 1 == chunks_.size()) {
         std::int64_t& turned = turned_[one.slice.sequence.value];
         if (turned != backward_.held[at])
-          return wrong(i, "would run before the output layer (V) of sequence " + std::to_string(one.slice.sequence.value) + " has ended");
+          return wrong(i, "would run before the output layer (V) of sequence " +
+                              std::to_string(one.slice.sequence.value) + " has ended");
         turned -= one.slice.length.value;
       }
       open.live -= one.slice.length.value;
@@ -200,7 +208,7 @@ class script_walk {
   std::vector<chunk_state> chunks_;
   std::array<std::uint32_t, flows> ends_{};  // of a spread vocabulary: packs that have run, by flow
   std::vector<std::int64_t> turned_;         // on the last stage, per sequence: tokens between V and the last part's B
-  std::int64_t live_{};  // tokens, of all chunks
+  std::int64_t live_{};                      // tokens, of all chunks
   std::int64_t peak_{};
   std::size_t in_flight_{};  // forward packs that hold live tokens
   std::size_t most_in_flight_{};

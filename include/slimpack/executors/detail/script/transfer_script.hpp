@@ -18,7 +18,8 @@ struct transfer_script {
   enum class kind : std::uint8_t { receive, rows, send, absent };
   struct step {
     kind what{};
-    std::uint32_t at{};  // instruction of the rank's program that reads the message, has the rows, or sends; or of `absent`
+    std::uint32_t at{};      // instruction of the rank's program that reads the message, has the rows, or sends; or of
+                             // `absent`
     std::uint32_t number{};  // of the messages that the instruction reads, or of those that it sends
     friend bool operator==(const step&, const step&) = default;
   };
@@ -39,13 +40,14 @@ struct transfer_script {
 
   std::vector<step> steps;
   std::vector<absent_row> absent;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> beside{};  // by instruction: those of `absent` that are among its rows
+  std::map<std::uint32_t, std::vector<std::uint32_t>> beside{};  // by instruction: those of `absent` that are among its
+                                                                 // rows
   by_pass<std::vector<pack_id>> apart;  // packs that run together with a row of which some sharer has no tokens
-  std::uint64_t hash{};      // of the order of all that run together
-  std::uint32_t together{};  // the first replica of these
+  std::uint64_t hash{};                 // of the order of all that run together
+  std::uint32_t together{};             // the first replica of these
 
-  /// Where each transfer is issued at its place: before an instruction all that stand before what it reads or exchanges, after
-  /// it all that stand before what it sends, and at the end of the program what is left.
+  /// Where each transfer is issued at its place: before an instruction all that stand before what it reads or
+  /// exchanges, after it all that stand before what it sends, and at the end of the program what is left.
   [[nodiscard]] std::vector<end_of> ends(std::size_t instructions) const {
     std::vector<end_of> found(instructions);
     for (std::size_t n = 0; n < steps.size(); ++n) {

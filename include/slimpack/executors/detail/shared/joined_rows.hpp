@@ -46,12 +46,13 @@ class joined_rows {
   [[nodiscard]] std::vector<piece_list::row> of(pass p, std::uint32_t pack) const {
     const std::span<const piece_list::row> rows = rows_of_pack(script_->of(p), pack);
     std::vector<piece_list::row> ordered(rows.begin(), rows.end());
-    std::stable_partition(ordered.begin(), ordered.end(), [&](const piece_list::row& r) { return crosses_nodes(r.sequence); });
+    std::stable_partition(ordered.begin(), ordered.end(),
+                          [&](const piece_list::row& r) { return crosses_nodes(r.sequence); });
     return ordered;
   }
 
-  /// Of a shared sequence, by its place in shared_sequences::all(): whether sharers are on different nodes, and which of them on another
-  /// than this rank.
+  /// Of a shared sequence, by its place in shared_sequences::all(): whether sharers are on different nodes, and which
+  /// of them on another than this rank.
   [[nodiscard]] bool crosses_nodes(std::uint32_t sequence) const { return crosses_[sequence] != 0; }
   [[nodiscard]] std::span<const std::uint8_t> far(std::uint32_t sequence) const { return far_[sequence]; }
 

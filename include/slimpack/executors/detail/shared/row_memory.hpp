@@ -21,15 +21,16 @@
 
 namespace slimpack::detail {
 
-/// The memory that rows lie in while sharers exchange them, and what is done with it; behind virtual calls, so that an exchange
-/// is compiled once for all computes.
+/// The memory that rows lie in while sharers exchange them, and what is done with it; behind virtual calls, so that an
+/// exchange is compiled once for all computes.
 class row_memory {
  public:
   /// At least `size` bytes.
   [[nodiscard]] virtual result<memory_block> make(std::size_t size) = 0;
   [[nodiscard]] virtual result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) = 0;
   /// plus: how the host adds
-  [[nodiscard]] virtual result<void> add(std::span<const std::byte> from, std::span<std::byte> to, sharing::adder plus) = 0;
+  [[nodiscard]] virtual result<void> add(std::span<const std::byte> from, std::span<std::byte> to,
+                                         sharing::adder plus) = 0;
 
  protected:
   row_memory() = default;
@@ -54,13 +55,15 @@ class host_row_memory final : public row_memory {
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
     return success();
   }
-  [[nodiscard]] result<void> add(std::span<const std::byte> from, std::span<std::byte> to, sharing::adder plus) override {
+  [[nodiscard]] result<void> add(std::span<const std::byte> from, std::span<std::byte> to,
+                                 sharing::adder plus) override {
     plus(to, from);
     return success();
   }
 };
 
-/// Of a device: all that is done with it the compute issues, among its other work, so that nothing here waits for the device.
+/// Of a device: all that is done with it the compute issues, among its other work, so that nothing here waits for the
+/// device.
 template <class Compute>
 class device_row_memory final : public row_memory {
  public:
@@ -71,8 +74,9 @@ class device_row_memory final : public row_memory {
     const tokens asked{static_cast<std::int64_t>((size + row - 1) / row)};
     memory_block made = tensor_block(compute_, asked);
     if (made.bytes.size() < size)
-      return error{errc::wrong_message, "make_tensor gave " + std::to_string(made.bytes.size()) + " bytes for " + std::to_string(asked.value) +
-                                            " tokens, which need " + std::to_string(size) + " as rows that replicas share"};
+      return error{errc::wrong_message, "make_tensor gave " + std::to_string(made.bytes.size()) + " bytes for " +
+                                            std::to_string(asked.value) + " tokens, which need " +
+                                            std::to_string(size) + " as rows that replicas share"};
     return made;
   }
   [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override {
@@ -103,8 +107,11 @@ template <class Compute>
   if (std::any_of(shared.begin(), shared.end(), [](const shared_sequence& s) { return s.exchange == exchange::keep; }))
     needs(has_member_add_rows<Compute>, "add_rows");
   if (shared.empty() || missing.empty()) return success();
-  return error{errc::invalid_input, "the plan has sequences that replicas share, whose rows lie in memory of a device over this transport: only the "
-                                    "compute can work there, and it does not offer " + missing + " (executors/hooks.hpp). Or plan with most_sharers = 1"};
+  return error{
+      errc::invalid_input,
+      "the plan has sequences that replicas share, whose rows lie in memory of a device over this transport: only the "
+      "compute can work there, and it does not offer " +
+          missing + " (executors/hooks.hpp). Or plan with most_sharers = 1"};
 }
 
 }  // namespace slimpack::detail

@@ -14,8 +14,8 @@
 
 namespace slimpack::detail {
 
-/// The calls that a compute makes with a row, layer by layer: whether each may stand where it does and has the plan's size, and what
-/// went wrong first. Errors name sequence and layer.
+/// The calls that a compute makes with a row, layer by layer: whether each may stand where it does and has the plan's
+/// size, and what went wrong first. Errors name sequence and layer.
 class row_order {
  public:
   /// Opens a row.            width: bytes that it gives, owes or launches for a token
@@ -44,7 +44,8 @@ class row_order {
     return done;
   }
 
-  /// The row is closed. Where the compute returned as if all were well, nothing of it may be left, since others wait for it.
+  /// The row is closed. Where the compute returned as if all were well, nothing of it may be left, since others wait
+  /// for it.
   [[nodiscard]] result<void> end(bool well) const;
 
  private:

@@ -5,9 +5,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/rehearsal.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
+#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/row_format.hpp>
 
@@ -19,13 +19,15 @@
 
 namespace slimpack::detail {
 
-/// What a stage exchanges with those that share its rows, run once before a step to find out how much memory it needs at once: no
-/// bytes move.
+/// What a stage exchanges with those that share its rows, run once before a step to find out how much memory it needs
+/// at once: no bytes move.
 class row_rehearsal {
  public:
   /// chunks: the format of each            Requires  a script that outlives it
   row_rehearsal(const stage_script& script, std::span<const row_format> chunks)
-      : script_(&script), chunks_(chunks), exchanges_(nowhere_, memory_, script.stage, script.on.stages, script.row_channel()) {}
+      : script_(&script),
+        chunks_(chunks),
+        exchanges_(nowhere_, memory_, script.stage, script.on.stages, script.row_channel()) {}
 
   [[nodiscard]] result<row_needs> run();
 
@@ -37,7 +39,9 @@ class row_rehearsal {
       return memory_block{made, {made.get(), size}};
     }
     [[nodiscard]] result<void> copy(std::span<const std::byte>, std::span<std::byte>) override { return success(); }
-    [[nodiscard]] result<void> add(std::span<const std::byte>, std::span<std::byte>, sharing::adder) override { return success(); }
+    [[nodiscard]] result<void> add(std::span<const std::byte>, std::span<std::byte>, sharing::adder) override {
+      return success();
+    }
   };
 
   result<void> stand_by_until(std::size_t end);
@@ -69,7 +73,8 @@ result<void> expect_rows(const Compute& compute, Exchange& exchange, const stage
   if constexpr (shares_rows<Compute>) {
     if (script.shared.all().empty()) return success();
     std::vector<row_format> chunks;
-    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(script.on.chunks); ++chunk) chunks.push_back(compute.rows(chunk));
+    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(script.on.chunks); ++chunk)
+      chunks.push_back(compute.rows(chunk));
     const result<row_needs> needs = row_rehearsal(script, chunks).run();
     if (!needs) return needs.error();
     return exchange.expect(needs.value());

@@ -14,8 +14,8 @@
 
 namespace slimpack::detail {
 
-/// The sends and receives of rows between a rank and those that share a sequence with it, and the memory of those under way. Between two
-/// ranks all are on one channel: both run the rows that they share in the same order.
+/// The sends and receives of rows between a rank and those that share a sequence with it, and the memory of those under
+/// way. Between two ranks all are on one channel: both run the rows that they share in the same order.
 class row_transfers {
  public:
   /// Memory that stays where it is until its sends are through.
@@ -37,8 +37,8 @@ class row_transfers {
   /// Between those that share a sequence, from now on.
   void open(const shared_sequence& s) noexcept { sequence_ = &s; }
 
-  /// A layer begins, or a rotation: memory of the turns before the last is free as soon as its sends are through. Where work is issued
-  /// long before it runs, what is issued next comes after them: the host need not wait for that.
+  /// A layer begins, or a rotation: memory of the turns before the last is free as soon as its sends are through. Where
+  /// work is issued long before it runs, what is issued next comes after them: the host need not wait for that.
   result<void> next_turn();
 
   /// A buffer of a block, which is given back some turns later.

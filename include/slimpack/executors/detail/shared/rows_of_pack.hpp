@@ -21,14 +21,15 @@ namespace slimpack::detail {
   return {from, std::lower_bound(from, list.rows.end(), end, begins)};
 }
 
-/// Calls run(row) of the rows of an instruction's pack, and between them absent(index) of rows of which this rank has no tokens and
-/// which stand among them (transfer_script::absent): all in order of sequence, as on every rank.
+/// Calls run(row) of the rows of an instruction's pack, and between them absent(index) of rows of which this rank has
+/// no tokens and which stand among them (transfer_script::absent): all in order of sequence, as on every rank.
 /// number: the instruction's place in the program            Errors    the first of a call, which ends it
 template <class Run, class Absent>
 result<void> each_row(const stage_script& script, std::size_t number, const Run& run, const Absent& absent) {
   const instruction& i = script.code[number];
   std::span<const std::uint32_t> beside;
-  if (const auto found = script.transfers.beside.find(static_cast<std::uint32_t>(number)); found != script.transfers.beside.end())
+  if (const auto found = script.transfers.beside.find(static_cast<std::uint32_t>(number));
+      found != script.transfers.beside.end())
     beside = found->second;
   for (const piece_list::row& row : rows_of_pack(script.of(i.pass), i.pack.value)) {
     const sequence_id id = script.shared.all()[row.sequence].id;
@@ -46,7 +47,8 @@ template <class Compute, class Exchange>
 result<void> stand_by(Compute& compute, Exchange& exchange, const stage_script& script, std::size_t index) {
   if constexpr (shares_rows<Compute>) {
     const transfer_script::absent_row& one = script.transfers.absent[index];
-    return exchange.at(0).stand_by(*script.shared.find(one.sequence), one.way, one.row, one.chunk, compute.rows(one.chunk));
+    return exchange.at(0).stand_by(*script.shared.find(one.sequence), one.way, one.row, one.chunk,
+                                   compute.rows(one.chunk));
   }
   return success();
 }

@@ -24,32 +24,35 @@
 
 namespace slimpack::detail {
 
-/// What one stage exchanges with those that share its rows, row after row and layer after layer. One row is open at a time; running_exchanges
-/// has several of these for a pack whose rows are open together.
+/// What one stage exchanges with those that share its rows, row after row and layer after layer. One row is open at a
+/// time; running_exchanges has several of these for a pack whose rows are open together.
 class running_exchange final : public sharing {
  public:
-  /// Rows of others that come before the next own row, or gradients that are owed after the own row before, of one layer.
+  /// Rows of others that come before the next own row, or gradients that are owed after the own row before, of one
+  /// layer.
   struct late {
     std::vector<row_block> of;  // per sharer
     row_transfers::receives expected;
   };
-  using late_key = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, int>;  // sequence, pass, row, chunk, layer
+  using late_key = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, int>;  // sequence, pass, row, chunk,
+                                                                                        // layer
   using all_late = std::map<late_key, late>;
 
   /// Requires  a transport, a pool and late rows that outlive it
   running_exchange(any_transport& transport, row_pool& pool, all_late& kept, int stage, int stages, int channel)
       : transfers_(transport, pool, stage, stages, channel), late_(&kept) {}
 
-  /// Sharers on other nodes than this rank, by position: their transfers of a layer are posted first. Empty: none, and all are posted in
-  /// the plan's order.
+  /// Sharers on other nodes than this rank, by position: their transfers of a layer are posted first. Empty: none, and
+  /// all are posted in the plan's order.
   void post_first(std::span<const std::uint8_t> far) { far_.assign(far.begin(), far.end()); }
 
   /// Opens a row.
   void begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format);
 
-  /// Posts the transfers with a row of which this rank has no tokens: receives forward, whose rows the next own row takes,
-  /// and backward sends of what the own row before has owed.        Requires  no row is open
-  result<void> stand_by(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format);
+  /// Posts the transfers with a row of which this rank has no tokens: receives forward, whose rows the next own row
+  /// takes, and backward sends of what the own row before has owed.        Requires  no row is open
+  result<void> stand_by(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk,
+                        const row_format& format);
 
   /// Makes a call of the compute. What went wrong in the exchange says more than what the compute made of it: the error
   /// stays, whatever the call returns or throws.
@@ -87,13 +90,19 @@ class running_exchange final : public sharing {
   using buffer = row_transfers::buffer;
   using receives = row_transfers::receives;
 
-  [[nodiscard]] late_key key(std::uint32_t row, int layer) const { return {sequence_->id.value, way_, row, chunk_, layer}; }
+  [[nodiscard]] late_key key(std::uint32_t row, int layer) const {
+    return {sequence_->id.value, way_, row, chunk_, layer};
+  }
   [[nodiscard]] late& late_rows(std::uint32_t row, int layer) { return (*late_)[key(row, layer)]; }
   [[nodiscard]] bool is_open(std::uint32_t row) const { return &sequence_->rows[way_][row] == row_; }
-  [[nodiscard]] std::uint32_t own_number() const { return static_cast<std::uint32_t>(row_ - sequence_->rows[way_].data()); }
+  [[nodiscard]] std::uint32_t own_number() const {
+    return static_cast<std::uint32_t>(row_ - sequence_->rows[way_].data());
+  }
 
   static std::int64_t tokens_of(std::span<const slice> slices);
-  [[nodiscard]] std::size_t size(std::int64_t tokens) const noexcept { return static_cast<std::size_t>(tokens) * width_; }
+  [[nodiscard]] std::size_t size(std::int64_t tokens) const noexcept {
+    return static_cast<std::size_t>(tokens) * width_;
+  }
   [[nodiscard]] std::int64_t theirs(std::size_t k) const { return theirs(*row_, k); }
   [[nodiscard]] static std::int64_t theirs(const row_part& row, std::size_t k);
 
@@ -102,7 +111,9 @@ class running_exchange final : public sharing {
   [[nodiscard]] row_pool& pool() noexcept { return transfers_.pool(); }
   result<void> take(row_block& to, row_use use, std::size_t bytes);
   void give_back(row_block& one) { pool().give_back(std::exchange(one, {})); }
-  result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) { return noted(pool().memory().copy(from, to)); }
+  result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) {
+    return noted(pool().memory().copy(from, to));
+  }
   result<buffer*> room_for(row_use use, std::size_t bytes) { return noted(transfers_.room_for(use, bytes)); }
   result<buffer*> copied(row_use use, std::span<const std::byte> rows) { return noted(transfers_.copied(use, rows)); }
 
@@ -121,9 +132,9 @@ class running_exchange final : public sharing {
 
   result<void> opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given);
 
-  /// Posts the transfers of a layer in the plan's order: in rounds in each of which a sharer sends to one and hears one,
-  /// each round in order of the sender. Where some sharers are on other nodes, all transfers with these come before all others.
-  /// tokens_from(k): so many rows come from sharer k; send_to(k): posts what goes there
+  /// Posts the transfers of a layer in the plan's order: in rounds in each of which a sharer sends to one and hears
+  /// one, each round in order of the sender. Where some sharers are on other nodes, all transfers with these come
+  /// before all others. tokens_from(k): so many rows come from sharer k; send_to(k): posts what goes there
   template <class TokensFrom, class SendTo>
   result<void> post(const TokensFrom& tokens_from, const SendTo& send_to) {
     const std::size_t m = sequence_->sharers.size();
@@ -137,8 +148,10 @@ class running_exchange final : public sharing {
         if (self < from && now(to))
           if (result<void> sent = send_to(to); !sent) return sent;
         if (now(from)) {
-          if (result<void> taken = take(received_[from], row_use::received, size(tokens_from(from))); !taken) return taken;
-          if (result<void> posted = noted(transfers_.receive(from, received_[from].bytes, expected_)); !posted) return posted;
+          if (result<void> taken = take(received_[from], row_use::received, size(tokens_from(from))); !taken)
+            return taken;
+          if (result<void> posted = noted(transfers_.receive(from, received_[from].bytes, expected_)); !posted)
+            return posted;
         }
         if (from < self && now(to))
           if (result<void> sent = send_to(to); !sent) return sent;
@@ -148,7 +161,9 @@ class running_exchange final : public sharing {
   }
 
   /// Whose parcel is held after so many rotations: position among the sharers.
-  [[nodiscard]] std::size_t owner_in(std::size_t round) const noexcept { return sequence_->owner_in(sequence_->self, round); }
+  [[nodiscard]] std::size_t owner_in(std::size_t round) const noexcept {
+    return sequence_->owner_in(sequence_->self, round);
+  }
 
   [[nodiscard]] std::int64_t tokens_in(std::size_t round) const { return tokens_of(row_->parcels[owner_in(round)]); }
 
@@ -160,16 +175,16 @@ class running_exchange final : public sharing {
     buffer* out{};
     buffer* in{};
     row_use use{};
-    std::size_t width{};   // bytes of a token
-    std::size_t number{};  // from 1: what sharer k sends has made so many handovers when it has come
-    bool is_open{};        // begun and not ended
-    receives expected{};   // into `in`
+    std::size_t width{};          // bytes of a token
+    std::size_t number{};         // from 1: what sharer k sends has made so many handovers when it has come
+    bool is_open{};               // begun and not ended
+    receives expected{};          // into `in`
     std::vector<buffer*> held{};  // of each relay, where this rank is a proxy: its strand
     std::map<std::pair<std::uint32_t, std::uint32_t>, receives> strands{};  // of a relay and a segment, into `held`
   };
 
-  /// Posts what goes to the next sharer and comes from the one before, in order of the sender; and before it the legs that this rank
-  /// takes part in, up to those that cross. A proxy waits for what it hands on.
+  /// Posts what goes to the next sharer and comes from the one before, in order of the sender; and before it the legs
+  /// that this rank takes part in, up to those that cross. A proxy waits for what it hands on.
   result<void> begin_handover(handover& h, buffer& out, buffer& in, row_use use, std::size_t number);
   /// Posts the other legs, and waits for what comes; of one that is not open, nothing.
   result<void> end_handover(handover& h);
@@ -184,16 +199,16 @@ class running_exchange final : public sharing {
   pass way_{};
   std::size_t width_{};
   std::size_t sum_width_{};
-  std::size_t round_{};             // rotations of the open layer
-  buffer* coming_{};                // rows of the next parcel
+  std::size_t round_{};  // rotations of the open layer
+  buffer* coming_{};     // rows of the next parcel
   handover rows_;
   handover sums_;
   std::vector<row_block> received_;  // per sharer, of the open layer
   receives expected_;
-  row_block joined_;                 // what the compute has taken
+  row_block joined_;  // what the compute has taken
   std::uint32_t chunk_{};
   all_late* late_;
-  std::vector<std::uint8_t> far_;    // per sharer; empty: none
+  std::vector<std::uint8_t> far_;  // per sharer; empty: none
 };
 
 }  // namespace slimpack::detail

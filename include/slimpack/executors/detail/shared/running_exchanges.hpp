@@ -2,9 +2,9 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGES_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_pool.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace slimpack::detail {
 
-/// All exchanges of a stage: one for rows that are run one after the other, and as many more as a pack has rows that are open together.
-/// They have one memory, and one place for rows that come late.
+/// All exchanges of a stage: one for rows that are run one after the other, and as many more as a pack has rows that
+/// are open together. They have one memory, and one place for rows that come late.
 class running_exchanges {
  public:
   /// Requires  a transport and memory that outlive it
@@ -28,10 +28,12 @@ class running_exchanges {
     return all_[i];
   }
 
-  /// What memory they have had in use so far; and what they will have in a step, told before it. Where work is issued long before it runs
-  /// all of it is made then, since a device may make its host wait for memory.
+  /// What memory they have had in use so far; and what they will have in a step, told before it. Where work is issued
+  /// long before it runs all of it is made then, since a device may make its host wait for memory.
   [[nodiscard]] const row_needs& needs() const noexcept { return pool_.needs(); }
-  [[nodiscard]] result<void> expect(const row_needs& needs) { return pool_.expect(needs, transport_->keeps_plan_order()); }
+  [[nodiscard]] result<void> expect(const row_needs& needs) {
+    return pool_.expect(needs, transport_->keeps_plan_order());
+  }
 
   /// Makes a call of the compute with the first `open` of them (running_exchange::guard).
   template <class Call>

@@ -17,32 +17,35 @@
 
 namespace slimpack::detail {
 
-/// A row of a shared sequence, as one of its sharers runs it; or, where it has no tokens of the row, what it sends or gets.
+/// A row of a shared sequence, as one of its sharers runs it; or, where it has no tokens of the row, what it sends or
+/// gets.
 struct row_part {
-  std::uint32_t pack{};                    // of this replica, or merge::none
-  std::vector<slice> own;                  // ascending
+  std::uint32_t pack{};    // of this replica, or merge::none
+  std::vector<slice> own;  // ascending
   // Where keys and values are kept:
-  std::vector<slice> others;               // those that come before a token of this replica, ascending
-  std::vector<std::uint32_t> owner;        // of each of `others`: position among the sharers
-  std::vector<std::int64_t> sent;          // per sharer: so many of the first tokens of `own` come before one of its own
-  std::vector<std::uint32_t> beside;       // rows next to it of which this replica has none: forward those before, whose
-                                           // tokens it takes with this one, backward those after, which it owes with this one
-  std::vector<slice> known;                // `others` of this row and of those, ascending
+  std::vector<slice> others;          // those that come before a token of this replica, ascending
+  std::vector<std::uint32_t> owner;   // of each of `others`: position among the sharers
+  std::vector<std::int64_t> sent;     // per sharer: so many of the first tokens of `own` come before one of its
+                                      // own
+  std::vector<std::uint32_t> beside;  // rows next to it of which this replica has none: forward those before,
+                                      // whose tokens it takes with this one, backward those after, which it owes
+                                      // with this one
+  std::vector<slice> known;           // `others` of this row and of those, ascending
   std::vector<std::pair<std::uint32_t, std::uint32_t>> from;  // of each of `known`: its row, and position of its owner
   // Where rows go round:
-  std::vector<std::vector<slice>> parcels; // per sharer: its slices, ascending
+  std::vector<std::vector<slice>> parcels;  // per sharer: its slices, ascending
 };
 
 /// A sequence that this replica shares with others.
 struct shared_sequence {
   sequence_id id;
-  std::vector<std::uint32_t> sharers;      // replicas, ascending
-  std::size_t self{};                      // position of this replica among them
-  std::vector<slice> own;                  // all that this replica runs, ascending
-  by_pass<std::vector<row_part>> rows;     // in run order
+  std::vector<std::uint32_t> sharers;   // replicas, ascending
+  std::size_t self{};                   // position of this replica among them
+  std::vector<slice> own;               // all that this replica runs, ascending
+  by_pass<std::vector<row_part>> rows;  // in run order
   slimpack::exchange exchange{};
-  std::vector<relay> relays{};             // of rows that go round, by replica
-  std::vector<leg> legs{};                 // of these, in the order in which sharers post them
+  std::vector<relay> relays{};  // of rows that go round, by replica
+  std::vector<leg> legs{};      // of these, in the order in which sharers post them
 
   /// Where rows go round: whose parcel sharer k holds after so many rotations.
   [[nodiscard]] std::size_t owner_in(std::size_t k, std::size_t rotations) const noexcept {

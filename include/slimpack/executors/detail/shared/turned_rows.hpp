@@ -17,9 +17,10 @@
 
 namespace slimpack::detail {
 
-/// Gradients of hidden rows on the last stage, where the vocabulary is spread over the stages: from V there, which gives
-/// them for a forward pack, to the B of the last part that takes them for a backward pack, which is cut otherwise. Backward
-/// takes each sequence from its end, so the rows of a sequence are a stack. A pack's memory is let go with its last row.
+/// Gradients of hidden rows on the last stage, where the vocabulary is spread over the stages: from V there, which
+/// gives them for a forward pack, to the B of the last part that takes them for a backward pack, which is cut
+/// otherwise. Backward takes each sequence from its end, so the rows of a sequence are a stack. A pack's memory is let
+/// go with its last row.
 class turned_rows {
  public:
   /// ids: one past the largest id of a sequence; bytes_of_row: of a token
@@ -35,8 +36,8 @@ class turned_rows {
     }
   }
 
-  /// Hands out the rows of a backward pack, piece after piece: copy(rows, where they go) copies them, which lie in one piece each.
-  /// let_go(memory): of rows that have been handed out, by all who had some of it
+  /// Hands out the rows of a backward pack, piece after piece: copy(rows, where they go) copies them, which lie in one
+  /// piece each. let_go(memory): of rows that have been handed out, by all who had some of it
   /// Requires  that they were kept
   template <class Copy, class LetGo>
   result<void> take(std::span<const piece> pack, std::span<std::byte> to, const Copy& copy, const LetGo& let_go) {
@@ -49,7 +50,8 @@ class turned_rows {
         run& last = rows.back();
         const std::size_t n = std::min(left, last.length);
         left -= n, last.length -= n;
-        const std::span<const std::byte> from = std::span<const std::byte>(last.rows.bytes).subspan((last.first + last.length) * row_, n * row_);
+        const std::span<const std::byte> from =
+            std::span<const std::byte>(last.rows.bytes).subspan((last.first + last.length) * row_, n * row_);
         if (result<void> copied = copy(from, to.subspan((first + left) * row_, n * row_)); !copied) return copied;
         if (last.length > 0) continue;
         let_go(std::move(last.rows));
@@ -63,8 +65,8 @@ class turned_rows {
  private:
   /// Neighbouring tokens of a sequence.
   struct run {
-    memory_block rows;  // of a pack
-    std::size_t first{};           // row of it
+    memory_block rows;    // of a pack
+    std::size_t first{};  // row of it
     std::size_t length{};
   };
   using stack = boost::container::small_vector<run, few_pieces>;

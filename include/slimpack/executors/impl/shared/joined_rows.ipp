@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_SHARED_JOINED_ROWS_IPP
 #define SLIMPACK_EXECUTORS_IMPL_SHARED_JOINED_ROWS_IPP
 
-#include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/executors/detail/shared/joined_rows.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -18,8 +18,11 @@ SLIMPACK_DECL joined_rows::joined_rows(const stage_script& script, const node_ma
   }
   for (const shared_sequence& s : script.shared.all()) {
     std::vector<std::uint8_t>& far = far_.emplace_back();
-    const auto node = [&](std::uint32_t replica) { return node_of(static_cast<int>(replica) * script.on.stages + script.stage); };
-    for (const std::uint32_t replica : s.sharers) far.push_back(node_of && node(replica) != node(s.sharers[s.self]) ? 1 : 0);
+    const auto node = [&](std::uint32_t replica) {
+      return node_of(static_cast<int>(replica) * script.on.stages + script.stage);
+    };
+    for (const std::uint32_t replica : s.sharers)
+      far.push_back(node_of && node(replica) != node(s.sharers[s.self]) ? 1 : 0);
     bool crosses = false;
     for (const std::uint8_t one : far) crosses = crosses || one != 0;
     crosses_.push_back(crosses ? 1 : 0);

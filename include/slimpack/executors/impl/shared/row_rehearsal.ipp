@@ -13,7 +13,8 @@ SLIMPACK_DECL result<row_needs> row_rehearsal::run() {
     const instruction& i = script_->code[at];
     if (i.is_pass()) {
       const auto one = [&](const piece_list::row& row) { return call(i, row); };
-      if (result<void> done = each_row(*script_, at, one, [this](std::uint32_t index) { return stand_by(index); }); !done)
+      if (result<void> done = each_row(*script_, at, one, [this](std::uint32_t index) { return stand_by(index); });
+          !done)
         return std::move(done).error();
     }
     if (result<void> posted = stand_by_until(ends[at].after); !posted) return std::move(posted).error();

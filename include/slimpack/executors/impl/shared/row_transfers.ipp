@@ -36,7 +36,8 @@ SLIMPACK_DECL result<row_transfers::buffer*> row_transfers::room_for(row_use use
 SLIMPACK_DECL result<row_transfers::buffer*> row_transfers::copied(row_use use, std::span<const std::byte> rows) {
   const result<buffer*> made = room_for(use, rows.size());
   if (!made) return made.error();
-  if (result<void> issued = pool_->memory().copy(rows, made.value()->block.bytes); !issued) return std::move(issued).error();
+  if (result<void> issued = pool_->memory().copy(rows, made.value()->block.bytes); !issued)
+    return std::move(issued).error();
   return made;
 }
 
@@ -74,7 +75,8 @@ SLIMPACK_DECL result<void> row_transfers::complete() {
 
 SLIMPACK_DECL error row_transfers::lost(std::size_t k, const char* way, error e) const {
   if (e.code != errc::aborted)  // which is told by another rank, and says where
-    e.detail = std::string(way) + " rank " + std::to_string(rank_of(k)) + " (replica " + std::to_string(sequence_->sharers[k]) + "): " + e.detail;
+    e.detail = std::string(way) + " rank " + std::to_string(rank_of(k)) + " (replica " +
+               std::to_string(sequence_->sharers[k]) + "): " + e.detail;
   return e;
 }
 

@@ -10,7 +10,8 @@
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL void running_exchange::begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
+SLIMPACK_DECL void running_exchange::begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk,
+                                           const row_format& format) {
   open(s, s.rows[way][row]);
   chunk_ = chunk;
   way_ = way;
@@ -21,7 +22,8 @@ SLIMPACK_DECL void running_exchange::begin(const shared_sequence& s, pass way, s
   order_.begin(s, way, width_, format.layers);
 }
 
-SLIMPACK_DECL result<void> running_exchange::stand_by(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
+SLIMPACK_DECL result<void> running_exchange::stand_by(const shared_sequence& s, pass way, std::size_t row,
+                                                      std::uint32_t chunk, const row_format& format) {
   const row_part& part = s.rows[way][row];
   if (part.others.empty()) return success();
   open(s, part);
@@ -49,20 +51,26 @@ SLIMPACK_DECL result<void> running_exchange::stand_by(const shared_sequence& s, 
 }
 
 SLIMPACK_DECL result<void> running_exchange::give(int layer, std::span<const std::byte> rows) {
-  if (result<void> next = opens(layer, pass::forward, true, "given", tokens_of(row_->own), rows.size()); !next) return next;
+  if (result<void> next = opens(layer, pass::forward, true, "given", tokens_of(row_->own), rows.size()); !next)
+    return next;
   const result<buffer*> copy = copied(row_use::rows, rows);
   if (!copy) return copy.error();
   return post([&](std::size_t k) { return theirs(k); },
-              [&](std::size_t k) { return noted(transfers_.send(k, *copy.value(), copy.value()->block.bytes.first(size(row_->sent[k])))); });
+              [&](std::size_t k) {
+                return noted(transfers_.send(k, *copy.value(), copy.value()->block.bytes.first(size(row_->sent[k]))));
+              });
 }
 
 SLIMPACK_DECL result<std::span<const std::byte>> running_exchange::take(int layer) {
-  if (result<void> open = order_.closes(layer, pass::forward, true, "taken before it was given"); !open) return std::move(open).error();
+  if (result<void> open = order_.closes(layer, pass::forward, true, "taken before it was given"); !open)
+    return std::move(open).error();
   if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
   for (const std::uint32_t row : row_->beside)
-    if (result<void> came = noted(transfers_.wait(late_rows(row, layer).expected)); !came) return std::move(came).error();
+    if (result<void> came = noted(transfers_.wait(late_rows(row, layer).expected)); !came)
+      return std::move(came).error();
   give_back(joined_);
-  if (result<void> taken = take(joined_, row_use::joined, size(tokens_of(row_->known))); !taken) return std::move(taken).error();
+  if (result<void> taken = take(joined_, row_use::joined, size(tokens_of(row_->known))); !taken)
+    return std::move(taken).error();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> at;  // of each row and owner
   std::size_t to = 0;
   for (std::size_t i = 0; i < row_->known.size(); ++i) {
@@ -70,7 +78,8 @@ SLIMPACK_DECL result<std::span<const std::byte>> running_exchange::take(int laye
     const auto& [row, k] = row_->from[i];
     const std::span<const std::byte> rows = is_open(row) ? received_[k].bytes : late_rows(row, layer).of[k].bytes;
     std::size_t& from = at[row_->from[i]];
-    if (result<void> issued = copy(rows.subspan(from, n), joined_.bytes.subspan(to, n)); !issued) return std::move(issued).error();
+    if (result<void> issued = copy(rows.subspan(from, n), joined_.bytes.subspan(to, n)); !issued)
+      return std::move(issued).error();
     from += n, to += n;
   }
   for (row_block& one : received_) give_back(one);
@@ -82,15 +91,17 @@ SLIMPACK_DECL result<std::span<const std::byte>> running_exchange::take(int laye
 }
 
 SLIMPACK_DECL result<void> running_exchange::owe(int layer, std::span<const std::byte> rows) {
-  if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->known), rows.size()); !next) return next;
+  if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->known), rows.size()); !next)
+    return next;
   for (const std::uint32_t row : row_->beside)
     if (result<void> owed = owe_late(row, layer, rows); !owed) return owed;
-  return post([&](std::size_t k) { return row_->sent[k]; }, [&](std::size_t k) -> result<void> {
-    const result<buffer*> to = room_for(row_use::rows, size(theirs(k)));
-    if (!to) return to.error();
-    if (result<void> picked = pick(rows, own_number(), k, to.value()->block.bytes); !picked) return picked;
-    return noted(transfers_.send(k, *to.value()));
-  });
+  return post([&](std::size_t k) { return row_->sent[k]; },
+              [&](std::size_t k) -> result<void> {
+                const result<buffer*> to = room_for(row_use::rows, size(theirs(k)));
+                if (!to) return to.error();
+                if (result<void> picked = pick(rows, own_number(), k, to.value()->block.bytes); !picked) return picked;
+                return noted(transfers_.send(k, *to.value()));
+              });
 }
 
 SLIMPACK_DECL result<void> running_exchange::launch(int layer, std::span<const std::byte> rows) {
@@ -103,7 +114,8 @@ SLIMPACK_DECL result<void> running_exchange::launch(int layer, std::span<const s
 }
 
 SLIMPACK_DECL result<parcel> running_exchange::rotate(int layer, std::span<const std::byte> sums) {
-  if (result<void> open = order_.closes(layer, way_, false, "sent on before they were launched"); !open) return std::move(open).error();
+  if (result<void> open = order_.closes(layer, way_, false, "sent on before they were launched"); !open)
+    return std::move(open).error();
   if (sums.size() != static_cast<std::size_t>(tokens_in(round_)) * sum_width_)
     return order_.wrong_size(layer, "added up", tokens_in(round_), sum_width_, sums.size());
   if (result<void> turned = noted(transfers_.next_turn()); !turned) return std::move(turned).error();
@@ -112,7 +124,8 @@ SLIMPACK_DECL result<parcel> running_exchange::rotate(int layer, std::span<const
   if (!copy) return copy.error();
   const result<buffer*> summed = room_for(row_use::sums, static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
   if (!summed) return summed.error();
-  if (result<void> posted = begin_handover(sums_, *copy.value(), *summed.value(), row_use::sums, round_); !posted) return std::move(posted).error();
+  if (result<void> posted = begin_handover(sums_, *copy.value(), *summed.value(), row_use::sums, round_); !posted)
+    return std::move(posted).error();
   // Rows go on as soon as they have come: only sums wait for what is computed.
   if (result<void> came = end_handover(rows_); !came) return std::move(came).error();
   const std::size_t owner = owner_in(round_);
@@ -122,7 +135,8 @@ SLIMPACK_DECL result<parcel> running_exchange::rotate(int layer, std::span<const
   if (round_ + 1 < sequence_->sharers.size()) {
     buffer& held = *coming_;
     if (result<void> coming = expect_rows(round_ + 1); !coming) return std::move(coming).error();
-    if (result<void> posted = begin_handover(rows_, held, *coming_, row_use::rows, round_ + 1); !posted) return std::move(posted).error();
+    if (result<void> posted = begin_handover(rows_, held, *coming_, row_use::rows, round_ + 1); !posted)
+      return std::move(posted).error();
   }
   if (result<void> came = end_handover(sums_); !came) return std::move(came).error();
   return parcel{sequence_->sharers[owner], is_home, row_->parcels[owner], rows, summed.value()->block.bytes};
@@ -154,7 +168,8 @@ SLIMPACK_DECL result<void> running_exchange::take(row_block& to, row_use use, st
   return success();
 }
 
-SLIMPACK_DECL result<void> running_exchange::pick(std::span<const std::byte> rows, std::uint32_t row, std::size_t owner, std::span<std::byte> to) {
+SLIMPACK_DECL result<void> running_exchange::pick(std::span<const std::byte> rows, std::uint32_t row, std::size_t owner,
+                                                  std::span<std::byte> to) {
   std::size_t from = 0, at = 0;
   for (std::size_t i = 0; i < row_->known.size(); ++i) {
     const std::size_t n = size(row_->known[i].length.value);
@@ -180,7 +195,8 @@ SLIMPACK_DECL result<void> running_exchange::owe_late(std::uint32_t row, int lay
 
 SLIMPACK_DECL result<void> running_exchange::add(int layer, std::span<std::byte> rows, adder plus) {
   if (result<void> open = order_.closes(layer, pass::backward, true, "due before it was owed"); !open) return open;
-  if (rows.size() != size(tokens_of(row_->own))) return order_.wrong_size(layer, "due", tokens_of(row_->own), width_, rows.size());
+  if (rows.size() != size(tokens_of(row_->own)))
+    return order_.wrong_size(layer, "due", tokens_of(row_->own), width_, rows.size());
   if (result<void> came = noted(transfers_.wait(expected_)); !came) return came;
   row_block own;
   if (result<void> taken = take(own, row_use::sums, rows.size()); !taken) return taken;
@@ -190,7 +206,8 @@ SLIMPACK_DECL result<void> running_exchange::add(int layer, std::span<std::byte>
     const std::span<const std::byte> one = k == sequence_->self ? own.bytes : received_[k].bytes;
     const std::size_t both = std::min(summed, one.size());
     if (both > 0)
-      if (result<void> added = noted(pool().memory().add(one.first(both), rows.first(both), plus)); !added) return added;
+      if (result<void> added = noted(pool().memory().add(one.first(both), rows.first(both), plus)); !added)
+        return added;
     if (result<void> issued = copy(one.subspan(both), rows.subspan(both, one.size() - both)); !issued) return issued;
     summed = std::max(summed, one.size());
   }
@@ -199,7 +216,8 @@ SLIMPACK_DECL result<void> running_exchange::add(int layer, std::span<std::byte>
   return success();
 }
 
-SLIMPACK_DECL result<void> running_exchange::opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given) {
+SLIMPACK_DECL result<void> running_exchange::opens(int layer, pass way, bool keeps, const char* what,
+                                                   std::int64_t count, std::size_t given) {
   if (result<void> next = order_.opens(layer, way, keeps, what, count, given); !next) return next;
   return noted(transfers_.next_turn());
 }
@@ -211,7 +229,8 @@ SLIMPACK_DECL result<void> running_exchange::expect_rows(std::size_t round) {
   return success();
 }
 
-SLIMPACK_DECL result<void> running_exchange::begin_handover(handover& h, buffer& out, buffer& in, row_use use, std::size_t number) {
+SLIMPACK_DECL result<void> running_exchange::begin_handover(handover& h, buffer& out, buffer& in, row_use use,
+                                                            std::size_t number) {
   h = handover{&out, &in, use, use == row_use::rows ? width_ : sum_width_, number, true, {}, {}, {}};
   h.held.resize(sequence_->relays.size());
   for (const leg& l : sequence_->legs)
@@ -239,16 +258,19 @@ SLIMPACK_DECL result<void> running_exchange::post_leg(handover& h, const leg& l)
   const bool sends = l.from == own_replica();
   if (!sends && l.to != own_replica()) return success();
   const relay& r = sequence_->relays[l.relay];
-  const std::int64_t count = tokens_of(row_->parcels[sequence_->owner_in(sequence_->place_of(r.out.front()), h.number - 1)]);
+  const std::int64_t count =
+      tokens_of(row_->parcels[sequence_->owner_in(sequence_->place_of(r.out.front()), h.number - 1)]);
   const leg_rows rows = rows_of(l, r, count);
   const auto bytes_of = [&](std::int64_t tokens) { return static_cast<std::size_t>(tokens) * h.width; };
   const std::size_t length = bytes_of(rows.end - rows.begin);
   if (length == 0) return success();
   // The first of either node has all of the parcel, others have their strand.
   if (own_replica() == r.out.front())
-    return noted(transfers_.send(sequence_->place_of(l.to), *h.out, h.out->block.bytes.subspan(bytes_of(rows.begin), length)));
+    return noted(
+        transfers_.send(sequence_->place_of(l.to), *h.out, h.out->block.bytes.subspan(bytes_of(rows.begin), length)));
   if (own_replica() == r.in.front())
-    return noted(transfers_.receive(sequence_->place_of(l.from), h.in->block.bytes.subspan(bytes_of(rows.begin), length), h.expected));
+    return noted(transfers_.receive(sequence_->place_of(l.from),
+                                    h.in->block.bytes.subspan(bytes_of(rows.begin), length), h.expected));
   const leg_rows strand = strand_rows(l, r, count);
   if (h.held[l.relay] == nullptr) {
     const result<buffer*> made = room_for(h.use, bytes_of(strand.end - strand.begin));

@@ -38,7 +38,8 @@ SLIMPACK_DECL error shared_sequences::refused(const merge& m, const std::string&
   return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + ", which replicas share: " + why};
 }
 
-SLIMPACK_DECL result<std::vector<std::vector<slice>>> shared_sequences::slices_of(const plan& p, const merge& m, pass way, std::size_t row) {
+SLIMPACK_DECL result<std::vector<std::vector<slice>>> shared_sequences::slices_of(const plan& p, const merge& m,
+                                                                                  pass way, std::size_t row) {
   const std::vector<pack_id>& packs = m.of(way)[row];
   const std::string name = std::string(name_of(way)) + " row " + std::to_string(row);
   if (packs.size() != m.replicas.size())
@@ -50,7 +51,8 @@ SLIMPACK_DECL result<std::vector<std::vector<slice>>> shared_sequences::slices_o
   for (std::size_t k = 0; k < packs.size(); ++k) {
     if (packs[k] == merge::none) {
       if (m.exchange != exchange::keep)
-        return refused(m, name + " names no pack of replica " + std::to_string(m.replicas[k]) + ", which is for exchange::keep alone");
+        return refused(m, name + " names no pack of replica " + std::to_string(m.replicas[k]) +
+                              ", which is for exchange::keep alone");
       continue;
     }
     const micropacks& from = p.replicas[m.replicas[k]].partition.of(way);
@@ -59,7 +61,8 @@ SLIMPACK_DECL result<std::vector<std::vector<slice>>> shared_sequences::slices_o
     for (const slice& s : from[packs[k].value])
       if (s.sequence == m.sequence) slices[k].push_back(s);
     if (slices[k].empty())
-      return refused(m, name + " names a pack of replica " + std::to_string(m.replicas[k]) + " that holds nothing of it");
+      return refused(m,
+                     name + " names a pack of replica " + std::to_string(m.replicas[k]) + " that holds nothing of it");
     std::sort(slices[k].begin(), slices[k].end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
   }
   return slices;
@@ -85,8 +88,8 @@ SLIMPACK_DECL result<void> shared_sequences::tile(const merge& m, pass way, toke
     for (const std::vector<slice>& part : row) all.insert(all.end(), part.begin(), part.end());
     const std::vector<slice> runs = joined(std::move(all));
     if (runs.size() != 1 || runs[0].entry(way) != at)
-      return refused(m, std::string(name_of(way)) + " rows overlap or leave a gap at token " +
-                            std::to_string(at.value));
+      return refused(m,
+                     std::string(name_of(way)) + " rows overlap or leave a gap at token " + std::to_string(at.value));
     at = runs[0].exit(way);
   }
   if (at != whole.exit(way)) return refused(m, "rows leave out tokens");
@@ -95,7 +98,8 @@ SLIMPACK_DECL result<void> shared_sequences::tile(const merge& m, pass way, toke
 
 SLIMPACK_DECL result<shared_sequence> shared_sequences::part_of(const plan& p, const merge& m, std::size_t self) {
   if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1)
-    return refused(m, "a ring is for one row, the plan has " + std::to_string(std::max(m.forward.size(), m.backward.size())));
+    return refused(
+        m, "a ring is for one row, the plan has " + std::to_string(std::max(m.forward.size(), m.backward.size())));
   if (const std::optional<std::string> fault = relay_fault(m)) return refused(m, "it " + *fault);
   shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange, m.relays, legs_in_order(m.relays)};
   by_pass<slices_of_rows> rows;
@@ -111,7 +115,8 @@ SLIMPACK_DECL result<shared_sequence> shared_sequences::part_of(const plan& p, c
         runs[way][k].insert(runs[way][k].end(), slices.value()[k].begin(), slices.value()[k].end());
       rows[way].push_back(std::move(slices).value());
     }
-    if (result<void> tiled = tile(m, way, p.lengths[m.sequence.value], rows[way]); !tiled) return std::move(tiled).error();
+    if (result<void> tiled = tile(m, way, p.lengths[m.sequence.value], rows[way]); !tiled)
+      return std::move(tiled).error();
     for (std::vector<slice>& of_one : runs[way]) of_one = joined(std::move(of_one));
   }
   std::vector<tokens> end;  // of each sharer's last token
@@ -162,8 +167,8 @@ SLIMPACK_DECL void shared_sequences::know(std::vector<row_part>& rows, pass way)
   }
 }
 
-SLIMPACK_DECL row_part shared_sequences::row_of(std::uint32_t pack, std::vector<std::vector<slice>> slices, std::size_t self,
-    std::span<const tokens> end, exchange how) {
+SLIMPACK_DECL row_part shared_sequences::row_of(std::uint32_t pack, std::vector<std::vector<slice>> slices,
+                                                std::size_t self, std::span<const tokens> end, exchange how) {
   row_part part;
   part.pack = pack;
   part.own = slices[self];

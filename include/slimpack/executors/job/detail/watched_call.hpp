@@ -28,7 +28,8 @@ class watched_call {
   result<void> entered_{success()};
 };
 
-/// Makes a call of the compute, of which a watch may have to end what it waits for; an error where the call is not allowed.
+/// Makes a call of the compute, of which a watch may have to end what it waits for; an error where the call is not
+/// allowed.
 /// watch     may be null
 template <class Call>
 auto watched(executors::step_watch* watch, const Call& call) -> decltype(call()) {

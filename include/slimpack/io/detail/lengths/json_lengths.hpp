@@ -3,13 +3,13 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/lengths/doubts/packed_samples.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_ends.hpp>
 #include <slimpack/io/detail/lengths/json_samples.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/json_words.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
-#include <slimpack/io/detail/lengths/doubts/packed_samples.hpp>
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 

@@ -53,7 +53,8 @@ struct json_value {
   return static_cast<std::int64_t>(array.size());
 }
 
-/// How many tokens an array says. Tokenizers that were asked for tensors write the array of a sequence into another one.
+/// How many tokens an array says. Tokenizers that were asked for tensors write the array of a sequence into another
+/// one.
 [[nodiscard]] inline std::int64_t tokens_in(const json_place& array, std::string_view name) {
   const auto count = [&](const json_place& flat) { return names_mask(name) ? ones_in(flat) : ids_in(flat); };
   if (array.size() == 0) return 0;

@@ -193,8 +193,8 @@ inline constexpr model_keys::names top_k_names{"index_topk"};
   return made;
 }
 
-/// What a kind of attention that is not priced means, and the keys that say how far it reaches; for a state it is the key
-/// that tells layers apart. A kind that cost models learn to price loses its row.
+/// What a kind of attention that is not priced means, and the keys that say how far it reaches; for a state it is the
+/// key that tells layers apart. A kind that cost models learn to price loses its row.
 struct unpriced_kind {
   costs::attends to;
   std::string_view meaning;

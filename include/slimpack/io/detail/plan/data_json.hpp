@@ -55,7 +55,8 @@ inline void write_data(json_out& to, const plan_data& data) {
       first = one["first"].integer(0, most);
       const json_place counted = one["count"];
       count = counted.integer(1, most);
-      if (static_cast<std::uint64_t>(count) > sequences - data.rows.size()) counted.expected("no more than are left of " + as_many);
+      if (static_cast<std::uint64_t>(count) > sequences - data.rows.size())
+        counted.expected("no more than are left of " + as_many);
       if (count - 1 > most - first) counted.expected("rows up to " + std::to_string(most));
     } else {
       first = one.integer(0, most);

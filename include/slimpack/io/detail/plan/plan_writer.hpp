@@ -24,16 +24,18 @@ namespace slimpack::io::detail {
 
 inline constexpr std::string_view plan_format = "slimpack-plan/1";
 inline constexpr std::string_view plan_format_2 = "slimpack-plan/2";  // of plans that plan_format has no words for
-inline constexpr std::string_view transfers_by_start = "start";        // simulators/transfer_order.hpp
+inline constexpr std::string_view transfers_by_start = "start";       // simulators/transfer_order.hpp
 
 /// Writes a plan bit by bit: a plan of 100,000 packs is never a document in memory.
 class plan_writer {
  public:
   plan_writer(std::ostream& out, const plan& p, bool explained)
-      : json_(out), plan_(p),
+      : json_(out),
+        plan_(p),
         is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || spreads() ||
                    (explained && p.rank_time) || p.mfu || p.any_layout_bound || p.origin || p.data ||
-                   std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {}
+                   std::any_of(p.replicas.begin(), p.replicas.end(),
+                               [](const replica_plan& r) { return !r.loans.empty(); })) {}
 
   void write() {
     json_.open('{').field("format", is_second_ ? plan_format_2 : plan_format).field("hash", hash_text(plan_.hash));
@@ -115,7 +117,8 @@ class plan_writer {
     json_.close(']');
     json_.line();
     if (!r.loans.empty()) loans(r.loans);
-    if (is_second_ && !r.weight_waits.empty()) list("weight_waits", r.weight_waits, [](seconds wait) { return wait.value; });
+    if (is_second_ && !r.weight_waits.empty())
+      list("weight_waits", r.weight_waits, [](seconds wait) { return wait.value; });
     list("peak_memory", r.peak_memory, [](double peak) { return peak; });
     json_.field("makespan", r.makespan.value).field("lower_bound", r.lower_bound.value).close('}');
   }
@@ -128,7 +131,12 @@ class plan_writer {
       for (const auto& [name, side] : {std::pair("lender", &l.lender), std::pair("helper", &l.helper)})
         json_.key(name).open('[').value(side->stage).value(name_of(side->what, plan_.shape.chunks)).close(']');
       for (const auto& [name, part] : {std::pair("queries", &l.queries), std::pair("context", &l.context)})
-        json_.key(name).open('[').value(part->sequence.value).value(part->begin.value).value(part->length.value).close(']');
+        json_.key(name)
+            .open('[')
+            .value(part->sequence.value)
+            .value(part->begin.value)
+            .value(part->length.value)
+            .close(']');
       json_.close('}');
     }
     json_.close(']');
@@ -220,12 +228,14 @@ class plan_writer {
   }
   /// What they send and are sent.
   void messages_of_calls(const replica_plan& r) {
-    const auto stages = static_cast<std::size_t>(plan_.shape.stages), parts = static_cast<std::size_t>(plan_.shape.parts());
+    const auto stages = static_cast<std::size_t>(plan_.shape.stages),
+               parts = static_cast<std::size_t>(plan_.shape.parts());
     const auto packs_of = [&](pass p) { return ranges::views::iota(std::size_t{0}, r.of(p).size()); };
     for (const auto& [name, column] : vocabulary_columns)
       if (!is_call(column))
-        messages(name, packs_of(pass_of(column)),
-                 [&, which = column](std::size_t pack) { return sent_in(which, std::span(r.vocabulary.*which).subspan(pack * stages, stages)); });
+        messages(name, packs_of(pass_of(column)), [&, which = column](std::size_t pack) {
+          return sent_in(which, std::span(r.vocabulary.*which).subspan(pack * stages, stages));
+        });
     messages(to_gradients, packs_of(pass::backward),
              [&](std::size_t pack) { return std::span(r.backward.message).subspan(pack * parts, 1); });
   }

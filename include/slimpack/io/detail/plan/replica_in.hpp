@@ -50,7 +50,8 @@ inline void read_times(const json_place& time, const shape& s, std::vector<secon
 /// What a pack sends, one number for all or a list of them.
 inline void read_messages(const json_place& message, std::span<seconds> sent, const char* meaning) {
   if (message.is_array()) message.must_have(sent.size(), meaning);
-  for (std::size_t b = 0; b < sent.size(); ++b) sent[b] = {message.is_array() ? message.at(b).number(0) : message.number(0)};
+  for (std::size_t b = 0; b < sent.size(); ++b)
+    sent[b] = {message.is_array() ? message.at(b).number(0) : message.number(0)};
 }
 
 /// A spread vocabulary's calls for the packs of a replica, and the messages to them and from them.
@@ -72,7 +73,8 @@ inline void read_vocabulary(const json_place& place, const json_place& messages,
       const json_place sent = messages[name];
       sent.must_have(packs, "one per pack");
       for (std::size_t i = 0; i < packs; ++i)
-        read_messages(sent.at(i), sent_in(column, std::span(table).subspan(i * stages, stages)), "one per stage that has one");
+        read_messages(sent.at(i), sent_in(column, std::span(table).subspan(i * stages, stages)),
+                      "one per stage that has one");
     }
   }
   const json_place sent = messages[to_gradients];
@@ -90,7 +92,8 @@ inline void read_packs(const json_place& list, const json_place& messages, const
     const json_place pack = list.at(i);
     const bool spread = p.shape.vocabulary == vocabulary::spread;
     direction == pass::forward
-        ? pack.must_only_have({"slices", "time", spread ? "embed" : "time", spread ? "output" : "time", spread ? "output_weights" : "time"})
+        ? pack.must_only_have({"slices", "time", spread ? "embed" : "time", spread ? "output" : "time",
+                               spread ? "output_weights" : "time"})
         : pack.must_only_have({"slices", "time", "weight_time", spread ? "embed_gradients" : "time"});
     const json_place slices = pack["slices"];
     if (slices.size() == 0) slices.expected("at least one slice");
@@ -98,7 +101,8 @@ inline void read_packs(const json_place& list, const json_place& messages, const
       const slice s = slice_in(slices.at(k), p.lengths);
       const std::int64_t quantum = p.shape.quantum.value, end = s.end().value;
       if (s.begin.value % quantum != 0 || (end % quantum != 0 && end != p.lengths[s.sequence.value].value))
-        slices.at(k).expected("tokens from one multiple of the quantum, " + std::to_string(quantum) + ", to another or to the end of their sequence");
+        slices.at(k).expected("tokens from one multiple of the quantum, " + std::to_string(quantum) +
+                              ", to another or to the end of their sequence");
       packs.append(s);
     }
     packs.close();
@@ -112,7 +116,8 @@ inline void read_packs(const json_place& list, const json_place& messages, const
     }
 
     timing.message.resize((i + 1) * parts);
-    read_messages(messages.at(i), slimpack::detail::boundaries(std::span(timing.message).subspan(i * parts, parts), direction),
+    read_messages(messages.at(i),
+                  slimpack::detail::boundaries(std::span(timing.message).subspan(i * parts, parts), direction),
                   "one per boundary between parts");
   }
 }
@@ -133,7 +138,8 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   instruction i;
   bool good = false;
   for (const instruction& kind : kinds)
-    if (!text.empty() && letter_of(kind) == text.front() && (spread || kind.end == model_end::none)) i = kind, good = true;
+    if (!text.empty() && letter_of(kind) == text.front() && (spread || kind.end == model_end::none))
+      i = kind, good = true;
   const int chunks = i.end == model_end::none ? on.chunks : 1;
   if (good) {
     auto [next, failed] = std::from_chars(text.data() + 1, end, i.pack.value);
@@ -155,39 +161,44 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   return i;
 }
 
-/// A loan between instructions of the replica, of keys that its queries all see. That stages can lend so is asked of all loans together (core/laws/can_run.hpp).
+/// A loan between instructions of the replica, of keys that its queries all see. That stages can lend so is asked of
+/// all loans together (core/laws/can_run.hpp).
 [[nodiscard]] inline loan loan_in(const json_place& place, const replica_plan& r, const plan& p) {
   place.must_only_have({"lender", "helper", "queries", "context"});
   const auto side_in = [&](const char* name) {
     const json_place side = place[name];
     side.must_have(2, "a stage and its instruction");
-    const loan::side read{side.at(0).integer<std::uint32_t>(0, p.shape.stages - 1), instruction_in(side.at(1), r, p.shape)};
+    const loan::side read{side.at(0).integer<std::uint32_t>(0, p.shape.stages - 1),
+                          instruction_in(side.at(1), r, p.shape)};
     if (!read.what.is_pass()) side.at(1).expected("F or B");
     return read;
   };
-  const loan l{side_in("lender"), side_in("helper"), slice_in(place["queries"], p.lengths), slice_in(place["context"], p.lengths)};
-  if (l.lender.stage == l.helper.stage || l.helper.what.pass != l.pass()) place["helper"].expected("another stage, in the lender's pass");
+  const loan l{side_in("lender"), side_in("helper"), slice_in(place["queries"], p.lengths),
+               slice_in(place["context"], p.lengths)};
+  if (l.lender.stage == l.helper.stage || l.helper.what.pass != l.pass())
+    place["helper"].expected("another stage, in the lender's pass");
   const std::span<const slice> pack = r.partition.of(l.pass())[l.lender.what.pack.value];
-  if (std::find(pack.begin(), pack.end(), l.queries) == pack.end()) place["queries"].expected("a slice of the lender's pack");
-  if (l.context.sequence != l.queries.sequence || l.context.end() > l.queries.begin) place["context"].expected("tokens before the queries");
+  if (std::find(pack.begin(), pack.end(), l.queries) == pack.end())
+    place["queries"].expected("a slice of the lender's pack");
+  if (l.context.sequence != l.queries.sequence || l.context.end() > l.queries.begin)
+    place["context"].expected("tokens before the queries");
   return l;
 }
 
 [[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p, bool is_second) {
-  place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan", "lower_bound",
-                        is_second ? "loans" : "sequences", is_second ? "weight_waits" : "sequences"});
+  place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan",
+                        "lower_bound", is_second ? "loans" : "sequences", is_second ? "weight_waits" : "sequences"});
   replica_plan r;
   const json_place sequences = place["sequences"];
   for (std::size_t i = 0; i < sequences.size(); ++i)
     r.sequences.push_back({sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
   const json_place message = place["message"];
   const bool spread = p.shape.vocabulary == vocabulary::spread;
-  spread ? message.must_only_have({"forward", "backward", "embedded", "hidden", "partial", "statistics", "gradients", to_gradients})
+  spread ? message.must_only_have(
+               {"forward", "backward", "embedded", "hidden", "partial", "statistics", "gradients", to_gradients})
          : message.must_only_have({"forward", "backward"});
-  read_packs(place["forward"], message["forward"], p, pass::forward, r.partition.forward, r.forward,
-             r.weight);
-  read_packs(place["backward"], message["backward"], p, pass::backward, r.partition.backward, r.backward,
-             r.weight);
+  read_packs(place["forward"], message["forward"], p, pass::forward, r.partition.forward, r.forward, r.weight);
+  read_packs(place["backward"], message["backward"], p, pass::backward, r.partition.backward, r.backward, r.weight);
   if (r.weight.count() == 0) r.weight = {};
   if (spread) read_vocabulary(place, message, p.shape, r);
   const json_place programs = place["programs"];

@@ -20,7 +20,8 @@ using vocabulary_column = std::vector<seconds> vocabulary_timing::*;
 }
 /// Whose packs it has times of.
 [[nodiscard]] constexpr pass pass_of(vocabulary_column c) noexcept {
-  return c == &vocabulary_timing::embed_gradients || c == &vocabulary_timing::gradients ? pass::backward : pass::forward;
+  return c == &vocabulary_timing::embed_gradients || c == &vocabulary_timing::gradients ? pass::backward
+                                                                                        : pass::forward;
 }
 
 /// Of a pack's messages in a column, those that there are, in order of stages.

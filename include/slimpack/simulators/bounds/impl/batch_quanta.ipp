@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SIMULATORS_BOUNDS_IMPL_BATCH_QUANTA_IPP
 #define SLIMPACK_SIMULATORS_BOUNDS_IMPL_BATCH_QUANTA_IPP
 
-#include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/simulators/bounds/batch_quanta.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -11,8 +11,8 @@
 namespace slimpack::detail {
 
 /// Sets of numbers that grow together; the smallest number of a set stands for it.
-/// boost::disjoint_sets does the same, and tests compare the two; but its header includes boost/graph, which headers of a
-/// basic planner must not.
+/// boost::disjoint_sets does the same, and tests compare the two; but its header includes boost/graph, which headers of
+/// a basic planner must not.
 /// Source    R. E. Tarjan, Efficiency of a good but not linear set union algorithm (1975), with paths halved
 /// Complexity O(log n) for each call, nearly constant in the mean
 class disjoint_sets {

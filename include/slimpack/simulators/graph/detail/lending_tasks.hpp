@@ -8,8 +8,9 @@
 
 namespace slimpack::detail {
 
-/// Adds the tasks of a replica that run together because one lends another attention: those that loans join, directly or by others.
-/// first: of the replica's tasks, where those of several replicas are counted through            Complexity  O(nodes + loans)
+/// Adds the tasks of a replica that run together because one lends another attention: those that loans join, directly
+/// or by others. first: of the replica's tasks, where those of several replicas are counted through
+/// Complexity  O(nodes + loans)
 void add_lending_tasks(const simulators::task_graph& alone, const workload& work, simulators::task_graph::node first,
                        std::vector<std::vector<simulators::task_graph::node>>& together);
 

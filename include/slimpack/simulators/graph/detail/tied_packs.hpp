@@ -17,7 +17,8 @@
 namespace slimpack::detail {
 
 /// Which packs of a group of replicas run together, because rows of shared sequences hold them.
-/// Packs of both passes of all replicas are counted through; of those that run together the smallest number stands for all.
+/// Packs of both passes of all replicas are counted through; of those that run together the smallest number stands for
+/// all.
 class tied_packs {
  public:
   /// packs_of(position, pass): packs of the replica there            Complexity  O(replicas)
@@ -71,15 +72,16 @@ class tied_packs {
 [[nodiscard]] result<void> tie_rows(tied_packs& packs, std::span<const std::uint32_t> group,
                                     std::span<const merge> merges);
 
-/// Rows that follow each other without a sharer that runs both: the number of a pack of the first, and of one of the second. Other
-/// rows follow each other by program order.
+/// Rows that follow each other without a sharer that runs both: the number of a pack of the first, and of one of the
+/// second. Other rows follow each other by program order.
 /// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers)
 [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_apart(const tied_packs& packs,
                                                                               std::span<const std::uint32_t> group,
                                                                               std::span<const merge> merges);
 
 /// Edges between such rows, from one to the next on each part. Tasks of all graphs are counted through.
-/// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers), and O(nodes) where there are such rows
+/// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers), and O(nodes) where there are such
+///           rows
 [[nodiscard]] std::vector<std::pair<simulators::task_graph::node, simulators::task_graph::node>> edges_between_rows(
     std::span<const simulators::task_graph> alone, const tied_packs& packs, std::span<const std::uint32_t> group,
     std::span<const merge> merges, const shape& on);

@@ -16,7 +16,8 @@
 
 namespace slimpack::detail {
 
-/// An instruction in its turn: where it runs. Who hears from it and whom it hears say each_after and each_before of its place.
+/// An instruction in its turn: where it runs. Who hears from it and whom it hears say each_after and each_before of its
+/// place.
 struct step_of_walk {
   slimpack::instruction instruction;
   std::uint32_t stage{};
@@ -36,7 +37,10 @@ class walker {
  public:
   /// Requires  both outlive it
   walker(const workload& work, std::span<const program> programs)
-      : work_(work), on_(work.shape), programs_(programs), next_(static_cast<std::size_t>(on_.stages)),
+      : work_(work),
+        on_(work.shape),
+        programs_(programs),
+        next_(static_cast<std::size_t>(on_.stages)),
         weights_(static_cast<std::size_t>(on_.parts()), static_cast<std::uint32_t>(work.weight.next(0))) {
     for (std::size_t f = 0; f < (spread() ? flows : 2); ++f) done_[f].assign(width_of(static_cast<flow>(f), on_), 0);
   }
@@ -44,12 +48,14 @@ class walker {
   /// Programs of as many stages, and of as many instructions, as there are.
   [[nodiscard]] result<void> check_sizes() const {
     if (programs_.size() != next_.size())
-      return error{errc::invalid_input, std::to_string(programs_.size()) + " programs for " + std::to_string(next_.size()) + " stages"};
+      return error{errc::invalid_input,
+                   std::to_string(programs_.size()) + " programs for " + std::to_string(next_.size()) + " stages"};
     const std::size_t of_stage = instructions_of_stage(work_);
     for (std::size_t r = 0; r < programs_.size(); ++r)
       if (programs_[r].size() != of_stage)
-        return error{errc::invalid_input, "stage " + std::to_string(r) + " runs " + std::to_string(programs_[r].size()) +
-                                              " instructions, its packs need " + std::to_string(of_stage)};
+        return error{errc::invalid_input, "stage " + std::to_string(r) + " runs " +
+                                              std::to_string(programs_[r].size()) + " instructions, its packs need " +
+                                              std::to_string(of_stage)};
     return success();
   }
 
@@ -102,8 +108,8 @@ class walker {
   }
   /// Counts the weight gradients of a pack, if it is their turn.
   [[nodiscard]] bool runs_weights(const instruction& i, flow_place place) {
-    if (i.pass == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] || i.pack.value >= ran(place) ||
-        !work_.weight.splits(i.pack.value))
+    if (i.pass == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] ||
+        i.pack.value >= ran(place) || !work_.weight.splits(i.pack.value))
       return false;
     weights_[place.at] = static_cast<std::uint32_t>(work_.weight.next(weights_[place.at] + 1));
     return true;
@@ -123,9 +129,9 @@ class walker {
   const workload& work_;
   const shape& on_;
   std::span<const program> programs_;
-  std::vector<std::uint32_t> next_;                      // position in its program
-  std::array<std::vector<std::uint32_t>, flows> done_;   // packs that each place of each flow has run
-  std::vector<std::uint32_t> weights_;                   // per part, the pack whose weight gradients are next
+  std::vector<std::uint32_t> next_;                     // position in its program
+  std::array<std::vector<std::uint32_t>, flows> done_;  // packs that each place of each flow has run
+  std::vector<std::uint32_t> weights_;                  // per part, the pack whose weight gradients are next
 };
 
 /// Checks programs (one per stage) over the packs of `work` and visits their instructions in a topological order: each
@@ -157,7 +163,8 @@ class messages_under_way {
       first_[f + 1] = first_[f] + work.of(pass_of(static_cast<flow>(f))).size() * width_of(static_cast<flow>(f), *on_);
     for (std::size_t f = 2; on_->vocabulary == vocabulary::last && f < flows; ++f) first_[f + 1] = first_[f];
     partials_ = first_[flows];
-    size_ = partials_ + (on_->vocabulary == vocabulary::spread ? work.forward.size() * static_cast<std::size_t>(on_->stages) : 0);
+    size_ = partials_ +
+            (on_->vocabulary == vocabulary::spread ? work.forward.size() * static_cast<std::size_t>(on_->stages) : 0);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_IMPL_JOINT_IPP
 #define SLIMPACK_SIMULATORS_GRAPH_IMPL_JOINT_IPP
 
-#include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
@@ -9,6 +8,7 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
 #include <slimpack/simulators/graph/detail/tied_packs.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <cstddef>

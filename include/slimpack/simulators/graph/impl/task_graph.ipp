@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_IMPL_TASK_GRAPH_IPP
 #define SLIMPACK_SIMULATORS_GRAPH_IMPL_TASK_GRAPH_IPP
 
-#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
@@ -9,6 +8,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,8 @@
 namespace slimpack::detail {
 
 /// The nodes of a graph in topological order, and fewer where there is a cycle.            Complexity O(nodes + edges)
-inline std::vector<std::uint32_t> topological_order(std::span<const std::uint32_t> rows, std::span<const std::uint32_t> targets) {
+inline std::vector<std::uint32_t> topological_order(std::span<const std::uint32_t> rows,
+                                                    std::span<const std::uint32_t> targets) {
   const auto size = static_cast<std::uint32_t>(rows.size() - 1);
   std::vector<std::uint32_t> missing(size, 0);  // tasks that lead to it and have no place yet
   for (const std::uint32_t n : targets) ++missing[n];
@@ -38,7 +39,8 @@ inline std::vector<std::uint32_t> topological_order(std::span<const std::uint32_
 class counted_graphs {
  public:
   explicit counted_graphs(std::span<const simulators::task_graph> graphs) : graphs_(graphs) {
-    for (const simulators::task_graph& g : graphs) first_.push_back(first_.back() + static_cast<std::uint32_t>(g.size())), edges_ += g.edges();
+    for (const simulators::task_graph& g : graphs)
+      first_.push_back(first_.back() + static_cast<std::uint32_t>(g.size())), edges_ += g.edges();
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
   [[nodiscard]] std::size_t edges() const noexcept { return edges_; }
@@ -71,7 +73,8 @@ class counted_graphs {
 };
 
 inline error rows_in_different_orders() {
-  return {errc::cyclic_schedule, "replicas wait for each other: they do not run the rows of what they share in one order"};
+  return {errc::cyclic_schedule,
+          "replicas wait for each other: they do not run the rows of what they share in one order"};
 }
 
 }  // namespace slimpack::detail
@@ -95,11 +98,13 @@ SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<co
     const instruction& i = s.instruction;
     const node self = append(i, s.stage, slimpack::time_of(work, i, s.stage, on), s.is_followed);
     if (i.is_weights()) return;
-    detail::each_before(s.place, on, [&](detail::flow_place from) { targets_[inbox_[number(from, s.place, i.pack)]] = self; });
+    detail::each_before(s.place, on,
+                        [&](detail::flow_place from) { targets_[inbox_[number(from, s.place, i.pack)]] = self; });
     node message = self;
     detail::each_after(s.place, on, [&](detail::flow_place) { targets_.push_back(++message); });
     detail::each_after(s.place, on, [&](detail::flow_place to) {
-      tasks_.push_back({i, s.stage, true, detail::message_of(work, s.place, to, i.pack, on), 0, false, detail::stage_of(to, on)});
+      tasks_.push_back(
+          {i, s.stage, true, detail::message_of(work, s.place, to, i.pack, on), 0, false, detail::stage_of(to, on)});
       rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
       inbox_[number(s.place, to, i.pack)] = static_cast<std::uint32_t>(targets_.size());
       targets_.push_back(unknown);
@@ -109,7 +114,8 @@ SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<co
   return walked;
 }
 
-SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
+SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone,
+                                            std::span<const std::vector<node>> together,
                                             std::span<const std::pair<node, node>> between) {
   // Large groups have millions of tasks: vectors are given their sizes, and a task is copied once.
   const detail::counted_graphs before(alone);
@@ -161,7 +167,8 @@ SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, s
   return success();
 }
 
-SLIMPACK_DECL result<seconds> task_graph::joint_makespan(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
+SLIMPACK_DECL result<seconds> task_graph::joint_makespan(std::span<const task_graph> alone,
+                                                         std::span<const std::vector<node>> together,
                                                          std::span<const std::pair<node, node>> between) {
   const detail::counted_graphs before(alone);
   const std::vector<node> entry = before.entries(together);
@@ -184,7 +191,8 @@ SLIMPACK_DECL result<seconds> task_graph::joint_makespan(std::span<const task_gr
     const node first = before.first_of(g);
     makespan = std::max(makespan, at);
     for (const node to : alone[g].successors(n)) arrive(entry[first + to], at);
-    for (auto next = std::lower_bound(more.begin(), more.end(), std::pair{first + n, node{0}}); next != more.end() && next->first == first + n; ++next)
+    for (auto next = std::lower_bound(more.begin(), more.end(), std::pair{first + n, node{0}});
+         next != more.end() && next->first == first + n; ++next)
       arrive(entry[next->second], at);
   };
   std::size_t left = 0;

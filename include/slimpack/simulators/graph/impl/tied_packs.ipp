@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_IMPL_TIED_PACKS_IPP
 #define SLIMPACK_SIMULATORS_GRAPH_IMPL_TIED_PACKS_IPP
 
-#include <slimpack/simulators/graph/detail/tied_packs.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
+#include <slimpack/simulators/graph/detail/tied_packs.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <algorithm>
@@ -57,7 +57,8 @@ SLIMPACK_DECL std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_apart(co
       for (std::size_t row = 1; row < m.of(p).size(); ++row) {
         const std::vector<pack_id>&before = m.of(p)[row - 1], &after = m.of(p)[row];
         const auto here = [](const std::vector<pack_id>& of) {
-          return static_cast<std::size_t>(std::find_if(of.begin(), of.end(), [](pack_id k) { return k != merge::none; }) - of.begin());
+          return static_cast<std::size_t>(
+              std::find_if(of.begin(), of.end(), [](pack_id k) { return k != merge::none; }) - of.begin());
         };
         bool joined = false;
         for (std::size_t k = 0; k < after.size(); ++k)

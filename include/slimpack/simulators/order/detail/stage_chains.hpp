@@ -32,8 +32,8 @@ class stage_chains {
     node previous{none}, next{none};  ///< on its stage
     node position{};
     node pack{};
-    node part{};   ///< of the model
-    node stage{};  ///< that has this part
+    node part{};                         ///< of the model
+    node stage{};                        ///< that has this part
     bool backward{}, weights{}, gone{};  ///< of a W, the first two
   };
 
@@ -73,9 +73,13 @@ class stage_chains {
     return {t.backward ? pass::backward : pass::forward, {t.pack}, t.part / static_cast<node>(stages_), t.weights};
   }
   /// Whether the weight gradients of a backward pack run apart.
-  [[nodiscard]] bool splits(node pack) const { return weights_ < entries_.size() && !entries_[weights_ + pack * parts_].gone; }
+  [[nodiscard]] bool splits(node pack) const {
+    return weights_ < entries_.size() && !entries_[weights_ + pack * parts_].gone;
+  }
   /// Whether n is the W of this backward.
-  [[nodiscard]] bool is_weights_of(node n, node backward) const { return entries_[n].weights && n - weights_ + base_[1] == backward; }
+  [[nodiscard]] bool is_weights_of(node n, node backward) const {
+    return entries_[n].weights && n - weights_ + base_[1] == backward;
+  }
 
   [[nodiscard]] node first_of(std::size_t stage) const { return first_[stage]; }
   /// What runs after n on its stage; what runs first there, where n is none.
@@ -184,8 +188,8 @@ class stage_chains {
       t.backward = p == pass::backward;
     }
     for (std::size_t i = 0; i < timing.size(); ++i)
-      packs_[p == pass::backward].push_back({i == 0 ? none : static_cast<node>(i - 1),
-                                             i + 1 == timing.size() ? none : static_cast<node>(i + 1)});
+      packs_[p == pass::backward].push_back(
+          {i == 0 ? none : static_cast<node>(i - 1), i + 1 == timing.size() ? none : static_cast<node>(i + 1)});
   }
 
   void gather_weights(const workload& work) {

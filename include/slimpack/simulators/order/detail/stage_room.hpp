@@ -31,7 +31,10 @@ class stage_room {
 
   /// Complexity O(instructions)
   stage_room(const workload& work, std::span<const program> programs, const stage_chains& chains)
-      : chunks_(work.shape.chunks), rates_(work.rates), room_(chains.size()), gradient_running_(work.gradient_running),
+      : chunks_(work.shape.chunks),
+        rates_(work.rates),
+        room_(chains.size()),
+        gradient_running_(work.gradient_running),
         gradient_after_(work.gradient_before.begin() + 1, work.gradient_before.end()) {
     for (const pass p : {pass::forward, pass::backward}) {
       const std::vector<std::int64_t>& before = work.of(p).before;
@@ -51,8 +54,8 @@ class stage_room {
       });
   }
 
-  /// Lets x and the y that follows it on its stage change places, if there is room: y then does not find what x takes, and
-  /// x finds what y takes. A backward that opens more gradients than it releases is better run later.
+  /// Lets x and the y that follows it on its stage change places, if there is room: y then does not find what x takes,
+  /// and x finds what y takes. A backward that opens more gradients than it releases is better run later.
   /// Returns   whether there is            Complexity  O(1)
   bool swap(const stage_chains& chains, node x, node y) {
     const double x_more = taken(chains, y), y_more = -taken(chains, x);
@@ -154,10 +157,13 @@ class stage_room {
     const std::size_t left = i - change.first_left();
     const auto running = static_cast<double>(change.size[left] - size_[backward][change.places[i]]);
     if (!backward)
-      return rates.live_token * static_cast<double>(then_[i].tokens - now_[i].tokens) / chunks_ + rates.forward_token * running;
+      return rates.live_token * static_cast<double>(then_[i].tokens - now_[i].tokens) / chunks_ +
+             rates.forward_token * running;
     const std::int64_t gradient = change.gradient_running[left] - gradient_running_[change.places[i]];
     return (rates.live_token * static_cast<double>(i == 0 ? 0 : now_[i - 1].tokens - then_[i - 1].tokens) +
-            rates.gradient_token * static_cast<double>(gradient)) / chunks_ + rates.backward_token * running;
+            rates.gradient_token * static_cast<double>(gradient)) /
+               chunks_ +
+           rates.backward_token * running;
   }
 
   /// What it holds more between the i-th place and the next.
@@ -165,14 +171,14 @@ class stage_room {
                                   const memory_rates& rates) const {
     const std::int64_t tokens = then_[i].tokens - now_[i].tokens;
     return (rates.live_token * static_cast<double>(change.pass == pass::forward ? tokens : -tokens) +
-            rates.gradient_token * static_cast<double>(then_[i].gradient - now_[i].gradient)) / chunks_;
+            rates.gradient_token * static_cast<double>(then_[i].gradient - now_[i].gradient)) /
+           chunks_;
   }
 
-  /// Visits what a stage holds more of a part while it runs each instruction from the first place there to the last, until
-  /// one says no.
+  /// Visits what a stage holds more of a part while it runs each instruction from the first place there to the last,
+  /// until one says no.
   template <class Visit>
-  bool each_held(const stage_chains& chains, const simulators::window_change& change, std::size_t part,
-                 Visit&& visit) {
+  bool each_held(const stage_chains& chains, const simulators::window_change& change, std::size_t part, Visit&& visit) {
     const memory_rates& rates = rates_[part % chains.stages()];
     for (std::size_t i = 0; i < change.places.size(); ++i) {
       const node place = chains.at(change.pass, change.places[i], part);

@@ -72,8 +72,8 @@ class timed_order {
     visited_ += order_.size();
   }
 
-  /// Whether y, which follows x on its stage, waits for x, as far as a look tells: it does if it is its W, if it takes its
-  /// message, or if on another stage that message is awaited by what runs before the one that sends y's.
+  /// Whether y, which follows x on its stage, waits for x, as far as a look tells: it does if it is its W, if it takes
+  /// its message, or if on another stage that message is awaited by what runs before the one that sends y's.
   /// Complexity O(1)
   [[nodiscard]] bool waits(node y, node x) const {
     if (chains_.is_weights_of(y, x)) return true;
@@ -146,7 +146,9 @@ class timed_order {
     std::array<std::vector<node>, 2> packs;
   };
 
-  [[nodiscard]] bool may_wait(node from, node to) const { return to != none && chains_[to].position <= chains_[from].position; }
+  [[nodiscard]] bool may_wait(node from, node to) const {
+    return to != none && chains_[to].position <= chains_[from].position;
+  }
   [[nodiscard]] bool is_beside(node from, node to) const { return chains_[to].stage == chains_[from].stage; }
 
   /// Sums in another order round differently; of the shortest, so that roundings do not add up.
@@ -274,7 +276,8 @@ class timed_order {
     for (const node n : waiting_) marked_[n] = false, chains_[n].position = position, order_[position++] = n;
   }
 
-  /// Marks, and lists in order, x and what waits for it up to a position; `y` does not wait for what runs before it on its stage.
+  /// Marks, and lists in order, x and what waits for it up to a position; `y` does not wait for what runs before it on
+  /// its stage.
   void mark_waiting(node x, node end, node y = none) {
     waiting_.assign(1, x);
     marked_.resize(chains_.size());

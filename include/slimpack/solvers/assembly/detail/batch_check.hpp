@@ -18,8 +18,8 @@ struct planner_abilities {
 };
 
 /// Whether a batch may be planned on a shape at all.
-/// Errors    invalid_input: no length, or one out of range; a degree or an amount out of range; a vocabulary spread by who cannot;
-///           a cost model for another shape
+/// Errors    invalid_input: no length, or one out of range; a degree or an amount out of range; a vocabulary spread by
+///           who cannot; a cost model for another shape
 /// Complexity O(sequences)
 [[nodiscard]] result<void> batch_check(const shape& on, std::span<const tokens> lengths, const planner_abilities& has);
 

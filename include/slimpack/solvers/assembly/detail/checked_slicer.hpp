@@ -32,13 +32,13 @@ struct slicer_question {
   return cut == (forward ? s.length : tokens{0}) || cut.value % left.quantum.value == 0;
 }
 
-/// What is wrong with an answer that is none, in a sentence. Solvers number the sequences of a replica anew: named is one of the
-/// batch that is as long.
+/// What is wrong with an answer that is none, in a sentence. Solvers number the sequences of a replica anew: named is
+/// one of the batch that is as long.
 [[nodiscard]] error told_slice(const slice& given, const slicer_question& asked, std::span<const tokens> lengths);
 
-/// A slicer as a planner hands it to a solver: each answer is looked at, and of one that breaks a law the sentence goes into the
-/// list of faults, which ends the search. The solver gets a sound slice instead, so that it never sees a wrong one and all its
-/// loops end; the planner then gives the fault instead of a plan.
+/// A slicer as a planner hands it to a solver: each answer is looked at, and of one that breaks a law the sentence goes
+/// into the list of faults, which ends the search. The solver gets a sound slice instead, so that it never sees a wrong
+/// one and all its loops end; the planner then gives the fault instead of a plan.
 /// Law       answers are those of the slicer, where they keep its laws
 /// Complexity that of the slicer, and some comparisons
 template <class Slicer>

@@ -11,8 +11,8 @@
 
 namespace slimpack::detail {
 
-/// Cuts the packs of some replicas at the cuts of either pass. Those that change, of a replica that shares nothing, are ordered
-/// anew.
+/// Cuts the packs of some replicas at the cuts of either pass. Those that change, of a replica that shares nothing, are
+/// ordered anew.
 /// Shapes    threads: that do so side by side, on which `order` is called
 /// Errors    those of `order`            Complexity  O(slices log slices), and that of `order`
 [[nodiscard]] result<void> cut_in_pieces(solution& found, std::span<const std::uint32_t> replicas, std::size_t threads,

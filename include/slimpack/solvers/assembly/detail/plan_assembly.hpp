@@ -24,24 +24,26 @@
 
 namespace slimpack::detail {
 
-/// Makes a plan of a solution: checks it, prices it, runs it in the simulator and proves how good it is, whatever search had
-/// found it (see Trust in basic_planner.hpp). Compiled once for all cost models and simulators.
+/// Makes a plan of a solution: checks it, prices it, runs it in the simulator and proves how good it is, whatever
+/// search had found it (see Trust in basic_planner.hpp). Compiled once for all cost models and simulators.
 class plan_assembly {
  public:
   /// threads: that price and simulate replicas; weights: what the schedule wants packs priced with
   /// Requires  all outlive it
-  plan_assembly(const shape& on, const checked_answers& cost, const any_simulator& simulator, std::size_t threads, weight_gradients weights)
+  plan_assembly(const shape& on, const checked_answers& cost, const any_simulator& simulator, std::size_t threads,
+                weight_gradients weights)
       : shape_(on), cost_(cost), simulator_(simulator), threads_(threads), weights_(weights) {}
 
-  /// Asks a solver for a solution, and makes a plan of it: timed, hashed, and marked as truncated where `stop` could have ended
-  /// the search. A search leaves room for what a spread vocabulary holds between calls; where it was not enough, it gets less
-  /// memory to fill and is asked again.
+  /// Asks a solver for a solution, and makes a plan of it: timed, hashed, and marked as truncated where `stop` could
+  /// have ended the search. A search leaves room for what a spread vocabulary holds between calls; where it was not
+  /// enough, it gets less memory to fill and is asked again.
   /// Shapes    faults: those of the cost model's answers, by whose token the search is stopped
   [[nodiscard]] result<plan> searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
                                       function_ref<result<solution>(const problem&)> solve) const;
 
   /// The same of the group of a replica.
-  [[nodiscard]] result<rank_plan> searched_group(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
+  [[nodiscard]] result<rank_plan> searched_group(std::span<const tokens> lengths, const std::stop_token& stop,
+                                                 time_faults& faults,
                                                  function_ref<result<group_solution>(const problem&)> solve) const;
 
   static constexpr seconds never{std::numeric_limits<double>::infinity()};  ///< nothing is to be beaten
@@ -64,33 +66,36 @@ class plan_assembly {
   result<void> prove(plan& p) const;
   result<void> prove(plan& p, std::vector<bound> bounds) const;
 
-  /// Notes how a plan was made, as the last thing: whether `stop` could have ended its search, since when, and its hash.
+  /// Notes how a plan was made, as the last thing: whether `stop` could have ended its search, since when, and its
+  /// hash.
   static void sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin);
 
   /// Prices and runs groups of replicas (joint_groups), and hands them and the merges over to the plan.
   /// forward_only: what stages hold is that of evaluations
   /// Errors    not_faster: as of `of`
-  result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved, seconds to_beat = never,
-                        bool forward_only = false) const;
+  result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved,
+                        seconds to_beat = never, bool forward_only = false) const;
 
  private:
-  /// The fastest plan of a solution and its runners-up, if the solution has one; a runner-up is left at its first replica that is
-  /// slower. Where `stop` ends the search, the fastest so far.
-  [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, const std::stop_token& stop, solution&& solved) const;
+  /// The fastest plan of a solution and its runners-up, if the solution has one; a runner-up is left at its first
+  /// replica that is slower. Where `stop` ends the search, the fastest so far.
+  [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, const std::stop_token& stop,
+                                        solution&& solved) const;
 
-  /// A solver orders forwards and backwards of a pipeline that turns packs on one stage more, where the vocabulary is spread
-  /// (pricing/detail/vocabulary_turn.hpp). Its answer without that stage.
+  /// A solver orders forwards and backwards of a pipeline that turns packs on one stage more, where the vocabulary is
+  /// spread (pricing/detail/vocabulary_turn.hpp). Its answer without that stage.
   [[nodiscard]] solution of_layers(solution&& solved) const;
 
-  /// Prices and runs the replicas of a group, which share sequences where they are several (simulators/graph/joint.hpp),
-  /// and hands them over to the plan. Whether they take less than `to_beat`, if there is something to beat, their makespan tells
-  /// before.
-  result<void> simulate(plan& p, std::span<const std::uint32_t> group, solution& solved, const std::vector<bool>& shared,
-                        const std::vector<memory_rates>& rates, seconds to_beat) const;
+  /// Prices and runs the replicas of a group, which share sequences where they are several
+  /// (simulators/graph/joint.hpp), and hands them over to the plan. Whether they take less than `to_beat`, if there is
+  /// something to beat, their makespan tells before.
+  result<void> simulate(plan& p, std::span<const std::uint32_t> group, solution& solved,
+                        const std::vector<bool>& shared, const std::vector<memory_rates>& rates, seconds to_beat) const;
 
   /// A replica of the plan, all but its makespan, with its memory checked.
-  [[nodiscard]] result<replica_plan> recorded(std::span<const tokens> lengths, replica_solution&& from, const std::vector<bool>& shared,
-                                              workload&& work, const std::vector<memory_rates>& rates) const;
+  [[nodiscard]] result<replica_plan> recorded(std::span<const tokens> lengths, replica_solution&& from,
+                                              const std::vector<bool>& shared, workload&& work,
+                                              const std::vector<memory_rates>& rates) const;
 
   const shape& shape_;
   const checked_answers& cost_;

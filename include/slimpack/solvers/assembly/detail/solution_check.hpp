@@ -21,8 +21,14 @@ namespace slimpack::detail {
 class solution_check {
  public:
   /// passes: those that it plans
-  solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on, std::span<const pass> passes = both_passes)
-      : solved_(solved), lengths_(lengths), shape_(on), replicas_(static_cast<std::size_t>(on.replicas)), passes_(passes), of_(lengths.size()) {}
+  solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on,
+                 std::span<const pass> passes = both_passes)
+      : solved_(solved),
+        lengths_(lengths),
+        shape_(on),
+        replicas_(static_cast<std::size_t>(on.replicas)),
+        passes_(passes),
+        of_(lengths.size()) {}
   /// The same of one group: it runs its sequences on its replicas, and the others run nothing.
   solution_check(const group_solution& group, std::span<const tokens> lengths, const shape& on)
       : solution_check(group.solved, lengths, on) {
@@ -37,9 +43,9 @@ class solution_check {
   /// What is known of a sequence so far.
   struct state {
     const merge* shared{};
-    bool elsewhere{};        // on replicas outside of the group that is checked
-    std::size_t listed{};    // replicas
-    std::uint32_t last{};    // that lists it, counted from 1
+    bool elsewhere{};           // on replicas outside of the group that is checked
+    std::size_t listed{};       // replicas
+    std::uint32_t last{};       // that lists it, counted from 1
     by_pass<std::size_t> rows;  // that this one has run
     by_pass<tokens> ran;
   };

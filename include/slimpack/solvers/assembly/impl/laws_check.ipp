@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_LAWS_CHECK_IPP
 #define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_LAWS_CHECK_IPP
 
-#include <slimpack/solvers/assembly/detail/laws_check.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
+#include <slimpack/solvers/assembly/detail/laws_check.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -39,10 +39,12 @@ class law_search {
     for (std::uint32_t i = 0; i < plan_.lengths.size() && told_.empty(); ++i) {
       const tokens length = plan_.lengths[i];
       seconds cut{};
-      for (tokens at{}; at < length; at += plan_.shape.quantum) cut += least_time(cost_, {{i}, at, std::min(plan_.shape.quantum, length - at)}, p, part);
+      for (tokens at{}; at < length; at += plan_.shape.quantum)
+        cut += least_time(cost_, {{i}, at, std::min(plan_.shape.quantum, length - at)}, p, part);
       const slice whole{{i}, {0}, length};
-      compare(4, "the times of a sequence's slices add up to its own (hook least)", cut, "cut into single quanta, sequence " + std::to_string(i),
-              least_time(cost_, whole, p, part), said(whole), p, part);
+      compare(4, "the times of a sequence's slices add up to its own (hook least)", cut,
+              "cut into single quanta, sequence " + std::to_string(i), least_time(cost_, whole, p, part), said(whole),
+              p, part);
     }
   }
 
@@ -62,10 +64,10 @@ class law_search {
     for (std::uint32_t i = 0; i < cut.size(); ++i) {
       if (!runs[i]) continue;
       const slice whole{{i}, {0}, plan_.lengths[i]};
-      compare(4, "the times of a sequence's slices add up to its own (hook least)", least_time(cost_, whole, p, part), said(whole), cut[i],
-              "its slices together", p, part);
-      compare(1, "the useful share of a time is no more than all of it", useful_time(cost_, whole, p, part), "of what is useful, " + said(whole),
-              std::max(cut[i], cost_.time(whole, p, part)), "all of it", p, part);
+      compare(4, "the times of a sequence's slices add up to its own (hook least)", least_time(cost_, whole, p, part),
+              said(whole), cut[i], "its slices together", p, part);
+      compare(1, "the useful share of a time is no more than all of it", useful_time(cost_, whole, p, part),
+              "of what is useful, " + said(whole), std::max(cut[i], cost_.time(whole, p, part)), "all of it", p, part);
     }
   }
 
@@ -73,13 +75,17 @@ class law_search {
     const seconds time = cost_.time(s, p, part);
     const slice first{s.sequence, {0}, std::min(plan_.shape.quantum, s.length)};
     for (const slice& smaller : {first, slice{s.sequence, {0}, s.length}, slice{s.sequence, s.begin, first.length}})
-      compare(3, "time does not fall when a slice's prefix or length grows", cost_.time(smaller, p, part), said(smaller), time, said(s), p, part);
-    compare(1, "what a slice costs at least is no more than its time", least_time(cost_, s, p, part), "at least, " + said(s), time, "all of it", p, part);
+      compare(3, "time does not fall when a slice's prefix or length grows", cost_.time(smaller, p, part),
+              said(smaller), time, said(s), p, part);
+    compare(1, "what a slice costs at least is no more than its time", least_time(cost_, s, p, part),
+            "at least, " + said(s), time, "all of it", p, part);
     if (p == pass::forward) return;
     const seconds weights = weight_time(cost_, s, part);
-    compare(1, "weight gradients take no more than all of a backward time", weights, "for weight gradients, " + said(s), time, "all of it", p, part);
-    compare(3, "backward without weight gradients does not fall as a slice grows", cost_.time(first, p, part) - weight_time(cost_, first, part),
-            "without weight gradients, " + said(first), time - weights, said(s), p, part);
+    compare(1, "weight gradients take no more than all of a backward time", weights, "for weight gradients, " + said(s),
+            time, "all of it", p, part);
+    compare(3, "backward without weight gradients does not fall as a slice grows",
+            cost_.time(first, p, part) - weight_time(cost_, first, part), "without weight gradients, " + said(first),
+            time - weights, said(s), p, part);
   }
 
   void look(std::span<const slice> pack, pass p, int part) {
@@ -93,18 +99,22 @@ class law_search {
     const std::string all = "a pack of " + std::to_string(pack.size()) + " slices, the first " + said(pack.front());
     compare(2, "a pack costs no less than its overhead and its largest member", pack_overhead(cost_, p, part) + largest,
             "overhead and largest member", together, all, p, part);
-    compare(2, "a pack costs no less than its overhead, the least times of its slices and their calls", least, "these", together, all, p, part);
+    compare(2, "a pack costs no less than its overhead, the least times of its slices and their calls", least, "these",
+            together, all, p, part);
   }
 
   /// Notes a law if `less` is more than `more`.
-  void compare(int law, const char* says, seconds less, const std::string& of_less, seconds more, const std::string& of_more, pass p, int part) {
+  void compare(int law, const char* says, seconds less, const std::string& of_less, seconds more,
+               const std::string& of_more, pass p, int part) {
     if (!told_.empty() || less.value <= more.value * (1 + rounding)) return;
-    told_ = "cost_model law " + std::to_string(law) + " (" + says + "): " + name_of(p) + " on part " + std::to_string(part) + ", " + of_less +
-            " takes " + told_number(less.value) + " s, " + of_more + " " + told_number(more.value) + " s";
+    told_ = "cost_model law " + std::to_string(law) + " (" + says + "): " + name_of(p) + " on part " +
+            std::to_string(part) + ", " + of_less + " takes " + told_number(less.value) + " s, " + of_more + " " +
+            told_number(more.value) + " s";
   }
 
   [[nodiscard]] static std::string said(const slice& s) {
-    return "slice [" + std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " + std::to_string(s.sequence.value);
+    return "slice [" + std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
+           std::to_string(s.sequence.value);
   }
 
   const plan& plan_;
@@ -118,12 +128,15 @@ SLIMPACK_DECL result<void> laws_check(const plan& p, const checked_answers& cost
   if (!too_fast && p.bubble >= -rounding) return success();
   const seconds stages = p.step_time * (static_cast<double>(p.shape.replicas) * p.shape.stages);
   const std::string law = law_search(p, cost).found();
-  return error{errc::invalid_input,
-               "the cost model contradicts itself: by it the step takes " + told_number(too_fast ? p.step_time.value : stages.value) +
-                   (too_fast ? " s, but no less than " + told_number(p.lower_bound.value) + " s"
-                             : " s of all stages, but its useful work " + told_number(stages.value * (1 - p.bubble)) + " s") +
-                   ". It breaks " + (law.empty() ? std::string("a law of cost models in slices that this plan does not have") : law) +
-                   ". testing/cost_model_laws.hpp checks them"};
+  return error{
+      errc::invalid_input,
+      "the cost model contradicts itself: by it the step takes " +
+          told_number(too_fast ? p.step_time.value : stages.value) +
+          (too_fast ? " s, but no less than " + told_number(p.lower_bound.value) + " s"
+                    : " s of all stages, but its useful work " + told_number(stages.value * (1 - p.bubble)) + " s") +
+          ". It breaks " +
+          (law.empty() ? std::string("a law of cost models in slices that this plan does not have") : law) +
+          ". testing/cost_model_laws.hpp checks them"};
 }
 
 }  // namespace slimpack::detail

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
 #define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
 
-#include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
@@ -20,6 +19,7 @@
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/assembly/detail/laws_check.hpp>
+#include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
@@ -40,17 +40,20 @@ namespace slimpack::detail {
 SLIMPACK_DECL solution plan_assembly::of_layers(solution&& solved) const {
   if (shape_.vocabulary == vocabulary::spread)
     for (replica_solution& r : solved.replicas)
-      if (r.programs.size() > static_cast<std::size_t>(shape_.stages)) r.programs.resize(static_cast<std::size_t>(shape_.stages));
+      if (r.programs.size() > static_cast<std::size_t>(shape_.stages))
+        r.programs.resize(static_cast<std::size_t>(shape_.stages));
   return std::move(solved);
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
+SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengths, const std::stop_token& stop,
+                                                   time_faults& faults,
                                                    function_ref<result<solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
   shape on = vocabulary_turn::searched(shape_);
-  const bool estimated = shape_.vocabulary == vocabulary::spread || (shape_.parts() > 1 && simulators::reduction_of(cost_, shape_));
-  // Neither 5 nor 0.97 is a search option: any solver is asked so, and they do not tune its search. In most plans of a spread
-  // vocabulary the first answer fits; each try leaves what calls hold between packs a little more room.
+  const bool estimated =
+      shape_.vocabulary == vocabulary::spread || (shape_.parts() > 1 && simulators::reduction_of(cost_, shape_));
+  // Neither 5 nor 0.97 is a search option: any solver is asked so, and they do not tune its search. In most plans of a
+  // spread vocabulary the first answer fits; each try leaves what calls hold between packs a little more room.
   for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
     result<solution> solved = solve({.lengths = lengths, .shape = on, .stop = faults.token(), .estimated = estimated});
     if (faults.any()) return faults.told(lengths, shape_.quantum);
@@ -63,7 +66,8 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengt
   }
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> lengths, const std::stop_token& stop, solution&& solved) const {
+SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> lengths, const std::stop_token& stop,
+                                                     solution&& solved) const {
   std::vector<solution> others = std::move(solved.runners_up);
   result<plan> best = of(lengths, of_layers(std::move(solved)));
   for (solution& other : others) {
@@ -75,9 +79,9 @@ SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> len
   return best;
 }
 
-SLIMPACK_DECL result<rank_plan> plan_assembly::searched_group(std::span<const tokens> lengths, const std::stop_token& stop,
-                                                              time_faults& faults,
-                                                              function_ref<result<group_solution>(const problem&)> solve) const {
+SLIMPACK_DECL result<rank_plan> plan_assembly::searched_group(
+    std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
+    function_ref<result<group_solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
   result<group_solution> solved = solve({lengths, vocabulary_turn::searched(shape_), faults.token()});
   if (faults.any()) return faults.told(lengths, shape_.quantum);
@@ -92,7 +96,8 @@ SLIMPACK_DECL result<rank_plan> plan_assembly::searched_group(std::span<const to
   return made;
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan> parts, const time_faults& faults) const {
+SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan> parts,
+                                                       const time_faults& faults) const {
   const auto wrong = [](const std::string& what) { return error{errc::invalid_input, "parts of a plan: " + what}; };
   if (parts.empty()) return wrong("there are none");
   const plan& first = parts.front().part;
@@ -100,9 +105,11 @@ SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan
   plan p = blank(first.lengths);
   std::vector<const rank_plan*> of(p.replicas.size());
   for (const rank_plan& r : parts) {
-    if (r.group.empty() || r.part.replicas.size() != of.size()) return wrong("one has no group, or other replicas than the shape");
+    if (r.group.empty() || r.part.replicas.size() != of.size())
+      return wrong("one has no group, or other replicas than the shape");
     if (r.division != parts.front().division || r.part.shape != shape_ || r.part.lengths != first.lengths)
-      return wrong("replicas " + std::to_string(parts.front().group.front()) + " and " + std::to_string(r.group.front()) + " are of different divisions");
+      return wrong("replicas " + std::to_string(parts.front().group.front()) + " and " +
+                   std::to_string(r.group.front()) + " are of different divisions");
     for (const std::uint32_t replica : r.group) {
       if (replica >= of.size()) return wrong("the shape has no replica " + std::to_string(replica));
       const rank_plan* const before = std::exchange(of[replica], &r);
@@ -138,10 +145,13 @@ SLIMPACK_DECL plan plan_assembly::blank(std::span<const tokens> lengths) const {
   return p;
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, solution&& solved, seconds to_beat) const {
+SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, solution&& solved,
+                                             seconds to_beat) const {
   if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
   plan p = blank(lengths);
-  if (result<void> run = simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), to_beat); !run)
+  if (result<void> run =
+          simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), to_beat);
+      !run)
     return std::move(run).error();
   if (result<void> proved = prove(p); !proved) return std::move(proved).error();
   return p;
@@ -184,19 +194,24 @@ SLIMPACK_DECL result<void> plan_assembly::prove(plan& p, std::vector<bound> boun
   p.rank_time = rank_time_of(p, done);
   const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
   p.efficiency = timed ? p.lower_bound / p.step_time : 1;
-  p.bubble = timed ? without_rounding({1 - done.work / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages))}, {1}).value : 0;
+  p.bubble = timed ? without_rounding(
+                         {1 - done.work / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages))}, {1})
+                         .value
+                   : 0;
   return laws_check(p, cost_);
 }
 
-SLIMPACK_DECL void plan_assembly::sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin) {
+SLIMPACK_DECL void plan_assembly::sign(plan& p, const std::stop_token& stop,
+                                       std::chrono::steady_clock::time_point begin) {
   p.truncated = stop.stop_possible();
   p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   p.hash = hash_of(p);
 }
 
-SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved,
-                                                   seconds to_beat, bool forward_only) const {
-  const result<std::vector<memory_rates>> rates = forward_only ? evaluation_rates_of(cost_, shape_) : rates_of(cost_, shape_);
+SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups,
+                                                   solution&& solved, seconds to_beat, bool forward_only) const {
+  const result<std::vector<memory_rates>> rates =
+      forward_only ? evaluation_rates_of(cost_, shape_) : rates_of(cost_, shape_);
   if (!rates) return rates.error();
   std::vector<bool> shared(p.lengths.size());
   for (const merge& m : solved.merges) shared[m.sequence.value] = true;
@@ -208,8 +223,9 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<st
   return success();
 }
 
-SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std::uint32_t> group, solution& solved, const std::vector<bool>& shared,
-                      const std::vector<memory_rates>& rates, seconds to_beat) const {
+SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std::uint32_t> group, solution& solved,
+                                                   const std::vector<bool>& shared,
+                                                   const std::vector<memory_rates>& rates, seconds to_beat) const {
   result<simulators::priced_group> run =
       simulators::price_group(group, solved, cost_, shape_, rates, weights_, to_beat);
   if (!run) return std::move(run).error();
@@ -220,7 +236,8 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std:
   }
   const result<simulators::task_graph> graph = std::move(run.value().graphs).joined();
   if (!graph) return graph.error();
-  const result<std::vector<seconds>> start = simulators::checked_starts(graph.value(), simulator_.starts(graph.value()));
+  const result<std::vector<seconds>> start =
+      simulators::checked_starts(graph.value(), simulator_.starts(graph.value()));
   if (!start) return start.error();
   const std::vector<seconds> ends = simulators::ends_of(graph.value(), start.value(), group.size());
   std::vector<std::vector<gradient_span>> gradients;
@@ -238,14 +255,15 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std:
 }
 
 SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const tokens> lengths, replica_solution&& from,
-                              const std::vector<bool>& shared, workload&& work,
-                              const std::vector<memory_rates>& rates) const {
+                                                           const std::vector<bool>& shared, workload&& work,
+                                                           const std::vector<memory_rates>& rates) const {
   replica_plan r;
   r.peak_memory = simulators::peak_memory(work, from.programs);
   if (shape_.memory) {
     const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
     if (peak > shape_.memory->amount)
-      return error{errc::out_of_memory, "the plan needs " + detail::amount(peak, shape_.memory->unit) + ", the limit is " +
+      return error{errc::out_of_memory, "the plan needs " + detail::amount(peak, shape_.memory->unit) +
+                                            ", the limit is " +
                                             detail::amount(shape_.memory->amount, shape_.memory->unit)};
   }
   // What a replica shares with others is not its own: no bound of it alone holds.
@@ -257,7 +275,8 @@ SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const token
   if (!work.loans.empty())
     r.lower_bound = own.empty() ? seconds{} : simulators::mean_stage_bound(cost_, alone, own).time;
   else if (!work.is_forward_only())  // plan_forward has bounds of its own
-    for (const bound& b : simulators::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
+    for (const bound& b : simulators::lower_bounds(cost_, alone, own, rates))
+      r.lower_bound = std::max(r.lower_bound, b.time);
   r.sequences = std::move(from.sequences);
   r.partition = std::move(from.partition);
   r.programs = std::move(from.programs);

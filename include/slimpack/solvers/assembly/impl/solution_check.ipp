@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_SOLUTION_CHECK_IPP
 #define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_SOLUTION_CHECK_IPP
 
-#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
@@ -10,6 +9,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
@@ -38,15 +38,16 @@ SLIMPACK_DECL result<void> solution_check::operator()() {
       return wrong(s, "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted));
     for (const pass p : passes_)
       if (wanted > 0 && of_[s].ran[p] != lengths_[s])
-        return wrong(s, "runs " + number(of_[s].ran[p].value) + " of its " + number(lengths_[s].value) +
-                            " tokens " + name_of(p));
+        return wrong(s, "runs " + number(of_[s].ran[p].value) + " of its " + number(lengths_[s].value) + " tokens " +
+                            name_of(p));
   }
   return success();
 }
 
 SLIMPACK_DECL result<void> solution_check::check(const group_solution& group) {
   if (group.replicas.empty() || !is_ascending(group.replicas) || group.replicas.back() >= replicas_)
-    return error{errc::invalid_input, "the solver's answer is wrong: a group has replicas that there are, in ascending order"};
+    return error{errc::invalid_input,
+                 "the solver's answer is wrong: a group has replicas that there are, in ascending order"};
   for (state& s : of_) s.elsewhere = true;
   for (const sequence_id id : group.sequences) {
     if (id.value >= of_.size()) return wrong(id.value, "is planned, the batch has " + number(of_.size()));
@@ -54,7 +55,8 @@ SLIMPACK_DECL result<void> solution_check::check(const group_solution& group) {
   }
   for (std::uint32_t r = 0; r < replicas_; ++r)
     if (!solved_.replicas[r].sequences.empty() && !std::binary_search(group.replicas.begin(), group.replicas.end(), r))
-      return wrong(solved_.replicas[r].sequences.front().value, "is on replica " + number(r) + ", which is not of the group");
+      return wrong(solved_.replicas[r].sequences.front().value,
+                   "is on replica " + number(r) + ", which is not of the group");
   return success();
 }
 
@@ -102,9 +104,11 @@ SLIMPACK_DECL result<void> solution_check::check(std::uint32_t replica) {
   }
   if (r.loans.empty()) return success();
   const std::size_t lent = r.loans.front().queries.sequence.value;
-  if (!solved_.merges.empty()) return wrong(lent, "is lent attention of, and replicas share a sequence: lend none, or share none");
+  if (!solved_.merges.empty())
+    return wrong(lent, "is lent attention of, and replicas share a sequence: lend none, or share none");
   if (const std::optional<std::string> fault = loan_fault(r.loans, r.partition, shape_))
-    return wrong(lent, "is the first that stages lend attention of on replica " + number(replica) + ", where " + *fault);
+    return wrong(lent,
+                 "is the first that stages lend attention of on replica " + number(replica) + ", where " + *fault);
   return success();
 }
 

@@ -42,14 +42,15 @@ struct shared_column {
 
 /// No more sharers than a sequence has quanta.
 [[nodiscard]] constexpr std::uint32_t sharers_within(tokens length, std::uint32_t sharers, tokens quantum) noexcept {
-  return static_cast<std::uint32_t>(std::min<std::int64_t>(sharers, (length.value + quantum.value - 1) / quantum.value));
+  return static_cast<std::uint32_t>(
+      std::min<std::int64_t>(sharers, (length.value + quantum.value - 1) / quantum.value));
 }
 
-/// Next-fit: each sequence on all replicas, and in the last micro-step, or in a new one where a replica would get more than
-/// the limit. Short ones that some replicas have nothing of begin in turn on each.
+/// Next-fit: each sequence on all replicas, and in the last micro-step, or in a new one where a replica would get more
+/// than the limit. Short ones that some replicas have nothing of begin in turn on each.
 /// Requires  a limit that lets each sequence in alone
-[[nodiscard]] inline std::vector<shared_column> in_arrival_order(std::span<const sequence> batch, std::uint32_t replicas, tokens limit,
-                                                                tokens quantum) {
+[[nodiscard]] inline std::vector<shared_column> in_arrival_order(std::span<const sequence> batch,
+                                                                 std::uint32_t replicas, tokens limit, tokens quantum) {
   std::vector<shared_column> columns;
   tokens held{};
   for (const sequence& s : batch) {
@@ -63,16 +64,18 @@ struct shared_column {
   return columns;
 }
 
-/// Longest first: each sequence on as many neighbouring replicas as `sharers_for(sequence)` says, in the first micro-step that
-/// has room for its share; there on the group that has the least load so far, as `load(sequence)` counts it. A group of so many
-/// may begin where `begins(replica, sharers)`.
+/// Longest first: each sequence on as many neighbouring replicas as `sharers_for(sequence)` says, in the first
+/// micro-step that has room for its share; there on the group that has the least load so far, as `load(sequence)`
+/// counts it. A group of so many may begin where `begins(replica, sharers)`.
 /// Requires  shares within the limit
 template <class SharersFor, class Begins, class Load>
 [[nodiscard]] std::vector<shared_column> longest_first(std::span<const sequence> batch, const shape& on, tokens limit,
-                                                       const SharersFor& sharers_for, const Begins& begins, const Load& load) {
+                                                       const SharersFor& sharers_for, const Begins& begins,
+                                                       const Load& load) {
   const auto replicas = static_cast<std::uint32_t>(on.replicas);
   std::vector<sequence> order(batch.begin(), batch.end());
-  std::stable_sort(order.begin(), order.end(), [](const sequence& a, const sequence& b) { return a.length > b.length; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const sequence& a, const sequence& b) { return a.length > b.length; });
   struct column_state {
     std::vector<tokens> held;  // of each replica
     std::vector<double> load;
@@ -85,9 +88,12 @@ template <class SharersFor, class Begins, class Load>
     const tokens share = share_of(s.length, sharers, on.quantum);
     const double load_each = load(s) / sharers;
     for (std::size_t c = 0;; ++c) {
-      if (c == columns.size()) columns.emplace_back(), states.push_back({std::vector<tokens>(replicas), std::vector<double>(replicas)});
+      if (c == columns.size())
+        columns.emplace_back(), states.push_back({std::vector<tokens>(replicas), std::vector<double>(replicas)});
       column_state& now = states[c];
-      const auto most = [&](const auto& of, std::uint32_t first) { return *std::max_element(of.begin() + first, of.begin() + first + sharers); };
+      const auto most = [&](const auto& of, std::uint32_t first) {
+        return *std::max_element(of.begin() + first, of.begin() + first + sharers);
+      };
       std::optional<std::uint32_t> best;
       for (std::uint32_t first = 0; first + group <= replicas; ++first) {
         if (!begins(first, group) || most(now.held, first) + share > limit) continue;
@@ -123,7 +129,8 @@ struct column_packs {
         for (const shared_column::entry& e : column.entries) {
           if (r < e.first || r >= e.first + e.sharers) continue;
           if (p == pass::forward) made.sequences[r].push_back(e.of.id);
-          sharer_slices slices = slices_of_sharer({e.of.id, {0}, e.of.length}, r - e.first, e.sharers, batch.shape.quantum);
+          sharer_slices slices =
+              slices_of_sharer({e.of.id, {0}, e.of.length}, r - e.first, e.sharers, batch.shape.quantum);
           if (p == pass::backward) std::reverse(slices.begin(), slices.end());
           for (const slice& one : slices)
             if (one.length > tokens{0}) packs.push(one);

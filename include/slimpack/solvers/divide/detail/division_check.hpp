@@ -21,8 +21,8 @@ namespace slimpack::detail {
 /// Whether a divider's answer gives each replica and each sequence to one unit, as divider laws 1 and 2 say.
 /// Shapes    sharers: of each sequence; none: any number of replicas may share one
 /// Errors    invalid_input: it does not, and the detail names which            Complexity  O(sequences + replicas)
-[[nodiscard]] inline result<void> division_check(const division& units, std::span<const tokens> lengths, const shape& on,
-                                                 std::span<const sharers_range> sharers = {}) {
+[[nodiscard]] inline result<void> division_check(const division& units, std::span<const tokens> lengths,
+                                                 const shape& on, std::span<const sharers_range> sharers = {}) {
   const auto wrong = [](const std::string& what) {
     return error{errc::invalid_input, "the divider's answer is wrong: " + what};
   };
@@ -38,8 +38,8 @@ namespace slimpack::detail {
       planned[r] = true;
     }
     if (u.shared.empty() != (u.replicas.size() == 1))
-      return wrong("a unit of " + std::to_string(u.replicas.size()) + " replicas shares " + std::to_string(u.shared.size()) +
-                   " sequences: one replica shares none, several share some");
+      return wrong("a unit of " + std::to_string(u.replicas.size()) + " replicas shares " +
+                   std::to_string(u.shared.size()) + " sequences: one replica shares none, several share some");
     for (const std::vector<sequence>* list : {&u.shared, &u.own})
       for (const sequence& s : *list) {
         if (s.id.value >= divided.size() || s.length != lengths[s.id.value])
@@ -50,9 +50,11 @@ namespace slimpack::detail {
       }
     for (const sequence& s : u.shared)
       if (!sharers.empty() && u.replicas.size() > sharers[s.id.value].most)
-        return wrong(std::to_string(u.replicas.size()) + " replicas share sequence " + std::to_string(s.id.value) + " of " +
-                     std::to_string(s.length.value) + " tokens, which at most " + std::to_string(sharers[s.id.value].most) + " can");
-    if (u.exchanges && u.exchanges->empty()) return wrong("a unit allows no exchange: leave it out, so that all are, or allow one");
+        return wrong(std::to_string(u.replicas.size()) + " replicas share sequence " + std::to_string(s.id.value) +
+                     " of " + std::to_string(s.length.value) + " tokens, which at most " +
+                     std::to_string(sharers[s.id.value].most) + " can");
+    if (u.exchanges && u.exchanges->empty())
+      return wrong("a unit allows no exchange: leave it out, so that all are, or allow one");
   }
   for (std::size_t r = 0; r < planned.size(); ++r)
     if (!planned[r]) return wrong("replica " + std::to_string(r) + " is in no unit");
@@ -63,14 +65,14 @@ namespace slimpack::detail {
 
 /// Puts units in the order of their first replicas: so the parts that ranks plan follow each other as in a plan of all.
 inline void put_in_order(division& units) {
-  std::sort(units.begin(), units.end(), [](const planning_unit& a, const planning_unit& b) {
-    return a.replicas.front() < b.replicas.front();
-  });
+  std::sort(units.begin(), units.end(),
+            [](const planning_unit& a, const planning_unit& b) { return a.replicas.front() < b.replicas.front(); });
 }
 
 /// Fingerprint of a division and of what was divided. Ranks that plan each its own compare it before they start.
 /// Complexity O(sequences + replicas)
-[[nodiscard]] inline std::uint64_t hash_of(const division& units, std::span<const tokens> lengths, const shape& on) noexcept {
+[[nodiscard]] inline std::uint64_t hash_of(const division& units, std::span<const tokens> lengths,
+                                           const shape& on) noexcept {
   word_hash h;
   h.add(std::uint64_t{lengths.size()});
   for (const tokens length : lengths) h.add(length);

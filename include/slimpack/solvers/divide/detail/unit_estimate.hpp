@@ -19,9 +19,9 @@
 
 namespace slimpack::detail {
 
-/// What makes the busiest stage of one unit's replicas lose more time than another's, in seconds. divide::estimated weighs them.
-/// What all units lose alike, such as the ramps at both ends, moves no choice and is left out. Ramps: the overhead of a forward and a
-/// backward pack on the way.
+/// What makes the busiest stage of one unit's replicas lose more time than another's, in seconds. divide::estimated
+/// weighs them. What all units lose alike, such as the ramps at both ends, moves no choice and is left out. Ramps: the
+/// overhead of a forward and a backward pack on the way.
 struct loss_terms {
   double peak{};      ///< ramps, by how much of the work is one sequence, at whose turn nothing else fills the stages
   double tail{};      ///< the last quantum of that sequence on the way, likewise: the longest that is not cut
@@ -91,8 +91,8 @@ class unit_estimate {
     return fourth * fourth;
   }
 
-  /// What a shared sequence's exchange takes here, if rows are as many as the packs of so much work, and the mean is that
-  /// of the middle one.
+  /// What a shared sequence's exchange takes here, if rows are as many as the packs of so much work, and the mean is
+  /// that of the middle one.
   [[nodiscard]] double exchanged(const sequence& s, std::span<const std::uint32_t> replicas, double share) const {
     const double rows = std::max(1.0, asked_.options.loss_packs * asked_.shape.parts() * share);
     const auto sharers = static_cast<std::int64_t>(replicas.size());
@@ -105,7 +105,8 @@ class unit_estimate {
     const sharer_slices mine = slices_of_sharer(row, 0, sharers, quantum);
     double both = 0;
     for (const pass p : both_passes)
-      both += exchange_time(cost_, likely_row(row, p, mine, replicas, asked_.exchanges.best(2)), mine, p, asked_.stage).value;
+      both += exchange_time(cost_, likely_row(row, p, mine, replicas, asked_.exchanges.best(2)), mine, p, asked_.stage)
+                  .value;
     return rows * both;
   }
 

@@ -39,14 +39,18 @@ struct ordered_packs {
   seconds makespan{std::numeric_limits<double>::infinity()};
 };
 
-/// What a search of one replica's packs has tried: each candidate is priced, scheduled and simulated, what that takes is
-/// counted against a budget, and the fastest is kept. How to come to candidates is for others to say.
+/// What a search of one replica's packs has tried: each candidate is priced, scheduled and simulated, what that takes
+/// is counted against a budget, and the fastest is kept. How to come to candidates is for others to say.
 /// Requires  a sequence in the group
 class candidates {
  public:
   candidates(std::span<const sequence> group, const problem& batch, const any_slicer& slicer, const any_cost& cost,
              const any_schedule& schedule, std::span<const memory_rates> rates, const solvers::search_options& options)
-      : batch_(batch), cost_(cost), schedule_(schedule), rates_(rates.begin(), rates.end()), options_(options),
+      : batch_(batch),
+        cost_(cost),
+        schedule_(schedule),
+        rates_(rates.begin(), rates.end()),
+        options_(options),
         partitioner_(group, batch.shape, slicer, cost, rates, options) {}
 
   /// Starts to count against a budget.
@@ -64,9 +68,7 @@ class candidates {
   [[nodiscard]] std::uint64_t last() const noexcept { return last_; }
   [[nodiscard]] bool is_long() const noexcept { return budget_.candidates >= options_.long_candidates; }
   [[nodiscard]] bool stopped() const { return batch_.stop.stop_requested(); }
-  [[nodiscard]] bool spent() const {
-    return tasks_ + last_ > until_.tasks || count_ >= until_.candidates || stopped();
-  }
+  [[nodiscard]] bool spent() const { return tasks_ + last_ > until_.tasks || count_ >= until_.candidates || stopped(); }
 
   /// The makespan of a candidate, which is kept if it is the best so far, or why it has no plan.
   result<seconds> consider(const partition_rule& c) {
@@ -119,8 +121,8 @@ class candidates {
   [[nodiscard]] const solvers::search_report& report() const noexcept { return report_; }
 
  private:
-  /// Of the largest plan that is made at all: its graphs take about 200 bytes for each. Not a search option, since it is no matter of
-  /// taste.
+  /// Of the largest plan that is made at all: its graphs take about 200 bytes for each. Not a search option, since it
+  /// is no matter of taste.
   static constexpr std::uint64_t most_instructions = std::uint64_t{1} << 26;
 
   [[nodiscard]] std::uint64_t instructions_of(const partition& packs) const {
@@ -131,7 +133,8 @@ class candidates {
   result<seconds> score(partition packs, double alignment, bool longer) {
     if (batch_.common_cuts) packs = aligned(packs, alignment);
     last_ = tasks_of(packs);
-    if ((last_ > budget_.largest || instructions_of(packs) > most_instructions) && fastest_.programs.empty()) return too_large(packs);
+    if ((last_ > budget_.largest || instructions_of(packs) > most_instructions) && fastest_.programs.empty())
+      return too_large(packs);
     tasks_ += last_;
     const workload priced = price(packs, cost_, batch_.shape, rates_, schedule_.weights());
     keeps_beside_tokens_ = !priced.forward.kept.empty();
@@ -157,12 +160,15 @@ class candidates {
   [[nodiscard]] error too_large(const partition& packs) const {
     const bool limited = batch_.shape.memory.has_value();
     const bool by_effort = last_ > budget_.largest;
-    const std::string are = by_effort ? std::to_string(last_) + " tasks; the search may simulate " + std::to_string(budget_.largest)
-                                      : std::to_string(instructions_of(packs)) + " instructions; a plan may have " + std::to_string(most_instructions);
-    return {errc::over_budget, (limited ? "under the memory limit the batch makes " : "the batch makes ") + std::to_string(packs.forward.size()) +
-                                   " forward and " + std::to_string(packs.backward.size()) + " backward packs on " +
-                                   std::to_string(batch_.shape.parts()) + " parts, " + are + ": use fewer stages" + (limited ? ", more memory" : "") +
-                                   (by_effort ? ", more effort" : "") + " or a smaller batch"};
+    const std::string are =
+        by_effort ? std::to_string(last_) + " tasks; the search may simulate " + std::to_string(budget_.largest)
+                  : std::to_string(instructions_of(packs)) + " instructions; a plan may have " +
+                        std::to_string(most_instructions);
+    return {errc::over_budget,
+            (limited ? "under the memory limit the batch makes " : "the batch makes ") +
+                std::to_string(packs.forward.size()) + " forward and " + std::to_string(packs.backward.size()) +
+                " backward packs on " + std::to_string(batch_.shape.parts()) + " parts, " + are + ": use fewer stages" +
+                (limited ? ", more memory" : "") + (by_effort ? ", more effort" : "") + " or a smaller batch"};
   }
 
   /// What a candidate did; the first gains nothing, since there was nothing to be faster than.
@@ -170,7 +176,8 @@ class candidates {
     solvers::move_report& line = report_.of(called_);
     ++line.tried;
     line.taken += taken;
-    if (taken && fastest_.makespan.value < std::numeric_limits<double>::infinity()) line.gained += fastest_.makespan - time;
+    if (taken && fastest_.makespan.value < std::numeric_limits<double>::infinity())
+      line.gained += fastest_.makespan - time;
   }
 
   const problem& batch_;

@@ -17,12 +17,13 @@ namespace slimpack::detail {
 
 /// An evolution strategy of one parent and one child, until `spent()`: a child differs in up to three of the parent's
 /// ratios, by factors that grow with success and shrink with failure; what has helped is done again.
-/// A child's crowding is now and then another. `score(child)` is the child's makespan, or why it has no plan; `of_parent` the parent's. `step` is the first change.
+/// A child's crowding is now and then another. `score(child)` is the child's makespan, or why it has no plan;
+/// `of_parent` the parent's. `step` is the first change.
 /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
 template <class Score, class Spent>
 void evolve(partition_rule parent, seconds of_parent, double step, splitmix& random, const Score& score,
-            const Spent& spent,
-            const solvers::search_options& options = solvers::default_search_options, bool common_cuts = false) {
+            const Spent& spent, const solvers::search_options& options = solvers::default_search_options,
+            bool common_cuts = false) {
   constexpr std::size_t ratios = 2 * solvers::size_ratios::all().size();
   // No exp: libraries choose among implementations by processor, and plans must not.
   const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };
@@ -37,11 +38,13 @@ void evolve(partition_rule parent, seconds of_parent, double step, splitmix& ran
       }
       if (random.uniform() < options.crowding_chance)
         child.crowding = options.crowding_least + options.crowding_range * random.uniform();
-      if (common_cuts && random.uniform() < options.alignment_chance) child.alignment = options.alignment_most * random.uniform();
+      if (common_cuts && random.uniform() < options.alignment_chance)
+        child.alignment = options.alignment_most * random.uniform();
     }
     std::size_t at = 0;
     for (const pass p : both_passes)
-      for (double solvers::size_ratios::*ratio : solvers::size_ratios::all()) child.sizes[p].*ratio *= factor(change[at++]);
+      for (double solvers::size_ratios::*ratio : solvers::size_ratios::all())
+        child.sizes[p].*ratio *= factor(change[at++]);
     child.front = std::clamp(child.front + change[ratios], 0.0, 1.0);
     const bool again = better;
     const result<seconds> time = score(child);

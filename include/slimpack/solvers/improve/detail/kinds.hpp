@@ -23,8 +23,8 @@ namespace slimpack::detail {
 /// slice need the least, since then, with one chunk, no sequence waits for another: whatever fits alone fits.
 /// No sequence is cut into more slices than most_cuts.
 inline result<seconds> consider_first(candidates& tried, const partition_rule& start) {
-  // Of a sequence: more take gigabytes, to save few tokens. It is no search option, as it tunes nothing: it keeps a plan of any
-  // batch from taking all of the planner's own memory.
+  // Of a sequence: more take gigabytes, to save few tokens. It is no search option, as it tunes nothing: it keeps a
+  // plan of any batch from taking all of the planner's own memory.
   constexpr std::int64_t most_cuts = 65536;
   const solvers::search_options& o = tried.options();
   const tokens finest = tried.batch().shape.quantum;
@@ -43,9 +43,9 @@ inline result<seconds> consider_first(candidates& tried, const partition_rule& s
   return made;
 }
 
-/// Where weight gradients run apart, what is left of a backward takes about as long as a forward: packs of as many tokens in
-/// both passes keep the stages in step, and can be larger, since weight gradients fill what stages wait. Which size is best
-/// depends on how packs meet on the stages.
+/// Where weight gradients run apart, what is left of a backward takes about as long as a forward: packs of as many
+/// tokens in both passes keep the stages in step, and can be larger, since weight gradients fill what stages wait.
+/// Which size is best depends on how packs meet on the stages.
 inline void consider_alike(candidates& tried, const partition_rule& even) {
   const solvers::search_options& o = tried.options();
   partition_rule alike = even;
@@ -67,7 +67,9 @@ inline void consider_even(candidates& tried, tokens quantum) {
   if (tried.schedule().weights() == weight_gradients::apart) consider_alike(tried, even->of);
   if (tried.of_best() == before) return;
   const solvers::search_options& o = tried.options();
-  tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });
+  tried.vary([&](partition_rule& c) {
+    c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp;
+  });
   tried.vary([&](partition_rule& c) { c.crowding = o.crowding; });
 }
 
@@ -92,8 +94,7 @@ inline void consider_kinds(candidates& tried) {
 inline void consider_whole(candidates& tried) {
   if (tried.stopped()) return;
   const seconds limit = tried.fastest().makespan * (1 + 1e-9);  // sums in another order are rounded otherwise
-  std::optional<partition> packs =
-      tried.packs().whole(limit, tried.packs_within(solvers::search_budget::fast().tasks));
+  std::optional<partition> packs = tried.packs().whole(limit, tried.packs_within(solvers::search_budget::fast().tasks));
   if (packs) static_cast<void>(tried.score_as_given(*std::move(packs)));
 }
 

@@ -91,8 +91,9 @@ class local_search {
   void walk_sizes() {
     if (tried_->spent()) return;
     const auto walk = [&](const partition_rule& from, seconds of_from, double step) {
-      evolve(from, of_from, step, random_, [&](const partition_rule& c) { return tried_->consider(c); },
-             [&] { return tried_->spent(); }, options_, batch_.common_cuts);
+      evolve(
+          from, of_from, step, random_, [&](const partition_rule& c) { return tried_->consider(c); },
+          [&] { return tried_->spent(); }, options_, batch_.common_cuts);
     };
     const partition_rule first = tried_->best();
     const seconds of_first = tried_->of_best();
@@ -141,23 +142,24 @@ class local_search {
   }
 
   /// How much of the tasks that are left is for the order, if the schedule lets it change and they are enough for some
-  /// sweeps: half; and more, where packs change with it, once the walks have theirs. Where they do not, walks keep half at
-  /// least.
+  /// sweeps: half; and more, where packs change with it, once the walks have theirs. Where they do not, walks keep half
+  /// at least.
   [[nodiscard]] std::uint64_t tasks_for_order() const {
     const std::uint64_t used = tried_->used().tasks;
     if (!changes_order() || used >= tried_->budget().tasks || tried_->stopped()) return 0;
     const std::uint64_t left = tried_->budget().tasks - used;
     if (orders_beside()) return left / options_.order_beside;
-    const std::uint64_t least = left / (sharers_priced_by(cost_) > 0 ? options_.shared_walk_least : options_.walk_least);
+    const std::uint64_t least =
+        left / (sharers_priced_by(cost_) > 0 ? options_.shared_walk_least : options_.walk_least);
     const std::uint64_t walks = std::max(options_.walk_candidates * tried_->last(), least);
     const std::uint64_t tasks = left - std::min(walks, left / options_.walk_most);
     const partition& packs = tried_->fastest().packs;
     return tasks < options_.least_sweeps * (packs.forward.size() + packs.backward.size()) * parts() ? 0 : tasks;
   }
 
-  /// Whether the order has tasks of its own, half as many again: schedules take so long to order chunks, or to put weight
-  /// gradients in, that walks need all of theirs and changes of the order are a small part of the time. A long search has
-  /// enough for both.
+  /// Whether the order has tasks of its own, half as many again: schedules take so long to order chunks, or to put
+  /// weight gradients in, that walks need all of theirs and changes of the order are a small part of the time. A long
+  /// search has enough for both.
   [[nodiscard]] bool orders_beside() const {
     return !tried_->is_long() && (batch_.shape.chunks > 1 || schedule_.weights() == weight_gradients::apart);
   }
@@ -168,19 +170,20 @@ class local_search {
     return schedule_.orders_may_change() && (!batch_.shape.memory || !tried_->keeps_beside_tokens());
   }
 
-  /// Improves the order of the fastest that the schedule found, and its packs in that order. Where both passes are cut alike,
-  /// packs change between the pieces that there are.
+  /// Improves the order of the fastest that the schedule found, and its packs in that order. Where both passes are cut
+  /// alike, packs change between the pieces that there are.
   void improve_order(std::uint64_t tasks) {
     const bool alike = batch_.common_cuts && sharers_priced_by(cost_) == 0;
     const ordered_packs& listed = tried_->fastest();
-    workload priced = settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), listed.programs);
+    workload priced =
+        settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), listed.programs);
     priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
     const common_cuts cuts(alike ? listed.packs : partition{});
     const piece_slicer between_pieces(cuts);
     order_search<any_slicer, any_cost, Moves> search(listed.packs, listed.programs, priced, tried_->packs().sequences(),
-                                                     alike ? static_cast<const any_slicer&>(between_pieces) : slicer_, cost_,
-                                                     tried_->packs().limits(batch_.shape.quantum), random_, options_,
-                                                     alike ? &cuts : nullptr);
+                                                     alike ? static_cast<const any_slicer&>(between_pieces) : slicer_,
+                                                     cost_, tried_->packs().limits(batch_.shape.quantum), random_,
+                                                     options_, alike ? &cuts : nullptr);
     search.run(tasks, batch_.stop);
     tried_->spend(search.spent());
     counts_.add(search.counts());
@@ -214,8 +217,8 @@ class local_search {
   const any_schedule& schedule_;
   const solvers::search_options& options_;
   std::optional<candidates> tried_;  // none of an empty group
-  splitmix random_;  // of walks and orders
-  splitmix moved_;   // of moves, so that how many there are does not change what follows
+  splitmix random_;                  // of walks and orders
+  splitmix moved_;                   // of moves, so that how many there are does not change what follows
   solvers::improve::move_counts<Moves> counts_;
   ordered_packs improved_;  // in another order than the schedule's
 };

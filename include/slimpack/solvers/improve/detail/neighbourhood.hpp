@@ -59,8 +59,10 @@ class neighbourhood {
     solvers::improve::sequence_site at{packs, sequences_, base_.size, random, options_};
     made_.push_back(Moves::try_one(at).move);
     if (made_.back() == Moves::size || runs_all(packs)) return true;
-    wrong_ = error{errc::invalid_input, "the move " + std::string(Moves::names[made_.back()]) +
-                                            " is wrong: it leaves packs that do not run each token of each sequence once, in order of the pass"};
+    wrong_ =
+        error{errc::invalid_input,
+              "the move " + std::string(Moves::names[made_.back()]) +
+                  " is wrong: it leaves packs that do not run each token of each sequence once, in order of the pass"};
     return false;
   }
 
@@ -75,7 +77,8 @@ class neighbourhood {
           if (s.sequence.value >= at_.size()) return false;
           tokens& at = at_[s.sequence.value];
           const tokens left = p == pass::forward ? sequences_[s.sequence.value].length - at : at;
-          if (s.length <= tokens{0} || s.length > left || s.begin != (p == pass::forward ? at : at - s.length)) return false;
+          if (s.length <= tokens{0} || s.length > left || s.begin != (p == pass::forward ? at : at - s.length))
+            return false;
           at = s.exit(p);
         }
       }

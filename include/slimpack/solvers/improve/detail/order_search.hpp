@@ -33,27 +33,35 @@ namespace slimpack::detail {
 /// Changes the order of a plan and the borders of its packs by little, and keeps what makes the step no longer. What a
 /// schedule found is a start: in an order that is fixed, packs can be larger than the schedule could have placed.
 ///
-/// Moves     those of a list for instruction_site and window_site (improve/sites.hpp). Most leave the step as long as it
-///           was: the search goes along those until one shortens it.
+/// Moves     those of a list for instruction_site and window_site (improve/sites.hpp). Most leave the step as long as
+///           it was: the search goes along those until one shortens it.
 /// Delay     For some sweeps forwards run later only, which frees memory that larger packs may fill; then earlier
 ///           only, so that stages behind have work in stock. Swaps both ways at once undo each other.
-/// Law       packs cover the same tokens, in legal run order, cut by the slicer, none over `base.size`; the step takes no
-///           longer; memory stays under the limit
+/// Law       packs cover the same tokens, in legal run order, cut by the slicer, none over `base.size`; the step takes
+///           no longer; memory stays under the limit
 /// Source    derived: (1+1) hill climbing along plateaus
 template <class Slicer, class Cost, class Moves = solvers::improve::shipped>
 class order_search {
  public:
-  /// Shapes    sequences: indexed by sequence_id; cuts: of both passes, where packs are priced in pieces and the slicer cuts
-  ///           between these alone            Requires  what changing_order does
+  /// Shapes    sequences: indexed by sequence_id; cuts: of both passes, where packs are priced in pieces and the slicer
+  ///           cuts between these alone            Requires  what changing_order does
   order_search(const partition& packs, std::span<const program> programs, const workload& work,
                std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
                splitmix& random, const solvers::search_options& options = solvers::default_search_options,
                const common_cuts* cuts = nullptr)
-      : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()), turn_wait_(work.turn_wait.value),
+      : sequences_(sequences),
+        slicer_(slicer),
+        cost_(cost),
+        base_(base),
+        parts_(work.shape.parts()),
+        turn_wait_(work.turn_wait.value),
         reduction_waits_(cost, work.shape),
         ends_(ends_of(packs.forward, sequences.size())),
-        order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), splits_(work.weight.count() > 0), random_(random),
-        options_(options), cuts_(cuts) {
+        order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)),
+        splits_(work.weight.count() > 0),
+        random_(random),
+        options_(options),
+        cuts_(cuts) {
     for (const pass p : both_passes)
       for (std::size_t i = 0; i < packs.of(p).size(); ++i)
         slices_[p].emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
@@ -221,11 +229,13 @@ class order_search {
     pass_timing timing = timing_of(packs, p, cost_, parts_);
     if (!reduction_waits_.empty()) wait_for_reduction(timing, p);
     for (auto* list : {&change_.time, &change_.message}) list->clear();
-    for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after}) list->clear();
+    for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after})
+      list->clear();
     for (const seconds t : timing.time) change_.time.push_back(t.value);
     for (const seconds t : timing.message) change_.message.push_back(t.value);
     if (p == pass::forward && turn_wait_ > 0)
-      for (auto cell = static_cast<std::size_t>(parts_) - 2; cell < change_.message.size(); cell += static_cast<std::size_t>(parts_))
+      for (auto cell = static_cast<std::size_t>(parts_) - 2; cell < change_.message.size();
+           cell += static_cast<std::size_t>(parts_))
         change_.message[cell] += turn_wait_;
     for (std::size_t i = 0; i < packs.size(); ++i) {
       const std::span<const slice> pack = packs[i];
@@ -243,7 +253,8 @@ class order_search {
     priced_ += packs.slices().size() * static_cast<std::size_t>(parts_);
   }
 
-  /// As any_cost prices: what the first forward pack of all waits for, and the sums that end after the last backward pack.
+  /// As any_cost prices: what the first forward pack of all waits for, and the sums that end after the last backward
+  /// pack.
   void wait_for_reduction(pass_timing& timing, pass p) {
     if (p == pass::forward) {
       while (!order_.has(pass::forward, first_forward_)) ++first_forward_;
@@ -271,7 +282,7 @@ class order_search {
   node first_forward_{};  // of the packs that are left
   std::vector<std::int64_t> ends_;
   simulators::changing_order order_;
-  bool splits_;  // weight gradients run apart
+  bool splits_;                                      // weight gradients run apart
   by_pass<std::vector<std::vector<slice>>> slices_;  // by place
   splitmix& random_;
   const solvers::search_options& options_;

@@ -45,11 +45,11 @@ namespace slimpack::detail {
 
 /// What the shipped baselines would do, against a plan: their packs by the schedule, and by their own 1F1B where the
 /// schedule's order may change; and the plan's packs by 1F1B there, unless they are many for the effort.
-/// Law       the answer is no slower than the plan nor, but for rounding, than any of these that the slicer and the memory
-///           allow: packs that do not cut, and rows of as many slices as slice_counts says, of each of pack_lengths, until
-///           their ramps are too long (baselines/pack_lengths.hpp), and a chunk has 8192 tokens; as it was where nothing is
-///           faster. Packs of a replica that are more than the quickest search can simulate take no part. Where times are
-///           estimates, those that are near the fastest are kept, too
+/// Law       the answer is no slower than the plan nor, but for rounding, than any of these that the slicer and the
+///           memory allow: packs that do not cut, and rows of as many slices as slice_counts says, of each of
+///           pack_lengths, until their ramps are too long (baselines/pack_lengths.hpp), and a chunk has 8192 tokens; as
+///           it was where nothing is faster. Packs of a replica that are more than the quickest search can simulate
+///           take no part. Where times are estimates, those that are near the fastest are kept, too
 /// Complexity for each length of packs that of the baselines, and a pricing of their packs; what those take at least
 ///           (least_time_of) spares most of them a schedule
 class baseline_contest {
@@ -58,7 +58,13 @@ class baseline_contest {
   baseline_contest(const problem& batch, const any_slicer& slicer, const any_cost& cost, const any_schedule& schedule,
                    const std::vector<memory_rates>& rates, solvers::search_budget effort,
                    const solvers::search_options& options = solvers::default_search_options)
-      : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), effort_(effort), options_(options) {}
+      : batch_(batch),
+        slicer_(slicer),
+        cost_(cost),
+        schedule_(schedule),
+        rates_(rates),
+        effort_(effort),
+        options_(options) {}
 
   /// Takes part with a plan of the search.            Returns  whether it is the fastest so far
   bool enter(planned_division ours) {
@@ -81,14 +87,16 @@ class baseline_contest {
     }
     std::vector<std::vector<sequence_bin>> rows(packs.size());  // by length, whatever the slices
     const auto rows_of = [&](tokens row) {
-      std::vector<sequence_bin>& known = rows[static_cast<std::size_t>(std::find(packs.begin(), packs.end(), row) - packs.begin())];
+      std::vector<sequence_bin>& known =
+          rows[static_cast<std::size_t>(std::find(packs.begin(), packs.end(), row) - packs.begin())];
       if (known.empty()) known = rows_of_alike_tokens(batch_, row);
       return known;
     };
     // A search may see one stage more than there are (pricing/detail/vocabulary_turn.hpp), and so one slice more.
     for (int stages = batch_.shape.stages; stages >= std::max(1, batch_.shape.stages - batch_.estimated); --stages)
       for (const int slices : baselines::slice_counts(stages))
-        consider_lengths(packs, early, [&](tokens row) { return allowed(sliced(batch_, rows_of(row), slices, false)); });
+        consider_lengths(packs, early,
+                         [&](tokens row) { return allowed(sliced(batch_, rows_of(row), slices, false)); });
     return end_ < before;
   }
 
@@ -132,7 +140,8 @@ class baseline_contest {
       if (!is_small(r.partition)) return;
       const workload work = price(r.partition, cost_, batch_.shape, rates_);
       bool sooner = false;
-      for (const schedules::one_f_one_b order : {schedules::one_f_one_b{.lead = 2}, schedules::one_f_one_b{.lead = 1}}) {
+      for (const schedules::one_f_one_b order :
+           {schedules::one_f_one_b{.lead = 2}, schedules::one_f_one_b{.lead = 1}}) {
         result<timed_programs> timed = schedules::timed(order, work);
         if (!timed || !is_faster(timed.value().makespan, *last)) continue;
         *last = timed.value().makespan;
@@ -143,10 +152,11 @@ class baseline_contest {
     }
   }
 
-  /// Whether the orders that 1F1B tries for these packs, about forty under a limit, are a small part of the effort. Neither
-  /// number is a search option: they only keep this rare try from taking time that was not asked for.
+  /// Whether the orders that 1F1B tries for these packs, about forty under a limit, are a small part of the effort.
+  /// Neither number is a search option: they only keep this rare try from taking time that was not asked for.
   [[nodiscard]] bool is_small(const partition& packs) const {
-    const std::size_t tasks = (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
+    const std::size_t tasks =
+        (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
     return 40 * tasks <= effort_.tasks / 32;
   }
 
@@ -159,7 +169,8 @@ class baseline_contest {
   [[nodiscard]] bool may_be_whole(const sequence& longest) const {
     const slice whole{longest.id, {0}, longest.length};
     const auto uncut = [&](pass p) {
-      const cut_budget unhurried{{std::numeric_limits<double>::infinity()}, longest.length, batch_.shape.quantum, 0, true};
+      const cut_budget unhurried{
+          {std::numeric_limits<double>::infinity()}, longest.length, batch_.shape.quantum, 0, true};
       return slicer_.next(longest, p == pass::forward ? tokens{0} : longest.length, p, unhurried, cost_) == whole;
     };
     if (!uncut(pass::forward) || !uncut(pass::backward)) return false;
@@ -204,18 +215,22 @@ class baseline_contest {
     for (const replica_solution& r : packed.value()) {
       works.push_back(price(r.partition, cost_, batch_.shape, rates_, schedule_.weights()));
       const seconds least = least_time_of(works.back());
-      if (!is_faster(least, near())) return is_faster(least - overheads(r.partition) - reduction_waits(cost_, batch_.shape).most(), near());
+      if (!is_faster(least, near()))
+        return is_faster(least - overheads(r.partition) - reduction_waits(cost_, batch_.shape).most(), near());
     }
     const auto by = [&](const any_schedule& how) {
       order(packed.value(), works, [&](std::size_t r) { return how.timed(works[r]); });
     };
     by(schedule_);
     if (schedule_.orders_may_change()) by(schedule_behind(usual));
-    if (batch_.estimated) order(packed.value(), works, [&](std::size_t r) { return timed_as_planned(packed.value()[r].partition, works[r]); });
+    if (batch_.estimated)
+      order(packed.value(), works,
+            [&](std::size_t r) { return timed_as_planned(packed.value()[r].partition, works[r]); });
     return true;
   }
 
-  /// In the order that the schedule gives a plan, for which no sums of gradients are counted (count_late_sums); timed with them.
+  /// In the order that the schedule gives a plan, for which no sums of gradients are counted (count_late_sums); timed
+  /// with them.
   [[nodiscard]] result<timed_programs> timed_as_planned(const partition& packs, const workload& work) const {
     if (work.backward.time.empty()) return schedule_.timed(work);
     workload planned = work;
@@ -245,7 +260,8 @@ class baseline_contest {
 
   /// timed_programs_of: those of a replica
   template <class Timed>
-  void order(const std::vector<replica_solution>& packed, std::span<const workload> works, const Timed& timed_programs_of) {
+  void order(const std::vector<replica_solution>& packed, std::span<const workload> works,
+             const Timed& timed_programs_of) {
     ++tried_;
     planned_division made{division_of(packed), {}, {packed}};
     for (std::size_t r = 0; r < works.size(); ++r) {

@@ -32,7 +32,11 @@ class two_phase_search {
   /// Requires  all outlive it
   two_phase_search(const solvers::two_phase& how, const problem& batch, const any_slicer& slicer, const any_cost& cost,
                    const any_schedule& schedule)
-      : how_(how), batch_(batch), slicer_(slicer), cost_(cost), in_pieces_(cost, batch.shape, how.options.piece_quanta),
+      : how_(how),
+        batch_(batch),
+        slicer_(slicer),
+        cost_(cost),
+        in_pieces_(cost, batch.shape, how.options.piece_quanta),
         schedule_(schedule) {}
 
   template <class Divider>
@@ -69,7 +73,8 @@ class two_phase_search {
     result<solution> found = plan.planned_anew(*own, start(), how_.effort);
     if (how_.report) how_.report->add(plan.report());
     if (!found) return std::move(found).error();
-    group_solution made{hash_of(units.value(), batch_.lengths, batch_.shape), own->replicas, {}, std::move(found).value()};
+    group_solution made{
+        hash_of(units.value(), batch_.lengths, batch_.shape), own->replicas, {}, std::move(found).value()};
     for (const std::vector<sequence>* list : {&own->shared, &own->own})
       for (const sequence& s : *list) made.sequences.push_back(s.id);
     return made;
@@ -83,15 +88,18 @@ class two_phase_search {
     if (how_.most_sharers == 0)
       return error{errc::invalid_input, "most_sharers is 0: give 1, so that each sequence is on one replica, or more"};
     if (how_.exchanges.empty() && how_.most_sharers > 1)
-      return error{errc::invalid_input, "no exchange is allowed between replicas that share a sequence: allow one of "
-                                        "keep, queries and ring, or one sharer"};
+      return error{errc::invalid_input,
+                   "no exchange is allowed between replicas that share a sequence: allow one of "
+                   "keep, queries and ring, or one sharer"};
     result<std::vector<memory_rates>> rates = rates_of(cost(), batch_.shape);
     if (!rates) return std::move(rates).error();
-    return divide::division_problem::of(batch_, cost(), std::move(rates).value(), how_.most_sharers, how_.zone, how_.exchanges, how_.options);
+    return divide::division_problem::of(batch_, cost(), std::move(rates).value(), how_.most_sharers, how_.zone,
+                                        how_.exchanges, how_.options);
   }
 
   template <class Divider>
-  [[nodiscard]] result<divide::division> division_by(const Divider& divider, const divide::division_problem& asked) const {
+  [[nodiscard]] result<divide::division> division_by(const Divider& divider,
+                                                     const divide::division_problem& asked) const {
     result<divide::division> units = divider.divide(asked, cost());
     if (!units) return units;
     if (result<void> fine = division_check(units.value(), batch_.lengths, batch_.shape, asked.sharers); !fine)
@@ -101,7 +109,11 @@ class two_phase_search {
   }
 
   [[nodiscard]] partition_rule start() const {
-    return {{how_.options.forward_ratios(), how_.options.backward_ratios()}, how_.options.front, how_.options.crowding, how_.options.alignment, batch_.shape.quantum};
+    return {{how_.options.forward_ratios(), how_.options.backward_ratios()},
+            how_.options.front,
+            how_.options.crowding,
+            how_.options.alignment,
+            batch_.shape.quantum};
   }
 
   const solvers::two_phase& how_;

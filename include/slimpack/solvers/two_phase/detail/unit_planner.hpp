@@ -39,8 +39,8 @@
 
 namespace slimpack::detail {
 
-/// Phase 2 of the units of a division, each on its own: what dividers that try divisions ask, and what plans the division
-/// in the end.
+/// Phase 2 of the units of a division, each on its own: what dividers that try divisions ask, and what plans the
+/// division in the end.
 template <class Moves = solvers::improve::shipped>
 class unit_planner {
  public:
@@ -58,17 +58,18 @@ class unit_planner {
   result<planned_division> planned(division units, const partition_rule& start, solvers::search_budget effort,
                                    seconds latest = never) {
     std::vector<seconds> ends(units.size());
-    result<solution> every = each_planned(units, [&](std::size_t u, solvers::search_report& report) -> result<solution> {
-      result<solution> one = planned_unit(units[u], start, effort, ends[u], report, latest);
-      if (one && ends[u] > latest) return error{errc::not_faster, "a replica ends later than the division may"};
-      return one;
-    });
+    result<solution> every =
+        each_planned(units, [&](std::size_t u, solvers::search_report& report) -> result<solution> {
+          result<solution> one = planned_unit(units[u], start, effort, ends[u], report, latest);
+          if (one && ends[u] > latest) return error{errc::not_faster, "a replica ends later than the division may"};
+          return one;
+        });
     if (!every) return std::move(every).error();
     return planned_division{std::move(units), std::move(ends), std::move(every).value()};
   }
 
-  /// Plans every unit of a division that nobody has tried: from packs of these sizes and from small ones, of which one may
-  /// be far from the best. What is shared is planned from both; what is not, from those whose first plan is faster.
+  /// Plans every unit of a division that nobody has tried: from packs of these sizes and from small ones, of which one
+  /// may be far from the best. What is shared is planned from both; what is not, from those whose first plan is faster.
   result<solution> planned_anew(const division& units, const partition_rule& start, solvers::search_budget effort) {
     return each_planned(units, [&](std::size_t u, solvers::search_report& report) {
       return unit_anew(units[u], start, effort, report);
@@ -84,8 +85,8 @@ class unit_planner {
     return found;
   }
 
-  /// The faster of a plan, if there is one, and of what the baselines would do (baseline_contest); where one of them is faster, also
-  /// of a plan of its division. Nothing where there is no plan at all.
+  /// The faster of a plan, if there is one, and of what the baselines would do (baseline_contest); where one of them is
+  /// faster, also of a plan of its division. Nothing where there is no plan at all.
   std::optional<planned_division> beside_baselines(std::optional<planned_division> found, const partition_rule& start,
                                                    solvers::search_budget effort) {
     baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort, asked_.options);
@@ -218,7 +219,8 @@ class unit_planner {
     std::vector<double> work;
     for (const sequence& s : unit.own) work.push_back(asked_.work[s.id.value]);
     sharing_group on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
-    for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), asked_.options)) on.add(tuple);
+    for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), asked_.options))
+      on.add(tuple);
     const exchange_set exchanges = unit.exchanges.value_or(asked_.exchanges);
     const stand_in_cost cost(cost_, on, unit.replicas, exchanges, batch_.common_cuts);
     const stand_in_slicer slicer(slicer_, on, exchanges);
@@ -232,7 +234,8 @@ class unit_planner {
     if (!one) return std::move(one).error();
     solution made = unfolded(one.value(), on, cost.unfolded(one.value().partition), unit.replicas, exchanges);
     for (const merge& m : made.merges)
-      if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1) return too_long_for_a_ring(m);
+      if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1)
+        return too_long_for_a_ring(m);
     return made;
   }
 
