@@ -1,0 +1,84 @@
+#ifndef SLIMPACK_CORE_KINDS_HPP
+#define SLIMPACK_CORE_KINDS_HPP
+
+#include <slimpack/core/slice.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace slimpack {
+
+/// What an instruction does: each kind is a row of instruction_kinds, which says all that programs, times and files ask
+/// of it. Where packs go from it is a row of the wiring.
+///
+/// Where a schedule runs a backward pack's weight gradients apart, its B computes the gradients of inputs, which the
+/// part before waits for, and a W later those of weights, which nobody waits for. Where the vocabulary is spread over
+/// the stages, four more kinds run on each stage, on its share of the words (core/vocabulary.hpp).
+enum class instruction_kind : unsigned char {
+  forward,          ///< F  a forward pack through the layers of a part
+  backward,         ///< B  a backward pack through them
+  weights,          ///< W  their weight gradients of a backward pack, apart from its B
+  embed,            ///< E  the embedding of a forward pack, before its first F
+  output,           ///< V  the output layer of a forward pack, after its last F: logits, loss, gradients of its input
+  output_weights,   ///< U  the output layer's weight gradients of a forward pack, after its V on all stages
+  embed_gradients,  ///< G  the embedding's gradients of a backward pack, after its last B
+};
+
+/// What a message carries: each kind has a column of times (core/timings.hpp).
+enum class message_kind : unsigned char {
+  forward,     ///< outputs of a part's F to the next part
+  backward,    ///< gradients of its inputs from a part's B to the part before, and from part 0 to the first G
+  embedded,    ///< from E on a stage to the next, and from the last stage to part 0
+  hidden,      ///< from the last part to V on a stage
+  partial,     ///< from V on a stage to V on the last
+  statistics,  ///< from V on the last stage to U on a stage
+  gradients,   ///< from G on a stage to the one before it
+};
+
+/// What a kind of instruction, or of message, has a time of its own for: each part of the model, or each stage.
+enum class places : unsigned char { parts, stages };
+
+struct instruction_facts {
+  char letter;            ///< its name in programs, files and messages: F12
+  slimpack::pass pass;    ///< whose packs it runs
+  slimpack::places each;  ///< where a pack comes to it once
+  std::string_view name;  ///< of its times in plan files
+};
+
+inline constexpr std::array<instruction_facts, 7> instruction_kinds{{
+    {'F', pass::forward, places::parts, "forward"},
+    {'B', pass::backward, places::parts, "backward"},
+    {'W', pass::backward, places::parts, "weights"},
+    {'E', pass::forward, places::stages, "embed"},
+    {'V', pass::forward, places::stages, "output"},
+    {'U', pass::forward, places::stages, "output_weights"},
+    {'G', pass::backward, places::stages, "embed_gradients"},
+}};
+
+struct message_facts {
+  slimpack::pass pass;    ///< whose packs it is of
+  slimpack::places each;  ///< what its times are numbered by
+  std::string_view name;  ///< of its times in plan files
+};
+
+inline constexpr std::array<message_facts, 7> message_kinds{{
+    {pass::forward, places::parts, "forward"},
+    {pass::backward, places::parts, "backward"},
+    {pass::forward, places::stages, "embedded"},
+    {pass::forward, places::stages, "hidden"},
+    {pass::forward, places::stages, "partial"},
+    {pass::forward, places::stages, "statistics"},
+    {pass::backward, places::stages, "gradients"},
+}};
+
+[[nodiscard]] constexpr const instruction_facts& facts_of(instruction_kind k) noexcept {
+  return instruction_kinds[static_cast<std::size_t>(k)];
+}
+[[nodiscard]] constexpr const message_facts& facts_of(message_kind k) noexcept {
+  return message_kinds[static_cast<std::size_t>(k)];
+}
+
+}  // namespace slimpack
+
+#endif
