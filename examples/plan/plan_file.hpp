@@ -8,9 +8,9 @@
 
 namespace cli {
 
-/// Reads a plan file (io::read_plan), and asks besides whether each token of it is run once, and whether its step time,
-/// its bound and its efficiency follow from each other: a file that somebody changed may have a hash that fits.
-/// Errors    those of io::read_plan; invalid_input: tokens that are not run once, or figures that disagree
+/// Reads a plan file (io::read_plan), and asks besides whether its step time, its bound and its efficiency follow from
+/// each other: a file that somebody changed may have a hash that fits.
+/// Errors    those of io::read_plan; invalid_input: figures that disagree
 slimpack::result<slimpack::plan> read_plan_file(const std::filesystem::path& file);
 
 }  // namespace cli

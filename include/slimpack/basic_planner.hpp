@@ -117,7 +117,7 @@ class basic_planner {
                       threads_of(solver_), Search::options_of(solver_));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))();
+    if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1));
         !sound)
       return std::move(sound).error();
     const acceptance accepted(*this, faults);

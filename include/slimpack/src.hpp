@@ -8,9 +8,10 @@
 #endif
 
 #include <slimpack/core/impl/plan_hash.ipp>
-#include <slimpack/core/laws/impl/can_run.ipp>
-#include <slimpack/core/laws/impl/is_covered.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
+#include <slimpack/core/soundness/impl/is_sound.ipp>
+#include <slimpack/core/soundness/impl/sound_packs.ipp>
+#include <slimpack/core/soundness/impl/sound_programs.ipp>
 #include <slimpack/costs/impl/profiled.ipp>
 #include <slimpack/costs/impl/profiled_of.ipp>
 #include <slimpack/costs/impl/transformer.ipp>

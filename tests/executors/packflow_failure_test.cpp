@@ -596,7 +596,7 @@ TEST(PackflowOrder, RefusesABackwardBeforeItsForward) {
   const auto first =
       std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
   std::rotate(code.begin(), first, first + 1);
-  refuses(p, "rank 2 (replica 0, stage 2), reading the plan: B0 would run before the forward of sequence");
+  refuses(p, "reading the plan: replica 0, stage 2: B0 would run before F");
 }
 
 TEST(PackflowOrder, RefusesPacksOutOfTheirOrder) {
@@ -618,13 +618,13 @@ TEST(PackflowOrder, RefusesSlicesOutOfTheirOrder) {
     for (const slice& s : packs[i]) p.replicas[0].partition.backward.push(s);
     p.replicas[0].partition.backward.close();
   }
-  refuses(p, "where they should end at ");
+  refuses(p, ", where what ends at token ");
 }
 
 TEST(PackflowOrder, RefusesAPlanThatLeavesTokensOut) {
   plan p = small_plan();
   p.lengths[0] += tokens{4};
-  refuses(p, "the plan leaves out tokens of sequence 0");
+  refuses(p, " forward: each token must run once");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ plan shared_by_two(exchange how) {
   plan p;
   p.lengths = {{8}};
   p.shape.replicas = 2;
+  p.shape.quantum = {4};
   for (const std::int64_t begin : {0, 4}) {
     replica_plan& r = p.replicas.emplace_back();
     r.sequences = {{0}};
@@ -55,6 +56,12 @@ TEST(RowTraffic, SendsRowsRoundAndSumsHome) {
 TEST(RowTraffic, IsNoneWhereNothingIsShared) {
   plan p = shared_by_two(exchange::keep);
   p.merges.clear();
+  p.replicas[1] = {};
+  for (micropacks* packs : {&p.replicas[0].partition.forward, &p.replicas[0].partition.backward}) {
+    *packs = {};
+    packs->append({{0}, {0}, {8}});
+    packs->close();
+  }
   EXPECT_EQ(row_traffic_of(p, 0, chunks).value(), row_traffic{});
 }
 
@@ -70,7 +77,8 @@ TEST(RowTraffic, RefusesARankThatThePlanHasNot) {
 TEST(RowTraffic, RefusesRowsThatLeaveTokensOut) {
   plan p = shared_by_two(exchange::keep);
   p.lengths = {{9}};
-  EXPECT_NE(row_traffic_of(p, 0, chunks).error().detail.find("rows leave out tokens"), std::string::npos);
+  EXPECT_NE(row_traffic_of(p, 0, chunks).error().detail.find("ends at token 8 forward: each token must run once"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ plan two_packs() {
   plan p;
   p.lengths = {{8}};
   p.shape.replicas = 2;
+  p.shape.quantum = {1};
   p.replicas.resize(2);
   replica_plan& r = p.replicas[0];
   r.sequences = {{0}};

@@ -65,9 +65,9 @@ TEST(LendingFiles, SayWhatIsNoLoan) {
     const std::string said = refusal(change);
     EXPECT_NE(said.find(text), std::string::npos) << said;
   };
-  says("another stage, in the lender's pass", [](loan& l) { l.helper.stage = l.lender.stage; });
-  says("a slice of the lender's pack", [](loan& l) { l.queries.length.value -= 1; });
-  says("tokens before the queries", [](loan& l) { l.context.begin = l.queries.begin; });
+  says("from stage ", [](loan& l) { l.helper.stage = l.lender.stage; });
+  says("has queries that are no slice of the lender's pack", [](loan& l) { l.queries.length.value -= 1; });
+  says("is of keys that its queries do not all see", [](loan& l) { l.context.begin = l.queries.begin; });
   says("the next oldest keys", [](loan& l) { l.context.begin.value += 1, l.context.length.value -= 1; });
   says("in the lender's lock step", [](loan& l) { l.helper.what.pack.value += 1; });
 }
@@ -83,7 +83,7 @@ TEST(LendingFiles, OfStagesThatWaitForEachOtherAreRefused) {
   p.hash = hash_of(p);
   std::istringstream in(file_of(p));
   const std::string said = io::read_plan(in).error().detail;
-  EXPECT_NE(said.find("replicas whose stages can run"), std::string::npos) << said;
+  EXPECT_NE(said.find("wait for each other for ever"), std::string::npos) << said;
 }
 
 TEST(LendingFiles, PagesShowWhoLends) {

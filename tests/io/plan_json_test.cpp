@@ -27,7 +27,7 @@ using json = nlohmann::ordered_json;
 /// Numbers without a short decimal form, so that a reader or writer that rounds is found out.
 seconds awkward(std::size_t i) { return {0.1 / (3.0 + static_cast<double>(i))}; }
 
-/// Two sequences, 300 and 1000 tokens, forward in three packs and backward in two.
+/// Two replicas, each of two sequences, 300 and 1000 tokens, forward in three packs and backward in two.
 /// Times and messages are made up: a plan file says what was planned, and does not judge it. Its programs can be run.
 plan sample(int stages, int chunks, bool uneven_messages) {
   plan p;
@@ -36,14 +36,14 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   p.cost = "quadratic:1e-6,4e-11,2,2.5,6e-5";
   p.model = "模型";
   p.gpu = "<h100>";
-  p.lengths = {{300}, {1000}};
+  p.lengths = {{300}, {1000}, {300}, {1000}};
   p.shape = {.stages = stages,
              .replicas = 2,
              .tensor = 4,
              .context = 2,
              .chunks = chunks,
              .quantum = {64},
-             .memory = memory_limit{memory_unit::token, 65536.5}};
+             .memory = memory_limit{memory_unit::token, 1e22 / 3}};
   const auto parts = static_cast<std::size_t>(p.shape.parts());
   replica_plan r;
   r.sequences = {{1}, {0}};
@@ -80,7 +80,14 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   r.makespan = {1e-9 / 7};
   r.lower_bound = {1.0 / 3};
   p.replicas = {r, r};
-  p.replicas[1].sequences.pop_back();
+  p.replicas[1].sequences = {{3}, {2}};
+  for (const pass direction : {pass::forward, pass::backward}) {
+    micropacks& packs = p.replicas[1].partition.of(direction) = {};
+    for (std::size_t i = 0; i < r.partition.of(direction).size(); ++i) {
+      for (slice s : r.partition.of(direction)[i]) s.sequence.value += 2, packs.append(s);
+      packs.close();
+    }
+  }
   p.reduce_time = {0.1 + 0.2};
   p.step_time = {123456789.123456789};
   p.bounds = {{"work", {2.0 / 3}}, {"chain", {5e-324}}, {"area", {0}}};  // not in alphabetical order
@@ -91,6 +98,57 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   p.hash = hash_of(p);
   return p;
 }
+
+using rows_of = std::vector<std::vector<int>>;  // by row and replica: whether it has 64 tokens of the row
+
+/// A sequence that replicas share, on two stages. Times are left out.
+plan shared_sample(const rows_of& has, exchange how) {
+  plan p;
+  const auto replicas = static_cast<std::uint32_t>(has[0].size());
+  p.shape = {.stages = 2, .replicas = static_cast<int>(replicas), .quantum = {64}};
+  p.replicas.resize(replicas);
+  merge m{{0}, {}, {}, {}, how};
+  tokens length{};
+  std::vector<std::vector<tokens>> begin;  // by row and replica
+  for (const std::vector<int>& row : has) {
+    begin.emplace_back();
+    for (const int one : row) begin.back().push_back(length), length += tokens{64 * one};
+  }
+  p.lengths = {length};
+  for (const pass direction : {pass::forward, pass::backward})
+    for (std::size_t k = 0; k < has.size(); ++k) {
+      const std::size_t row = direction == pass::forward ? k : has.size() - 1 - k;
+      std::vector<pack_id>& packs = m.of(direction).emplace_back();
+      for (std::uint32_t r = 0; r < replicas; ++r) {
+        micropacks& own = p.replicas[r].partition.of(direction);
+        packs.push_back(has[row][r] != 0 ? pack_id{static_cast<std::uint32_t>(own.size())} : merge::none);
+        if (has[row][r] == 0) continue;
+        own.append({{0}, begin[row][r], {64}});
+        own.close();
+      }
+    }
+  for (std::uint32_t r = 0; r < replicas; ++r) {
+    m.replicas.push_back(r);
+    replica_plan& one = p.replicas[r];
+    one.sequences = {{0}};
+    one.programs.resize(2);
+    one.peak_memory.resize(2);
+    for (const pass direction : {pass::forward, pass::backward}) {
+      const std::size_t packs = one.partition.of(direction).size();
+      pass_timing& t = direction == pass::forward ? one.forward : one.backward;
+      for (std::size_t i = 0; i <= packs; ++i) t.before.push_back(static_cast<std::int64_t>(64 * i));
+      t.time.resize(2 * packs), t.message.resize(2 * packs);
+      for (std::uint32_t i = 0; i < packs; ++i)
+        for (program& code : one.programs) code.push_back({direction, {i}});
+    }
+  }
+  p.merges = {m};
+  p.hash = hash_of(p);
+  return p;
+}
+
+/// The begin of what a reader says of a plan that cannot be run.
+const std::string unsound = "replicas is an array, expected replicas whose stages can run what they have: ";
 
 std::string written(const plan& p) {
   std::ostringstream out;
@@ -295,8 +353,8 @@ TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
   EXPECT_EQ(refusal([](json& d) { d["vpp"] = 2; }),
             "replicas[0].forward[0].time[0] is 0.03333333333333333, expected an "
             "array");
-  EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["backward"][0]["slices"][0][0] = 2; }),
-            "replicas[1].backward[0].slices[0][0] is 2, expected a whole number from 0 to 1");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["backward"][0]["slices"][0][0] = 4; }),
+            "replicas[1].backward[0].slices[0][0] is 4, expected a whole number from 0 to 3");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["backward"][0]["slices"][0][2] = 745; }),
             "replicas[1].backward[0].slices[0][2] is 745, expected a whole number from 1 to 744");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["slices"] = json::array(); }),
@@ -315,12 +373,8 @@ TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
 }
 
 TEST(PlanJson, KeepsSharedSequences) {
-  plan p = sample(2, 1, false);
-  p.merges = {{{1}, {0, 1}, {{{0}, {0}}, {{1}, {1}}}, {{{0}, {0}}, {{1}, {1}}}}};
-  p.hash = hash_of(p);
   for (const exchange how : {exchange::keep, exchange::queries, exchange::ring}) {
-    p.merges[0].exchange = how;
-    p.hash = hash_of(p);
+    const plan p = shared_sample(how == exchange::ring ? rows_of{{1, 1}} : rows_of{{1, 1}, {1, 1}}, how);
     std::stringstream file;
     ASSERT_TRUE(write_plan(file, p));
     EXPECT_NE(file.str().find("{\"format\":\"slimpack-plan/2\""), std::string::npos);
@@ -400,8 +454,29 @@ TEST(PlanJson, KeepsWhatMadeIt) {
   EXPECT_FALSE(back.inputs[1].content);
 }
 
-TEST(PlanJson, KeepsTheRowsOfTheData) {
+/// The first replica of the sample, with further sequences of 64 tokens in its first pack of each pass.
+plan sample_alone(std::size_t more) {
   plan p = sample(2, 1, false);
+  p.lengths.resize(2);
+  p.lengths.resize(2 + more, {64});
+  p.shape.replicas = 1;
+  p.replicas.pop_back();
+  replica_plan& r = p.replicas.front();
+  for (const pass direction : {pass::forward, pass::backward}) {
+    const micropacks before = std::exchange(r.partition.of(direction), {});
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      for (const slice& s : before[i]) r.partition.of(direction).append(s);
+      for (std::uint32_t k = 0; i == 0 && k < more; ++k) r.partition.of(direction).append({{2 + k}, {0}, {64}});
+      r.partition.of(direction).close();
+    }
+  }
+  for (std::uint32_t k = 0; k < more; ++k) r.sequences.push_back({2 + k});
+  p.hash = slimpack::hash_of(p);
+  return p;
+}
+
+TEST(PlanJson, KeepsTheRowsOfTheData) {
+  plan p = sample_alone(0);
   p.data = plan_data{"a \"list\".csv", {9007199254740993, 0}};
   EXPECT_EQ(slimpack::hash_of(p), p.hash) << "a plan is the same wherever its data lie";
   EXPECT_NE(written(p).find("slimpack-plan/2"), std::string::npos);
@@ -413,9 +488,7 @@ TEST(PlanJson, KeepsTheRowsOfTheData) {
 
 // Rows of a file in order are long lists where a plan has thousands of them.
 TEST(PlanJson, WritesRowsThatFollowEachOtherAsRuns) {
-  plan p = sample(2, 1, false);
-  p.lengths.resize(9, {64});  // of sequences that no replica has: a plan file does not judge that
-  p.hash = slimpack::hash_of(p);
+  plan p = sample_alone(7);
   p.data = plan_data{"l.txt", {7, 8, 9, 20, 21, 22, 23, 1, 0}};
   EXPECT_EQ(json::parse(written(p))["data"]["rows"], json::parse(R"([7, 8, 9, {"first": 20, "count": 4}, 1, 0])"));
   EXPECT_EQ(reread(p).data, p.data);
@@ -423,7 +496,7 @@ TEST(PlanJson, WritesRowsThatFollowEachOtherAsRuns) {
 
 TEST(PlanJson, OfDataIsRefusedWithThePlaceThatIsWrong) {
   const auto said = [](const char* data) {
-    plan p = sample(2, 1, false);
+    plan p = sample_alone(0);
     p.data = plan_data{"l.txt", {0, 1}};
     json document = json::parse(written(p));
     document["data"] = json::parse(data);
@@ -450,8 +523,7 @@ TEST(PlanJson, OfDataIsRefusedWithThePlaceThatIsWrong) {
             "data.rows[1].count is 999999999999, expected no more than are left of 2 rows, one per sequence");
   EXPECT_EQ(said(R"({"file": "l", "rows": [{"first": 9223372036854775807, "count": 2}]})"),
             "data.rows[0].count is 2, expected rows up to 9223372036854775807");
-  plan old = sample(2, 1, false);
-  json document = json::parse(written(old));
+  json document = json::parse(written(sample_alone(0)));
   document["data"] = json::parse(R"({"file": "l", "rows": [0, 1]})");
   std::istringstream in(document.dump());
   EXPECT_EQ(complaint(read_plan(in, "p"), "p", errc::invalid_input), "data is not a known key") << "format 1 has none";
@@ -619,22 +691,17 @@ TEST(PlanJson, OfASpreadVocabularyIsRefusedWithThePlaceThatIsWrong) {
 }
 
 TEST(PlanJson, KeepsRowsOfWhichAReplicaHasNothing) {
-  plan p = sample(2, 1, false);
-  p.merges = {{{1}, {0, 1}, {{{0}, merge::none}, {{1}, {1}}}, {{{0}, {0}}, {merge::none, {1}}}}};
-  p.hash = hash_of(p);
+  const plan p = shared_sample({{1, 0}, {1, 1}}, exchange::keep);
   std::stringstream file;
   ASSERT_TRUE(write_plan(file, p));
-  EXPECT_NE(file.str().find("[[0,null],[1,1]]"), std::string::npos) << file.str();
+  EXPECT_NE(file.str().find("[[0,null],[1,0]]"), std::string::npos) << file.str();
   const plan read = read_plan(file).value();
   EXPECT_EQ(read.merges, p.merges);
   EXPECT_EQ(read.hash, p.hash);
 }
 
 TEST(PlanJson, KeepsRelaysAndRefusesThoseThatCannotRun) {
-  plan p = sample(2, 1, false);
-  p.shape.replicas = 4;
-  p.replicas.resize(4, p.replicas.front());
-  p.merges = {{{1}, {0, 1, 2, 3}, {{{0}, {0}, {0}, {0}}}, {{{0}, {0}, {0}, {0}}}, exchange::ring}};
+  plan p = shared_sample({{1, 1, 1, 1}}, exchange::ring);
   const std::uint64_t without = hash_of(p);
   p.merges[0].relays = {{{1, 0}, {2, 3}, 2}, {{3, 2}, {0, 1}, 2}};
   p.hash = hash_of(p);
@@ -658,7 +725,7 @@ TEST(PlanJson, KeepsRelaysAndRefusesThoseThatCannotRun) {
     return made ? std::string("read") : made.error().detail;
   };
   const std::string start =
-      "plan: merges[0].relays is an array, expected relays that the sharers can run: the sequence ";
+      "plan: replicas is an array, expected replicas whose stages can run what they have: sequence 0 ";
   EXPECT_EQ(refused(R"([{"out":[1],"in":[2,3],"segments":1}])"),
             start +
                 "has a relay from replica 1 with a leg that lacks a party, 1 replicas that send across and 2 that "
@@ -679,9 +746,7 @@ TEST(PlanJson, KeepsRelaysAndRefusesThoseThatCannotRun) {
 }
 
 TEST(PlanJson, OfTheFirstFormatKeepsWhatReplicasShare) {
-  plan p = sample(2, 1, false);
-  p.merges = {{{1}, {0, 1}, {{{0}, {0}}, {{1}, {1}}}, {{{0}, {0}}, {{1}, {1}}}}};
-  p.hash = hash_of(p);
+  const plan p = shared_sample({{1, 1}, {1, 1}}, exchange::keep);
   std::stringstream file;
   ASSERT_TRUE(write_plan(file, p));
   json first = json::parse(file.str());
@@ -694,13 +759,15 @@ TEST(PlanJson, OfTheFirstFormatKeepsWhatReplicasShare) {
   EXPECT_EQ(read.value().merges, p.merges);
 }
 
-// What programs and loans must keep is core/laws/can_run.hpp's to say, and a reader asks it.
+// What a plan must keep so that it can be run is core/soundness/is_sound.hpp's to say, and a reader asks it.
 TEST(PlanJson, OfStagesThatCannotRunIsRefused) {
   EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["programs"][0].erase(4); }),
-            "replicas is an array, expected replicas whose stages can run: replica 1, stage 0: the program has 4 "
+            "replicas is an array, expected replicas whose stages can run what they have: replica 1, stage 0: the "
+            "program has 4 "
             "instructions, F and B of its packs are 5");
   EXPECT_EQ(refusal([](json& d) { std::swap(d["replicas"][1]["programs"][1][3], d["replicas"][1]["programs"][1][4]); }),
-            "replicas is an array, expected replicas whose stages can run: replica 1, stage 1: B1 stands where pack 0 "
+            "replicas is an array, expected replicas whose stages can run what they have: replica 1, stage 1: B1 "
+            "stands where pack 0 "
             "of 2 comes next");
   EXPECT_NE(refusal([](json& d) {
               std::swap(d["replicas"][0]["programs"][0][2], d["replicas"][0]["programs"][0][3]);
@@ -709,24 +776,37 @@ TEST(PlanJson, OfStagesThatCannotRunIsRefused) {
 }
 
 TEST(PlanJson, IsRefusedForSlicesOffTheQuantum) {
-  const char* const said =
-      " is an array, expected tokens from one multiple of the quantum, 64, to another or to the end of their sequence";
-  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["slices"][0][2] = 500; }),
-            "replicas[0].forward[0].slices[0]" + std::string(said));
-  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][1]["slices"][0][1] = 500; }),
-            "replicas[0].forward[1].slices[0]" + std::string(said));
+  EXPECT_EQ(refusal([](json& d) {
+              d["replicas"][0]["forward"][0]["slices"][0][2] = 500;
+              d["replicas"][0]["forward"][1]["slices"][0] = {1, 500, 500};
+            }),
+            unsound + "sequence 1 is cut at token 500 by forward pack 1 of replica 0, no multiple of the quantum, 64");
+}
+
+TEST(PlanJson, IsRefusedForTokensThatDoNotRunOnce) {
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["slices"][0][2] = 448; }),
+            unsound +
+                "sequence 1 runs tokens 512 to 1000 in forward pack 1 of replica 0, where what begins at token 448 "
+                "comes next");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["sequences"].erase(0); }),
+            unsound + "sequence 3 is on 0 replicas, it must be on 1, or on those that share it");
+}
+
+TEST(PlanJson, IsRefusedForMoreMemoryThanTheLimit) {
+  const std::string said = refusal([](json& d) { d["memory_limit"] = 1000; });
+  EXPECT_EQ(said.rfind(unsound + "replica 0, stage 0 holds 1300", 0), 0u) << said;
 }
 
 TEST(PlanJson, IsRefusedForRowsOfNoPack) {
   const auto shared = [](const char* merge) { return [=](json& d) { d["merges"].push_back(json::parse(merge)); }; };
-  EXPECT_EQ(refusal(shared(R"({"sequence":2,"replicas":[0,1],"forward":[],"backward":[]})")),
-            "merges[0].sequence is 2, expected a whole number from 0 to 1");
+  EXPECT_EQ(refusal(shared(R"({"sequence":4,"replicas":[0,1],"forward":[],"backward":[]})")),
+            "merges[0].sequence is 4, expected a whole number from 0 to 3");
   EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[1,0],"forward":[],"backward":[]})")),
-            "merges[0].replicas is an array, expected two or more in ascending order");
+            unsound + "sequence 1 must be shared by two replicas or more that there are, in ascending order");
   EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[0,1],"forward":[[0]],"backward":[]})")),
-            "merges[0].forward[0] has size 1, expected 2, one pack of each replica, or null");
+            unsound + "sequence 1 has a forward row, 0, of 1 packs for 2 replicas: it names a pack of each, or none");
   EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[0,1],"forward":[[0,3]],"backward":[]})")),
-            "merges[0].forward[0][1] is 3, expected a whole number from 0 to 2");
+            unsound + "sequence 1 has a forward row, 0, that names pack 3 of replica 1, which has 3");
 }
 
 TEST(PlanJson, IsRefusedForInstructionsOfNoPack) {

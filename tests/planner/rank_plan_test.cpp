@@ -188,8 +188,8 @@ TEST(RankPlan, ChecksWhatASolverAnswers) {
   };
   EXPECT_EQ(refused(0), "");
   EXPECT_EQ(refused(1), "the solver's answer is wrong: a group has replicas that there are, in ascending order");
-  EXPECT_EQ(refused(2), "the solver's answer is wrong: sequence 0 is on 1 replicas, it must be on 0");
-  EXPECT_EQ(refused(3), "the solver's answer is wrong: sequence 1 is on 0 replicas, it must be on 1");
+  EXPECT_EQ(refused(2), "the solver's answer is wrong: sequence 0 is on replica 0, whose group does not run it");
+  EXPECT_EQ(refused(3), "the solver's answer is wrong: sequence 1 is on no replica of its group");
   EXPECT_EQ(refused(4), "the solver's answer is wrong: sequence 0 is on replica 1, which is not of the group");
 }
 

@@ -290,18 +290,18 @@ micropacks packs_of(const std::vector<std::vector<slice>>& list) {
 }
 
 TEST(SolutionCheck, NamesWhatIsOnNoReplicaOrOnTooMany) {
-  EXPECT_EQ(refused([](solution& s) { s.replicas.pop_back(); }), "the solver plans 1 replicas, the shape has 2");
-  EXPECT_EQ(refused([](solution& s) { s.replicas.emplace_back(); }), "the solver plans 3 replicas, the shape has 2");
+  EXPECT_EQ(refused([](solution& s) { s.replicas.pop_back(); }), "there are 1 replicas, the shape has 2");
+  EXPECT_EQ(refused([](solution& s) { s.replicas.emplace_back(); }), "there are 3 replicas, the shape has 2");
   EXPECT_EQ(refused([](solution& s) {
               s.replicas[1].sequences.pop_back();
               for (micropacks* p : {&s.replicas[1].partition.forward, &s.replicas[1].partition.backward})
                 *p = packs_of({{{{1}, {4}, {4}}}});
             }),
-            "sequence 2 is on 0 replicas, it must be on 1");
+            "sequence 2 is on 0 replicas, it must be on 1, or on those that share it");
   EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({2}); }),
-            "sequence 2 is on 2 replicas, it must be on 1");
+            "sequence 2 is on 2 replicas, it must be on 1, or on those that share it");
   EXPECT_EQ(refused([](solution& s) { s.merges.clear(); }),
-            "sequence 1 of 8 tokens runs 4 from 0 on backward, after 0 others");
+            "sequence 1 is on 2 replicas, it must be on 1, or on those that share it");
   EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({7}); }),
             "sequence 7 is planned, the batch has 3");
 }
@@ -314,13 +314,15 @@ TEST(SolutionCheck, NamesTokensThatDoNotRunOnceAndInOrder) {
     });
   };
   EXPECT_EQ(forward({{{{0}, {0}, {5}}}}), "planned");
-  EXPECT_EQ(forward({{{{0}, {0}, {4}}}}), "sequence 0 runs 4 of its 5 tokens forward");
+  EXPECT_EQ(forward({{{{0}, {0}, {4}}}}), "sequence 0 of 5 tokens ends at token 4 forward: each token must run once");
   EXPECT_EQ(forward({{{{0}, {0}, {5}}, {{0}, {0}, {5}}}}),
-            "sequence 0 of 5 tokens runs 5 from 0 on forward, after 5 others");
+            "sequence 0 runs tokens 0 to 5 in forward pack 0 of replica 0, where what begins at token 5 comes next");
   EXPECT_EQ(forward({{{{0}, {2}, {3}}, {{0}, {0}, {2}}}}),
-            "sequence 0 of 5 tokens runs 3 from 2 on forward, after 0 others");
-  EXPECT_EQ(forward({{{{0}, {0}, {6}}}}), "sequence 0 of 5 tokens runs 6 from 0 on forward, after 0 others");
-  EXPECT_EQ(forward({{{{0}, {-1}, {5}}}}), "sequence 0 of 5 tokens runs 5 from -1 on forward, after 0 others");
+            "sequence 0 runs tokens 2 to 5 in forward pack 0 of replica 0, where what begins at token 0 comes next");
+  EXPECT_EQ(forward({{{{0}, {0}, {6}}}}),
+            "sequence 0 has 5 tokens, of which forward pack 0 of replica 0 runs 6 from token 0 on");
+  EXPECT_EQ(forward({{{{0}, {-1}, {5}}}}),
+            "sequence 0 has 5 tokens, of which forward pack 0 of replica 0 runs 5 from token -1 on");
   EXPECT_EQ(forward({{{{9}, {0}, {5}}}}), "sequence 9 has a slice on replica 0, which does not list it");
   EXPECT_EQ(forward({{{{2}, {0}, {3}}}}), "sequence 2 has a slice on replica 0, which does not list it");
 }
@@ -333,14 +335,18 @@ TEST(SolutionCheck, NamesMergesThatDoNotFit) {
   EXPECT_EQ(merged([](merge& m) { m.replicas = {1, 0}; }), "sequence 1 " + sharers);
   EXPECT_EQ(merged([](merge& m) { m.replicas = {}; }), "sequence 1 " + sharers);
   EXPECT_EQ(refused([](solution& s) { s.merges.push_back(s.merges[0]); }), "sequence 1 is merged twice");
-  EXPECT_EQ(merged([](merge& m) { m.backward[0].push_back({0}); }), "sequence 1 has a row of 3 packs for 2 replicas");
-  EXPECT_EQ(merged([](merge& m) { m.forward.push_back({}); }), "sequence 1 has a row of 0 packs for 2 replicas");
+  EXPECT_EQ(merged([](merge& m) { m.backward[0].push_back({0}); }),
+            "sequence 1 has a backward row, 0, of 3 packs for 2 replicas: it names a pack of each, or none");
+  EXPECT_EQ(merged([](merge& m) { m.forward.push_back({}); }),
+            "sequence 1 has a forward row, 1, of 0 packs for 2 replicas: it names a pack of each, or none");
   EXPECT_EQ(merged([](merge& m) { m.forward[0][1] = {7}; }),
-            "sequence 1 has a slice in pack 0 of replica 1, forward, which its next row does not name");
+            "sequence 1 has a forward row, 0, that names pack 7 of replica 1, which has 2");
   EXPECT_EQ(merged([](merge& m) { m.forward.push_back(m.forward[0]); }),
-            "sequence 1 has 2 rows forward, replica 0 runs 1");
+            "sequence 1 has a forward row, 1, that names pack 1 of replica 0, which holds nothing of it, or only what "
+            "another "
+            "row has");
   EXPECT_EQ(merged([](merge& m) { m.backward.clear(); }),
-            "sequence 1 has a slice in pack 1 of replica 0, backward, which its next row does not name");
+            "sequence 1 has a slice in backward pack 1 of replica 0, which its next row does not name");
   EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({1}); }),
             "sequence 1 is on replica 0, which is not the next of those that share it");
 }

@@ -5,6 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/relays/legs.hpp>
+#include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>
 
@@ -31,16 +32,16 @@ struct row_traffic {
 ///           all, m messages; where a relay carries them, the legs that the rank sends instead, its own and a proxy's
 /// Shapes    chunks: the format of each chunk of the rank's stage
 /// Requires  as stage plans are: rank = replica * stages + stage
-/// Errors    invalid_input: a rank that the plan has not, rows that do not tile their sequence
-/// Source    derived            Complexity  O(rows * sharers * slices of a pack)
+/// Errors    invalid_input: a rank that the plan has not, packs that are not sound (core/soundness/is_sound.hpp)
+/// Source    derived            Complexity  O(rows * sharers * slices of a pack), and that of asking
 [[nodiscard]] inline result<row_traffic> row_traffic_of(const plan& p, int rank, std::span<const row_format> chunks) {
   if (p.shape.stages < 1 || rank < 0 || static_cast<std::size_t>(rank / p.shape.stages) >= p.replicas.size())
     return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
-  using shared_sequences = slimpack::detail::shared_sequences;
-  const result<shared_sequences> shared = shared_sequences::of(p, static_cast<std::uint32_t>(rank / p.shape.stages));
-  if (!shared) return shared.error();
+  if (const result<void> packs = slimpack::detail::sound_packs(p, slimpack::detail::extent::listed); !packs)
+    return packs.error();
+  const slimpack::detail::shared_sequences shared(p, static_cast<std::uint32_t>(rank / p.shape.stages));
   row_traffic sum;
-  for (const slimpack::detail::shared_sequence& s : shared.value().all())
+  for (const slimpack::detail::shared_sequence& s : shared.all())
     for (const pass way : both_passes)
       for (const slimpack::detail::row_part& row : s.rows[way])
         for (const row_format& f : chunks) {

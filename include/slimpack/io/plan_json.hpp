@@ -1,15 +1,13 @@
 #ifndef SLIMPACK_IO_PLAN_JSON_HPP
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
-#include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
 #include <slimpack/io/detail/plan/data_json.hpp>
@@ -112,7 +110,6 @@ namespace detail {
   return r;
 }
 
-/// A merge whose rows name packs of the plan's replicas. Coverage and order are the planner's.
 [[nodiscard]] inline merge merge_in(const json_place& place, const plan& p, bool says_exchange) {
   merge m;
   if (says_exchange) {
@@ -125,30 +122,20 @@ namespace detail {
   const json_place replicas = place["replicas"];
   for (std::size_t k = 0; k < replicas.size(); ++k)
     m.replicas.push_back(replicas.at(k).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.replicas.size()) - 1));
-  if (m.replicas.size() < 2 || !slimpack::detail::is_ascending(m.replicas))
-    replicas.expected("two or more in ascending order");
   for (const pass direction : {pass::forward, pass::backward}) {
     const json_place rows = place[name_of(direction)];
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const json_place row = rows.at(k);
-      row.must_have(m.replicas.size(), "one pack of each replica, or null");
       std::vector<pack_id>& packs = m.of(direction).emplace_back();
-      for (std::size_t j = 0; j < row.size(); ++j) {
-        const std::size_t count = p.replicas[m.replicas[j]].partition.of(direction).size();
-        if (says_exchange && row.at(j).is_null()) {
-          packs.push_back(merge::none);
-          continue;
-        }
-        packs.push_back({row.at(j).integer<std::uint32_t>(0, static_cast<std::int64_t>(count) - 1)});
-      }
+      for (std::size_t j = 0; j < row.size(); ++j)
+        packs.push_back(says_exchange && row.at(j).is_null()
+                            ? merge::none
+                            : pack_id{row.at(j).integer<std::uint32_t>(0, std::int64_t{merge::none.value} - 1)});
     }
   }
   if (!says_exchange) return m;
-  if (const std::optional<json_place> relays = place.find({"relays"})) {
+  if (const std::optional<json_place> relays = place.find({"relays"}))
     for (std::size_t k = 0; k < relays->size(); ++k) m.relays.push_back(relay_in(relays->at(k), p));
-    if (const std::optional<std::string> fault = slimpack::detail::relay_fault(m))
-      relays->expected("relays that the sharers can run: the sequence " + *fault);
-  }
   return m;
 }
 
@@ -265,8 +252,8 @@ namespace detail {
   if (const std::optional<json_place> limit = file.find({"memory_limit"}))
     p.shape.memory = memory_limit{p.memory_unit, limit->number(0)};
   p.planning_time = {file["planning_seconds"].number(0)};
-  if (const result<void> runs = can_run(p); !runs)
-    replicas.expected("replicas whose stages can run: " + runs.error().detail);
+  if (const result<void> sound = is_sound(p); !sound)
+    replicas.expected("replicas whose stages can run what they have: " + sound.error().detail);
   if (hash_of(p) != p.hash)
     file["hash"].expected("\"" + hash_text(hash_of(p)) + "\", the hash of what the file holds: it was changed");
   return p;
@@ -287,11 +274,11 @@ namespace detail {
 }
 
 /// Reads a plan that write_plan wrote; `name` opens every message.
-/// Checks shapes, ranges, that its stages can run their programs and loans to the end (core/laws/can_run.hpp), and the
-/// hash: the plan is the one that was written. Coverage is the executor's to check, and times are the planner's.
-/// Errors    invalid_input: not JSON, not a plan, one that waits for ever, or changed since; the place in the file is
-///           named
-/// Complexity O(size of the plan), and that of can_run
+/// Checks shapes, ranges, that its stages can run it (core/soundness/is_sound.hpp), and the hash: the plan is the one
+/// that was written. Its times are not checked.
+/// Errors    invalid_input: not JSON, not a plan, one that no stages can run, or changed since; the place in the
+///           file is named, or the replica and what is wrong with it
+/// Complexity O(size of the plan), and that of is_sound
 [[nodiscard]] inline result<plan> read_plan(std::istream& in, const std::string& name = "plan") {
   return detail::read_json(in, name, detail::plan_in);
 }

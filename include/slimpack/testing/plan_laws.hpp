@@ -3,11 +3,10 @@
 
 #include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/laws/can_run.hpp>
-#include <slimpack/core/lending/detail/lock_steps.hpp>
-#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 #include <slimpack/testing/detail/transfers_in_order.hpp>
@@ -20,9 +19,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -150,40 +147,15 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
 
 /// What readers and executors ask of a plan, beside what laws find out on their own.
 inline void check_runs(report& r, const plan& p) {
-  const result<void> runs = can_run(p);
-  r.check(3, runs.has_value(), "readers and executors take its programs and loans", runs ? "" : runs.error().detail);
+  const result<void> sound = is_sound(p);
+  r.check(3, sound.has_value(), "readers and executors take it", sound ? "" : sound.error().detail);
 }
 
-/// That loans are between instructions of one lock step, of keys that the queries see, the oldest first and each once;
-/// that nobody lends and helps at the same time; and that a lock step has fewer loans than stages.
+/// That stages lend as they may.
 inline void check_loans(report& r, const replica_plan& replica, const shape& on) {
-  const slimpack::detail::lock_steps steps(replica.partition.forward.size(), on);
-  std::map<std::pair<pass, std::size_t>, int> in_step;
-  std::map<std::pair<std::string, std::uint32_t>, tokens> lent;
-  std::set<std::pair<std::string, std::uint32_t>> helping;
-  for (const loan& l : replica.loans) {
-    const std::string lender = name_of(l.lender.what, 2), helper = name_of(l.helper.what, 2);
-    const std::size_t step = steps.step_of(l.lender.what, l.lender.stage);
-    r.check(9,
-            l.helper.what.pass == l.pass() && step == steps.step_of(l.helper.what, l.helper.stage) &&
-                l.lender.stage != l.helper.stage,
-            "a loan is between stages in one lock step", lender, "on", l.lender.stage, "and", helper, "on",
-            l.helper.stage);
-    const std::span<const slice> pack = replica.partition.of(l.pass())[l.lender.what.pack.value];
-    r.check(9, std::find(pack.begin(), pack.end(), l.queries) != pack.end(), "queries are a slice of the lender's pack",
-            lender);
-    tokens& before = lent[{lender, l.lender.stage}];
-    r.check(9,
-            l.context.sequence == l.queries.sequence && l.context.begin == before && l.context.length > tokens{} &&
-                l.context.end() <= l.queries.begin,
-            "keys that are lent come before the queries, the oldest first and each once", lender, "from",
-            l.context.begin, "after", before);
-    before = l.context.end();
-    helping.insert({helper, l.helper.stage});
-    r.check(9, ++in_step[{l.pass(), step}] < on.stages, "a lock step has fewer loans than stages", "step", step);
-  }
-  for (const auto& [who, keys] : lent)
-    r.check(9, !helping.contains(who), "nobody lends and helps at the same time", who.first, "on", who.second);
+  if (replica.loans.empty()) return;
+  const std::optional<std::string> fault = slimpack::detail::loan_fault(replica.loans, replica.partition, on);
+  r.check(9, !fault, "stages can lend each other this attention", fault.value_or(""));
 }
 
 /// That there is an order of all transfers in which none stands before what it waits for.
@@ -321,7 +293,7 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 ///     that share it (core/merge.hpp); of a forward-only plan, once in a forward pack
 ///  2. cuts fall on the quantum
 ///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock, and
-///     readers and executors take them (core/laws/can_run.hpp)
+///     readers and executors take the plan (core/soundness/is_sound.hpp)
 ///  4. peak memory is as written, and within the limit
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
 ///  6. step time >= lower bound; lower bound, efficiency, bubble and rank time follow from the other figures

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace slimpack::testing {
 ///  1. put together, the parts of all replicas are the plan of the whole batch, to the bit
 ///  2. all parts are of one division
 ///  3. a replica's group has it, and all replicas of a group get the same part
-///  4. a part has the batch's lengths and shape, packs and programs of its group only, and merges between its replicas
+///  4. a part has the batch's lengths and shape, packs and programs of its group only, and merges between its replicas;
+///     its group can run it (core/soundness/is_sound.hpp)
 ///  5. a part claims nothing of the whole: no step time, bounds, efficiency or bubble; its hash is that of what it has
 ///  6. the whole batch is refused where a part is, and only there
 /// Planner   has operator()(lengths), of_replica(lengths, replica) and put_together(parts), as basic_planner does
@@ -60,6 +62,8 @@ template <class Planner>
     for (const merge& m : p.merges)
       r.check(4, std::includes(mine.group.begin(), mine.group.end(), m.replicas.begin(), m.replicas.end()),
               "merges of a part are between its replicas; sequence", m.sequence.value);
+    const result<void> sound = is_sound(mine);
+    r.check(4, sound.has_value(), "the group can run its part", sound ? "" : sound.error().detail);
     r.check(5,
             p.step_time == seconds{} && p.bounds.empty() && p.lower_bound == seconds{} && p.efficiency == 0 &&
                 p.bubble == 0,

@@ -41,7 +41,7 @@ enum class message_content : std::uint8_t {
 };
 inline constexpr std::size_t message_contents = 3;
 
-/// What one stage does in a step, checked before anything runs: its pieces, whom it hears and tells, how much is live.
+/// What one stage does in a step, made of a sound plan: its pieces, whom it hears and tells, how much is live.
 /// Packs travel from part to part of the model, and where its vocabulary is spread over the stages, from stage to stage
 /// at its ends; the channel of a message is that of the place that it goes to, so that messages on a channel from one
 /// rank come in run order whatever order a stage gives its chunks.
@@ -176,10 +176,8 @@ class stage_script {
   /// shares: how the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
   /// (rank_plan), so that other replicas run what it leaves out; forward_only: whether a step runs no backward of the
   /// plan
-  /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences;
-  ///           shared sequences where the compute can run none
-  ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
-  ///           cyclic_schedule: programs that wait for each other, so that their transfers have no order
+  /// Errors    those of is_sound, of the plan and of the replicas that run with the rank's; invalid_input: a rank that
+  ///           the plan has not; shared sequences, loans or a pass that the compute cannot run
   static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, exchange_set shares, bool is_part = false,
                                  bool forward_only = false);
 
@@ -202,13 +200,13 @@ class stage_script {
 
   result<void> read(const plan& p, backward_cuts cuts);
   void idle(const plan& p);
-  result<void> list(const partition& packs, std::span<const tokens> lengths);
+  void list(const partition& packs, std::span<const tokens> lengths);
   void list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices, tokens& size,
                  std::span<const tokens> lengths) const;
-  result<void> split(const weight_timing& weight);
+  void split(const weight_timing& weight);
   void match();
   result<void> lends_pieces(std::span<const loan> all) const;
-  result<void> follow();
+  void follow();
 };
 
 }  // namespace slimpack::detail

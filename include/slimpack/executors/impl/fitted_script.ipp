@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_IMPL_FITTED_SCRIPT_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/executors/detail/script/fitted_script.hpp>
 
 #include <algorithm>
@@ -34,10 +35,7 @@ namespace slimpack::detail {
 
 /// The shape is one, of which the compute has the chunks.
 [[nodiscard]] inline result<void> fits_shape(const plan& p, const stage_abilities& has) {
-  for (const auto& [what, degree] :
-       {std::pair{"stages", p.shape.stages}, {"replicas", p.shape.replicas}, {"chunks", p.shape.chunks}})
-    if (degree < 1)
-      return error{errc::invalid_input, std::string("the plan has ") + std::to_string(degree) + " " + what};
+  if (result<void> is_one = sound_shape(p.shape); !is_one) return is_one;
   if (has.chunks.value_or(1) == p.shape.chunks) return success();
   return error{errc::invalid_input,
                "the plan has " + std::to_string(p.shape.chunks) + " chunks a stage, the compute " +

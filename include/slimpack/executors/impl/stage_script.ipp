@@ -5,12 +5,12 @@
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/soundness/detail/sound_packs.hpp>
+#include <slimpack/core/soundness/detail/sound_programs.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
-#include <slimpack/executors/detail/plan_check.hpp>
 #include <slimpack/executors/detail/script/script_walk.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
@@ -35,43 +35,31 @@
 
 namespace slimpack::detail {
 
-[[nodiscard]] inline bool runs_in(const shared_sequence& with, pass p, std::size_t pack) {
-  const std::vector<row_part>& rows = with.rows[p];
-  return std::any_of(rows.begin(), rows.end(), [&](const row_part& r) { return r.pack == pack; });
-}
-
-[[nodiscard]] inline error no_row(const slice& s, pass p, std::size_t pack) {
-  return {errc::invalid_input, name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
-                                   std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) +
-                                   ") of sequence " + std::to_string(s.sequence.value) +
-                                   ", which replicas share, and is in no row of it"};
-}
-
-[[nodiscard]] inline error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
-  std::string what = name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
-                     std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
-                     std::to_string(s.sequence.value);
-  if (at < 0) return {errc::invalid_input, what + ", which is not of this replica"};
-  return {errc::out_of_order,
-          what + (p == pass::forward ? ", where they should begin at " : ", where they should end at ") +
-              std::to_string(at)};
+[[nodiscard]] inline error not_shared(const merge& m, exchange_set shares) {
+  std::string says;
+  for (const exchange e : {exchange::keep, exchange::queries, exchange::ring})
+    if (shares.contains(e)) says += (says.empty() ? "" : " and ") + std::string(name_of(e));
+  says = says.empty() ? "does not say shares_rows = true" : "shares rows by " + says + " alone (shares_rows)";
+  return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " is shared by " +
+                                   std::to_string(m.replicas.size()) +
+                                   " replicas by exchange::" + std::string(name_of(m.exchange)) + ", the compute " +
+                                   says + ": plan with planner_for<its type> (planner_for.hpp)"};
 }
 
 SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, backward_cuts cuts, exchange_set shares,
                                                     bool is_part, bool forward_only) {
-  if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
-      rank / p.shape.stages >= p.shape.replicas)
+  if (result<void> packs = sound_packs(p, is_part ? extent::listed : extent::all); !packs)
+    return std::move(packs).error();
+  if (rank < 0 || rank / p.shape.stages >= p.shape.replicas)
     return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
-  if (p.shape.quantum < tokens{1})
-    return error{errc::invalid_input, "the plan has a quantum of " + std::to_string(p.shape.quantum.value) + " tokens"};
-  if (p.shape.vocabulary == vocabulary::spread && p.shape.stages < 2)
-    return error{errc::invalid_input,
-                 "the plan spreads the vocabulary over one stage: it needs 2 or more, or vocabulary::last"};
+  for (const merge& m : p.merges)
+    if (!shares.contains(m.exchange)) return not_shared(m, shares);
   stage_script s;
   s.on = p.shape;
   s.replica = rank / p.shape.stages;
   s.stage = rank % p.shape.stages;
-  if (result<void> whole = plan_check::is_whole(p, shares, is_part); !whole) return std::move(whole).error();
+  if (result<void> runs = sound_programs(p, group_of(p, static_cast<std::uint32_t>(s.replica))); !runs)
+    return std::move(runs).error();
   if (is_forward_only(p) && !forward_only)
     return error{errc::invalid_input, "the plan runs forward packs alone (plan_forward): run it by evaluate"};
   if (forward_only && p.shape.vocabulary == vocabulary::spread)
@@ -100,35 +88,27 @@ SLIMPACK_DECL stage_script::message_ends stage_script::targets(const instruction
 
 SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts) {
   const auto own_replica = static_cast<std::uint32_t>(replica), own_stage = static_cast<std::uint32_t>(stage);
-  result<shared_sequences> with_others = shared_sequences::of(p, own_replica);
-  if (!with_others) return std::move(with_others).error();
-  shared = std::move(with_others).value();
+  shared = shared_sequences(p, own_replica);
   const replica_plan& own = p.replicas[own_replica];
-  if (own.sequences.empty())
+  if (own.sequences.empty()) {
     idle(p);
-  else if (own.programs.size() != static_cast<std::size_t>(on.stages))
-    return error{errc::invalid_input, "the plan has " + std::to_string(own.programs.size()) + " programs for " +
-                                          std::to_string(on.stages) + " stages"};
-  else {
+  } else {
     for (const sequence_id id : own.sequences) sequences.push_back({id, p.lengths[id.value]});
     code = own.programs[own_stage];
     loans = stage_loans(own.loans, own_stage);
-    result<void> listed = success();
     if (cuts == backward_cuts::any || outline.forward_only) {
-      listed = list(own.partition, p.lengths);
+      list(own.partition, p.lengths);
     } else {
-      listed = list(common_refinement(own.partition), p.lengths);
-      if (listed) match();
+      list(common_refinement(own.partition), p.lengths);
+      match();
     }
-    if (!listed) return listed;
-    if (result<void> apart = split(own.weight); !apart) return apart;
+    split(own.weight);
   }
-  if (result<void> sound = follow(); !sound) return sound;
+  follow();
   result<transfer_script> ordered = outline.idle ? transfer_script::idle(code, own_replica, own_stage, p.shape)
                                                  : transfer_script::of(p, own_replica, own_stage);
   if (!ordered) return std::move(ordered).error();
   transfers = std::move(ordered).value();
-  if (result<void> runs = can_run(p, group_of(p, own_replica)); !runs) return runs;
   return lends_pieces(own.loans);
 }
 
@@ -181,10 +161,8 @@ SLIMPACK_DECL void stage_script::idle(const plan& p) {
   end(flow::embedding_gradients);
 }
 
-/// Lists the pieces of both passes. Slices must run in order forward and in reverse order backward.
-SLIMPACK_DECL result<void> stage_script::list(const partition& packs, std::span<const tokens> lengths) {
-  std::vector<std::int64_t> at(lengths.size(), -1);  // where each sequence of this replica goes on
-  for (const sequence& s : sequences) at[s.id.value] = 0;
+/// Lists the pieces of both passes.
+SLIMPACK_DECL void stage_script::list(const partition& packs, std::span<const tokens> lengths) {
   for (const pass p : passes()) {
     piece_list& list = of(p);
     const micropacks& from = packs.of(p);
@@ -192,14 +170,7 @@ SLIMPACK_DECL result<void> stage_script::list(const partition& packs, std::span<
       tokens size{};
       list_rows(list, p, static_cast<std::uint32_t>(i), from[i], size, lengths);
       for (const slice& s : from[i]) {
-        if (const shared_sequence* with = shared.find(s.sequence)) {
-          if (!runs_in(*with, p, i)) return no_row(s, p, i);
-          continue;
-        }
-        const bool known = s.sequence.value < at.size() && at[s.sequence.value] >= 0;
-        if (!known || at[s.sequence.value] != s.entry(p).value)
-          return broken(s, p, i, known ? at[s.sequence.value] : -1);
-        at[s.sequence.value] = s.exit(p).value;
+        if (shared.find(s.sequence) != nullptr) continue;
         list.pieces.push_back({s, lengths[s.sequence.value], 0, 0});
         list.held.push_back(s.end().value);
         size += s.length;
@@ -207,11 +178,7 @@ SLIMPACK_DECL result<void> stage_script::list(const partition& packs, std::span<
       list.ends.push_back(static_cast<std::uint32_t>(list.pieces.size()));
       list.size.push_back(size);
     }
-    for (const sequence& s : sequences)
-      if (shared.find(s.id) == nullptr && at[s.id.value] != slice{s.id, {}, s.length}.exit(p).value)
-        return error{errc::invalid_input, "the plan leaves out tokens of sequence " + std::to_string(s.id.value)};
   }
-  return success();
 }
 
 /// Lists the pieces of a pack that belong to shared rows: they come first, row by row in the order of the shared
@@ -240,30 +207,12 @@ SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32
   }
 }
 
-/// Marks the backward pieces whose weight gradients run apart. From some backward piece of a sequence on they do, or
-/// nowhere: a compute lets go of its tokens from the last to the first, and has done with it after the first.
-SLIMPACK_DECL result<void> stage_script::split(const weight_timing& weight) {
-  if (weight.count() == 0) return success();
-  if (weight.apart.size() != backward.ends.size())
-    return error{errc::invalid_input, "the plan says of " + std::to_string(weight.apart.size()) +
-                                          " packs where their weight " + "gradients run, it has " +
-                                          std::to_string(backward.ends.size())};
+/// Marks the backward pieces whose weight gradients run apart.
+SLIMPACK_DECL void stage_script::split(const weight_timing& weight) {
+  if (weight.count() == 0) return;
   backward.weight = weight;
-  std::vector<std::uint8_t> apart(ids());  // per sequence, whether some of it was
-  for (std::uint32_t pack = 0; pack < backward.ends.size(); ++pack) {
-    for (auto [at, end] = backward.range(pack); at < end; ++at) {
-      piece& one = backward.pieces[at];
-      one.weights_apart = weight.splits(pack);
-      std::uint8_t& before = apart[one.slice.sequence.value];
-      if (before != 0 && !one.weights_apart)
-        return error{errc::invalid_input,
-                     "B" + std::to_string(pack) + " holds weight gradients of sequence " +
-                         std::to_string(one.slice.sequence.value) +
-                         ", those of a pack before it are in W: they would be done with in the wrong order"};
-      before = one.weights_apart;
-    }
-  }
-  return success();
+  for (std::uint32_t pack = 0; pack < backward.ends.size(); ++pack)
+    for (auto [at, end] = backward.range(pack); at < end; ++at) backward.pieces[at].weights_apart = weight.splits(pack);
 }
 
 /// Finds the forward piece of each backward piece: the last of its sequence that has none yet.
@@ -281,19 +230,16 @@ SLIMPACK_DECL void stage_script::match() {
   }
 }
 
-/// Walks through the program: checks its order and counts what is live.
-SLIMPACK_DECL result<void> stage_script::follow() {
-  script_walk walk(on, stage, ids(), forward, backward);
-  for (const instruction& i : code)
-    if (result<void> sound = walk.take(i); !sound) return sound;
-  if (result<void> whole = walk.ended(); !whole) return whole;
+/// Walks through the program and counts what is live.
+SLIMPACK_DECL void stage_script::follow() {
+  script_walk walk(static_cast<std::size_t>(on.chunks), ids(), forward, backward);
+  for (const instruction& i : code) walk.take(i);
   outline.replica = replica;
   outline.stage = stage;
   outline.packs_in_flight = walk.most_packs_in_flight();
   outline.tokens_in_flight = walk.most_tokens_in_flight();
   for (const piece_list* list : {&forward, &backward})
     for (const tokens size : list->size) outline.largest_pack = std::max(outline.largest_pack, size);
-  return success();
 }
 
 }  // namespace slimpack::detail

@@ -1,11 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_SCRIPT_WALK_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_SCRIPT_WALK_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
-#include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -13,56 +9,30 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace slimpack::detail {
 
-/// A walk through one stage's program, instruction by instruction: checks their order, and counts what is live.
+/// A walk through one stage's program, instruction by instruction: counts what is live.
 class script_walk {
  public:
   /// ids: one past the largest id of a sequence            Requires  lists that outlive it
-  script_walk(const shape& on, int stage, std::size_t ids, const piece_list& forward, const piece_list& backward)
-      : on_(on),
-        is_last_(stage + 1 == on.stages),
-        forward_(forward),
-        backward_(backward),
-        chunks_(static_cast<std::size_t>(on.chunks)),
-        turned_(ids) {
+  script_walk(std::size_t chunks, std::size_t ids, const piece_list& forward, const piece_list& backward)
+      : forward_(forward), backward_(backward), chunks_(chunks) {
     for (chunk_state& c : chunks_) {
       c.open.resize(ids);
       c.live.resize(forward.ends.size());
-      c.next_weights = backward.weight.next(0);
     }
   }
 
-  /// Runs the next instruction.
-  /// Errors    out_of_order: it may not stand here
-  result<void> take(const instruction& i) {
-    if (i.chunk >= chunks_.size()) return wrong(i, "is of a chunk that the plan has not");
-    if (i.end != model_end::none) return take_end(i);
-    if (i.weights_only) return take_weights(i);
-    if (result<void> next = take_pack(i); !next) return next;
-    return i.pass == pass::forward ? open(i) : close(i);
-  }
-
-  /// Whether all has run by now.
-  /// Errors    out_of_order: something is left
-  [[nodiscard]] result<void> ended() const {
-    for (std::uint32_t c = 0; c < chunks_.size(); ++c)
-      if (chunks_[c].next_weights != backward_.weight.apart.size())
-        return left({pass::backward, {static_cast<std::uint32_t>(chunks_[c].next_weights)}, c, true});
-    for (std::uint32_t c = 0; c < chunks_.size(); ++c)
-      for (const pass p : {pass::forward, pass::backward})
-        if (chunks_[c].packs[p] != of(p).ends.size()) return left({p, {chunks_[c].packs[p]}, c});
-    for (const flow f : {flow::embedding, flow::output, flow::output_weights, flow::embedding_gradients})
-      if (spreads() && ends_[static_cast<std::size_t>(f)] != of(pass_of(f)).ends.size())
-        return left(instruction_at({f, 0}, {ends_[static_cast<std::size_t>(f)]}, on_));
-    return success();
+  /// Runs the next instruction.            Requires  that it is the next of a sound program
+  void take(const instruction& i) {
+    if (i.is_weights()) live_ -= backward_.size[i.pack.value].value;
+    if (!i.is_pass()) return;
+    i.pass == pass::forward ? open(i) : close(i);
   }
 
   [[nodiscard]] std::size_t most_packs_in_flight() const noexcept { return most_in_flight_; }
@@ -79,70 +49,12 @@ class script_walk {
     std::int64_t live{};
   };
   struct chunk_state {
-    by_pass<std::uint32_t> packs;     // that have run
-    std::size_t next_weights{};       // the pack whose weight gradients are next
     std::vector<open_sequence> open;  // per sequence
     std::vector<std::int64_t> live;   // tokens, per forward pack
   };
 
-  [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward_ : backward_; }
-  [[nodiscard]] bool spreads() const noexcept { return on_.vocabulary == vocabulary::spread; }
-
-  [[nodiscard]] error wrong(const instruction& i, const std::string& why) const {
-    return {errc::out_of_order, name_of(i, static_cast<int>(chunks_.size())) + ' ' + why};
-  }
-  [[nodiscard]] error left(const instruction& i) const {
-    return {errc::out_of_order, "the program ends before " + name_of(i, static_cast<int>(chunks_.size()))};
-  }
-
-  /// Calls of a spread vocabulary run in run order, U after V, and V on the last stage after the last part's F. What
-  /// else they wait for comes in messages.
-  result<void> take_end(const instruction& i) {
-    if (!spreads()) return wrong(i, "is of a vocabulary that is spread over the stages, which the plan's is not");
-    const flow f = flow_of(i);
-    std::uint32_t& next = ends_[static_cast<std::size_t>(f)];
-    const std::size_t packs = of(i.pass).ends.size();
-    if (i.pack.value != next || next >= packs)
-      return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(packs) + " comes next");
-    if (f == flow::output_weights && next >= ends_[static_cast<std::size_t>(flow::output)])
-      return wrong(i, "would run before its V");
-    if (f == flow::output && is_last_ && next >= chunks_.back().packs.forward)
-      return wrong(i, "would run before its F");
-    ++next;
-    if (f == flow::output && is_last_)
-      for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
-        turned_[forward_.pieces[at].slice.sequence.value] += forward_.pieces[at].slice.length.value;
-    return success();
-  }
-
-  /// Weight gradients come after their backward, pack by pack; then its tokens are no longer live.
-  result<void> take_weights(const instruction& i) {
-    chunk_state& c = chunks_[i.chunk];
-    if (i.pass == pass::forward || i.pack.value >= c.packs.backward) return wrong(i, "would run before its backward");
-    if (i.pack.value != c.next_weights || !backward_.weight.splits(i.pack.value))
-      return wrong(i, "stands where W" + std::to_string(c.next_weights) + " comes next");
-    c.next_weights = backward_.weight.next(c.next_weights + 1);
-    live_ -= backward_.size[i.pack.value].value;
-    return success();
-  }
-
-  /// Packs run in run order; and where one stage has all chunks, each after the chunk that it follows.
-  result<void> take_pack(const instruction& i) {
-    chunk_state& c = chunks_[i.chunk];
-    const std::uint32_t next = c.packs[i.pass];
-    if (i.pack.value != next || next >= of(i.pass).ends.size())
-      return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
-                          " comes next");
-    const auto first = static_cast<std::uint32_t>(nth_place(i.pass, std::size_t{0}, chunks_.size()));
-    if (on_.stages == 1 && i.chunk != first &&
-        chunks_[i.pass == pass::forward ? i.chunk - 1 : i.chunk + 1].packs[i.pass] <= next)
-      return wrong(i, "would run before the chunk that it follows");
-    ++c.packs[i.pass];
-    return success();
-  }
-
   /// A forward pack's tokens become live.
-  result<void> open(const instruction& i) {
+  void open(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
     for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at) {
       const slice& s = forward_.pieces[at].slice;
@@ -158,7 +70,6 @@ class script_walk {
     if (backward_.ends.empty())
       for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
         if (forward_.pieces[at].is_own_last()) let_go(c, c.open[forward_.pieces[at].slice.sequence.value]);
-    return success();
   }
 
   /// Where nothing runs backward, a sequence is let go of after its last forward.
@@ -172,22 +83,11 @@ class script_walk {
   }
 
   /// A backward pack takes each sequence from its end, and lets go of the forward packs that held these tokens.
-  result<void> close(const instruction& i) {
+  void close(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
     for (auto [at, end] = backward_.range(i.pack.value); at < end; ++at) {
       const piece& one = backward_.pieces[at];
       open_sequence& open = c.open[one.slice.sequence.value];
-      if (open.live != backward_.held[at])
-        return wrong(i, (one.is_own_last() ? "would run before the forward of sequence "
-                                           : "would run before later tokens of sequence ") +
-                            std::to_string(one.slice.sequence.value) + (one.is_own_last() ? " has ended" : ""));
-      if (spreads() && is_last_ && i.chunk + 1 == chunks_.size()) {
-        std::int64_t& turned = turned_[one.slice.sequence.value];
-        if (turned != backward_.held[at])
-          return wrong(i, "would run before the output layer (V) of sequence " +
-                              std::to_string(one.slice.sequence.value) + " has ended");
-        turned -= one.slice.length.value;
-      }
       open.live -= one.slice.length.value;
       for (std::int64_t left = one.slice.length.value; left > 0;) {
         auto& [pack, tokens_left] = open.packs.back();
@@ -198,17 +98,12 @@ class script_walk {
       }
     }
     if (!backward_.weight.splits(i.pack.value)) live_ -= backward_.size[i.pack.value].value;
-    return success();
   }
 
-  shape on_;
-  bool is_last_;  // stage
   const piece_list& forward_;
   const piece_list& backward_;
   std::vector<chunk_state> chunks_;
-  std::array<std::uint32_t, flows> ends_{};  // of a spread vocabulary: packs that have run, by flow
-  std::vector<std::int64_t> turned_;         // on the last stage, per sequence: tokens between V and the last part's B
-  std::int64_t live_{};                      // tokens, of all chunks
+  std::int64_t live_{};  // tokens, of all chunks
   std::int64_t peak_{};
   std::size_t in_flight_{};  // forward packs that hold live tokens
   std::size_t most_in_flight_{};

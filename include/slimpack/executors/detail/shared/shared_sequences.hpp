@@ -2,7 +2,6 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_SHARED_SEQUENCES_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/relays/relay.hpp>
@@ -11,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,31 +65,24 @@ struct shared_sequence {
   }
 };
 
-/// What a replica shares with others, read from a plan and checked.
+/// What a replica of a plan shares with others.
 class shared_sequences {
  public:
-  /// Requires  replicas, packs and slices that lie within the plan
-  /// Errors    invalid_input: rows that do not tile their sequence, or sharers that disagree
-  static result<shared_sequences> of(const plan& p, std::uint32_t replica);
+  shared_sequences() = default;
+  /// Requires  packs that are sound (core/soundness/detail/sound_packs.hpp)
+  shared_sequences(const plan& p, std::uint32_t replica);
 
   [[nodiscard]] const std::vector<shared_sequence>& all() const noexcept { return all_; }
   [[nodiscard]] const shared_sequence* find(sequence_id id) const noexcept;
 
  private:
-  static error refused(const merge& m, const std::string& why);
-
   /// Slices of a row, of each sharer, ascending.
-  static result<std::vector<std::vector<slice>>> slices_of(const plan& p, const merge& m, pass way, std::size_t row);
+  static std::vector<std::vector<slice>> slices_of(const plan& p, const merge& m, pass way, std::size_t row);
 
   /// Adjacent slices joined.
   static std::vector<slice> joined(std::vector<slice> slices);
 
-  using slices_of_rows = std::vector<std::vector<std::vector<slice>>>;  // [row][sharer]
-
-  /// Rows run through the sequence from one end to the other, without gap or overlap.
-  static result<void> tile(const merge& m, pass way, tokens length, const slices_of_rows& rows);
-
-  static result<shared_sequence> part_of(const plan& p, const merge& m, std::size_t self);
+  static shared_sequence part_of(const plan& p, const merge& m, std::size_t self);
 
   /// Hands the tokens of rows without own ones to the own row forward after them, backward before them.
   static void know(std::vector<row_part>& rows, pass way);

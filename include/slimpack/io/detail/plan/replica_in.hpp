@@ -9,7 +9,6 @@
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 
-#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -97,14 +96,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
         : pack.must_only_have({"slices", "time", "weight_time", spread ? "embed_gradients" : "time"});
     const json_place slices = pack["slices"];
     if (slices.size() == 0) slices.expected("at least one slice");
-    for (std::size_t k = 0; k < slices.size(); ++k) {
-      const slice s = slice_in(slices.at(k), p.lengths);
-      const std::int64_t quantum = p.shape.quantum.value, end = s.end().value;
-      if (s.begin.value % quantum != 0 || (end % quantum != 0 && end != p.lengths[s.sequence.value].value))
-        slices.at(k).expected("tokens from one multiple of the quantum, " + std::to_string(quantum) +
-                              ", to another or to the end of their sequence");
-      packs.append(s);
-    }
+    for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), p.lengths));
     packs.close();
     timing.before.push_back(timing.before.back() + size_of(packs[i]).value);
 
@@ -161,8 +153,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   return i;
 }
 
-/// A loan between instructions of the replica, of keys that its queries all see. That stages can lend so is asked of
-/// all loans together (core/laws/can_run.hpp).
+/// A loan between instructions of the replica.
 [[nodiscard]] inline loan loan_in(const json_place& place, const replica_plan& r, const plan& p) {
   place.must_only_have({"lender", "helper", "queries", "context"});
   const auto side_in = [&](const char* name) {
@@ -173,16 +164,8 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
     if (!read.what.is_pass()) side.at(1).expected("F or B");
     return read;
   };
-  const loan l{side_in("lender"), side_in("helper"), slice_in(place["queries"], p.lengths),
-               slice_in(place["context"], p.lengths)};
-  if (l.lender.stage == l.helper.stage || l.helper.what.pass != l.pass())
-    place["helper"].expected("another stage, in the lender's pass");
-  const std::span<const slice> pack = r.partition.of(l.pass())[l.lender.what.pack.value];
-  if (std::find(pack.begin(), pack.end(), l.queries) == pack.end())
-    place["queries"].expected("a slice of the lender's pack");
-  if (l.context.sequence != l.queries.sequence || l.context.end() > l.queries.begin)
-    place["context"].expected("tokens before the queries");
-  return l;
+  return {side_in("lender"), side_in("helper"), slice_in(place["queries"], p.lengths),
+          slice_in(place["context"], p.lengths)};
 }
 
 [[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p, bool is_second) {

@@ -147,7 +147,7 @@ SLIMPACK_DECL plan plan_assembly::blank(std::span<const tokens> lengths) const {
 
 SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, solution&& solved,
                                              seconds to_beat) const {
-  if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
+  if (result<void> sound = detail::solution_check(solved, lengths, shape_); !sound) return std::move(sound).error();
   plan p = blank(lengths);
   if (result<void> run =
           simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), to_beat);
@@ -158,7 +158,7 @@ SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, so
 }
 
 SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, group_solution&& group) const {
-  if (result<void> sound = detail::solution_check(group, lengths, shape_)(); !sound) return std::move(sound).error();
+  if (result<void> sound = detail::solution_check(group, lengths, shape_); !sound) return std::move(sound).error();
   plan p = blank(lengths);
   std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(group.solved.merges, p.replicas.size());
   std::erase_if(groups, [&](const std::vector<std::uint32_t>& g) {

@@ -1,14 +1,13 @@
-#ifndef SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
-#define SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
+#ifndef SLIMPACK_CORE_SOUNDNESS_IMPL_SOUND_PROGRAMS_IPP
+#define SLIMPACK_CORE_SOUNDNESS_IMPL_SOUND_PROGRAMS_IPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
-#include <slimpack/core/laws/can_run.hpp>
-#include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/soundness/detail/sound_programs.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,7 +24,7 @@ namespace slimpack::detail {
 /// The programs of replicas that run together, without times: each stage comes as far as it can.
 class joint_programs {
  public:
-  /// Requires  as can_run, and sound loans; all outlive it
+  /// Requires  as sound_programs; all outlive it
   joint_programs(const plan& p, std::span<const std::uint32_t> replicas)
       : plan_(p),
         on_(p.shape),
@@ -44,7 +43,7 @@ class joint_programs {
       tied = tied || !one.of->loans.empty();
     }
     if (tied) set_of_ = indices<std::uint32_t>(cells);
-    if (result<void> rows = tie_rows(); !rows) return rows;
+    tie_rows();
     tie_loans();
     list_sets();
     for (std::size_t g = 0; g < all_.size(); ++g)
@@ -68,7 +67,7 @@ class joint_programs {
     const replica_plan* of{};
     std::uint32_t first_cell{};
     std::array<std::vector<std::uint32_t>, flows> ran{};  // packs, by flow and place
-    std::vector<std::uint8_t> weights{};                  // by backward pack and part: whether W has run
+    std::vector<std::uint32_t> weights{};                 // by part: the backward pack whose W comes next
     std::vector<std::uint32_t> turn{};  // by backward pack: forward packs that come before it on the last part
     std::vector<std::size_t> at{};      // by stage: the next of its program
     std::vector<std::uint8_t> queued{};
@@ -121,7 +120,7 @@ class joint_programs {
     one.first_cell = first_cell;
     if (one.of->programs.empty() || one.of->programs.front().empty()) return;
     for (std::size_t f = 0; f < flows; ++f) one.ran[f].resize(width_of(static_cast<flow>(f), on_));
-    if (!one.of->weight.apart.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
+    one.weights.assign(parts_, static_cast<std::uint32_t>(one.of->weight.next(0)));
     one.at.resize(stages_), one.queued.resize(stages_);
     find_turns(one);
   }
@@ -160,7 +159,7 @@ class joint_programs {
                                                            : all_.size();
   }
 
-  result<void> tie_rows() {
+  void tie_rows() {
     for (const merge& m : plan_.merges) {
       std::vector<std::size_t> sharers;
       for (const std::uint32_t r : m.replicas) sharers.push_back(position(r));
@@ -172,12 +171,7 @@ class joint_programs {
           const std::vector<pack_id>& of_row = m.of(p)[row];
           std::optional<member> first;
           for (std::size_t k = 0; k < sharers.size(); ++k) {
-            if (k < of_row.size() && of_row[k] == merge::none) continue;
-            if (of_row.size() != sharers.size() || sharers[k] == all_.size() ||
-                of_row[k].value >= packs(all_[sharers[k]], p))
-              return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) +
-                                                    ", which replicas share: " + name_of(p) + " row " +
-                                                    std::to_string(row) + " names packs that its replicas have not"};
+            if (of_row[k] == merge::none) continue;
             const member own{sharers[k], 0, {p, of_row[k]}};
             if (!first) first = own;
             for (std::size_t part = 0; part < parts_; ++part)
@@ -189,7 +183,6 @@ class joint_programs {
       }
     }
     std::sort(rows_before_.begin(), rows_before_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    return success();
   }
   void tie_loans() {
     for (std::size_t g = 0; g < all_.size(); ++g)
@@ -240,8 +233,10 @@ class joint_programs {
       if (i.pass == pass::forward || i.pack.value >= count || !one.of->weight.splits(i.pack.value))
         return wrong(m, "is of a pack whose weight gradients do not run apart");
       if (ran(m.g, {flow::backward, place.at}) <= i.pack.value) return wrong(m, "would run before its backward");
-      if (one.weights[i.pack.value * parts_ + place.at] != 0) return wrong(m, "runs twice");
-      return success();
+      if (i.pack.value == one.weights[place.at]) return success();
+      return wrong(m, "stands where " +
+                          (one.weights[place.at] < count ? 'W' + std::to_string(one.weights[place.at]) : "no W") +
+                          " comes next");
     }
     const std::uint32_t next = ran(m.g, place);
     if (i.pack.value == next && next < count) return success();
@@ -294,8 +289,9 @@ class joint_programs {
   void take(const member& m) {
     of_replica& one = all_[m.g];
     const flow_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
-    m.what.is_weights() ? void(one.weights[m.what.pack.value * parts_ + place.at] = 1)
-                        : void(++one.ran[static_cast<std::size_t>(place.flow)][place.at]);
+    m.what.is_weights()
+        ? void(one.weights[place.at] = static_cast<std::uint32_t>(one.of->weight.next(m.what.pack.value + 1)))
+        : void(++one.ran[static_cast<std::size_t>(place.flow)][place.at]);
     ++one.at[m.stage];
   }
   /// This wakes the stages that may have waited for it.
@@ -319,9 +315,16 @@ class joint_programs {
           if (const std::optional<instruction> left = left_on(g, stage))
             return error{errc::out_of_order, name(all_[g]) + ", stage " + std::to_string(stage) +
                                                  ": the program ends before " + name_of(*left, on_.chunks)};
+    std::optional<member> waiting;
     for (std::size_t g = 0; g < all_.size(); ++g)
-      for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage)
-        if (all_[g].at[stage] < code(g, stage).size()) return stuck({g, stage, code(g, stage)[all_[g].at[stage]]});
+      for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage) {
+        if (all_[g].at[stage] == code(g, stage).size()) continue;
+        const member own{g, stage, code(g, stage)[all_[g].at[stage]]};
+        if (const std::optional<member> missing = lacks(own); missing && missing->g == g && missing->stage == stage)
+          return wrong(own, "would run before " + name_of(missing->what, on_.chunks) + ", which it needs");
+        if (!waiting) waiting = own;
+      }
+    if (waiting) return stuck(*waiting);
     return success();
   }
   /// What a program that has ended has not run.
@@ -333,10 +336,9 @@ class joint_programs {
         if (const std::uint32_t next = one.ran[f][place]; next < packs(one, pass_of(of)))
           return instruction_at({of, static_cast<std::uint32_t>(place)}, {next}, on_);
     }
-    for (std::uint32_t pack = 0; pack < packs(one, pass::backward); ++pack)
-      for (std::size_t part = stage; one.of->weight.splits(pack) && part < parts_; part += stages_)
-        if (one.weights[pack * parts_ + part] == 0)
-          return instruction{pass::backward, {pack}, static_cast<std::uint32_t>(part / stages_), true};
+    for (std::size_t part = stage; part < parts_; part += stages_)
+      if (const std::uint32_t next = one.weights[part]; next < one.of->weight.apart.size())
+        return instruction{pass::backward, {next}, static_cast<std::uint32_t>(part / stages_), true};
     return std::nullopt;
   }
   [[nodiscard]] error stuck(const member& m) {
@@ -368,29 +370,48 @@ class joint_programs {
   std::vector<std::pair<std::size_t, std::size_t>> ready_;  // stages that may come further
 };
 
-}  // namespace slimpack::detail
+/// From some backward pack of a sequence on its weight gradients run apart, or nowhere: a compute lets go of its tokens
+/// from the last to the first, and has done with it after the first.
+[[nodiscard]] inline result<void> ends_with_weights_apart(const plan& p, std::uint32_t replica) {
+  const replica_plan& one = p.replicas[replica];
+  if (one.weight.count() == 0) return success();
+  std::vector<std::uint8_t> apart(p.lengths.size());  // whether some of a sequence was
+  for (std::uint32_t pack = 0; pack < one.partition.backward.size(); ++pack)
+    for (const slice& s : one.partition.backward[pack]) {
+      std::uint8_t& before = apart[s.sequence.value];
+      if (before != 0 && !one.weight.splits(pack))
+        return error{errc::invalid_input, "replica " + std::to_string(replica) + ": B" + std::to_string(pack) +
+                                              " holds weight gradients of sequence " +
+                                              std::to_string(s.sequence.value) +
+                                              ", those of a pack before it are in W: they would be done with in the "
+                                              "wrong order"};
+      before = one.weight.splits(pack);
+    }
+  return success();
+}
 
-namespace slimpack {
+/// No stage holds more than the limit, where the plan says both.
+[[nodiscard]] inline result<void> fits_memory(const plan& p, std::uint32_t replica) {
+  const std::vector<double>& peaks = p.replicas[replica].peak_memory;
+  if (!p.shape.memory || p.shape.memory->unit != p.memory_unit) return success();
+  for (std::size_t stage = 0; stage < peaks.size(); ++stage)
+    if (peaks[stage] > p.shape.memory->amount * (1 + 1e-12))
+      return error{errc::invalid_input, "replica " + std::to_string(replica) + ", stage " + std::to_string(stage) +
+                                            " holds " + std::to_string(peaks[stage]) +
+                                            (p.memory_unit == memory_unit::byte ? " bytes" : " tokens") +
+                                            " of memory, the limit is " + std::to_string(p.shape.memory->amount)};
+  return success();
+}
 
-SLIMPACK_DECL result<void> can_run(const plan& p, std::span<const std::uint32_t> replicas) {
+SLIMPACK_DECL result<void> sound_programs(const plan& p, std::span<const std::uint32_t> replicas) {
+  if (result<void> run = joint_programs(p, replicas).run(); !run) return run;
   for (const std::uint32_t r : replicas) {
-    const replica_plan& one = p.replicas[r];
-    if (one.loans.empty()) continue;
-    if (!p.merges.empty())
-      return error{errc::invalid_input,
-                   "the plan lends attention of sequence " + std::to_string(one.loans.front().queries.sequence.value) +
-                       ", and replicas share sequence " + std::to_string(p.merges.front().sequence.value) +
-                       ": plan with lending none, or share no sequence"};
-    if (const std::optional<std::string> wrong = detail::loan_fault(one.loans, one.partition, p.shape))
-      return error{errc::invalid_input, "replica " + std::to_string(r) + ": " + *wrong};
+    if (result<void> apart = ends_with_weights_apart(p, r); !apart) return apart;
+    if (result<void> memory = fits_memory(p, r); !memory) return memory;
   }
-  return detail::joint_programs(p, replicas).run();
+  return success();
 }
 
-SLIMPACK_DECL result<void> can_run(const plan& p) {
-  return can_run(p, detail::indices<std::uint32_t>(p.replicas.size()));
-}
-
-}  // namespace slimpack
+}  // namespace slimpack::detail
 
 #endif

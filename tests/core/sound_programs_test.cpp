@@ -1,6 +1,6 @@
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/soundness/is_sound.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack::can_run_test {
+namespace slimpack::sound_programs_test {
 namespace {
 
 instruction f(std::uint32_t pack) { return {pass::forward, {pack}}; }
@@ -55,19 +55,19 @@ plan lending_plan() {
 }
 
 std::string refusal(const plan& p, errc code) {
-  const result<void> runs = can_run(p);
+  const result<void> runs = is_sound(p);
   if (runs) return "none";
   EXPECT_EQ(runs.error().code, code) << runs.error().detail;
   return runs.error().detail;
 }
 
-TEST(CanRun, TakesWhatRuns) {
-  EXPECT_TRUE(can_run(plan_of(1, {{f(0), f(1), b(0), b(1)}, {f(0), f(1), b(0), b(1)}})));
-  const result<void> lends = can_run(lending_plan());
+TEST(SoundPrograms, TakesWhatRuns) {
+  EXPECT_TRUE(is_sound(plan_of(1, {{f(0), f(1), b(0), b(1)}, {f(0), f(1), b(0), b(1)}})));
+  const result<void> lends = is_sound(lending_plan());
   EXPECT_TRUE(lends) << lends.error().detail;
 }
 
-TEST(CanRun, NamesAnInstructionThatStandsWhereItMayNot) {
+TEST(SoundPrograms, NamesAnInstructionThatStandsWhereItMayNot) {
   EXPECT_EQ(refusal(plan_of(1, {{f(1), f(0), b(0), b(1)}}), errc::out_of_order),
             "replica 0, stage 0: F1 stands where pack 0 of 2 comes next");
   EXPECT_EQ(refusal(plan_of(1, {{f(0), f(1), b(0), b(0), b(1)}}), errc::out_of_order),
@@ -82,7 +82,7 @@ TEST(CanRun, NamesAnInstructionThatStandsWhereItMayNot) {
   apart.replicas[0].programs[0] = {f(0), f(1), b(0), w(1), b(1), w(0)};
   EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: W1 would run before its backward");
   apart.replicas[0].programs[0] = {f(0), f(1), b(0), w(0), b(1), w(0)};
-  EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: W0 runs twice");
+  EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: W0 stands where W1 comes next");
   plan parts = plan_of(1, {{f(0), f(1), b(0), b(1)}});
   parts.replicas[0].programs[0][0].chunk = 1;
   EXPECT_EQ(refusal(parts, errc::out_of_order), "replica 0, stage 0: F0 is of a chunk that the plan has not");
@@ -93,9 +93,8 @@ TEST(CanRun, NamesAnInstructionThatStandsWhereItMayNot) {
             "replica 0, stage 1: the program has 0 instructions, F and B of its packs are 4");
 }
 
-TEST(CanRun, NamesStagesThatWaitForEachOther) {
-  // A sequence's last tokens go backward first, and wait for its end.
-  EXPECT_EQ(refusal(plan_of(1, {{f(0), f(1), b(0), b(1)}, {f(0), b(0), f(1), b(1)}}), errc::cyclic_schedule),
+TEST(SoundPrograms, NamesStagesThatWaitForEachOther) {
+  EXPECT_EQ(refusal(plan_of(1, {{f(0), b(0), f(1), b(1)}, {f(0), f(1), b(0), b(1)}}), errc::cyclic_schedule),
             "replica 0, stage 0: B0 waits for B0 of stage 1 and waits itself: the programs wait for each other for "
             "ever; order them as one of "
             "the schedules does");
@@ -103,20 +102,20 @@ TEST(CanRun, NamesStagesThatWaitForEachOther) {
 
 // Without the loan, stage 1 runs F3 whenever it comes to it. With it, not before stage 0 runs F4, behind a B0 that
 // stage 1 has yet to run.
-TEST(CanRun, AsksThatInstructionsWhichALoanJoinsBeginTogether) {
+TEST(SoundPrograms, AsksThatInstructionsWhichALoanJoinsBeginTogether) {
   plan p = plan_of(3, {{f(0), f(1), f(2), f(3), b(0), f(4), f(5), b(1), b(2), b(3), b(4), b(5)},
                        {f(0), f(1), f(2), f(3), b(0), b(1), f(4), f(5), b(2), b(3), b(4), b(5)}});
-  EXPECT_TRUE(can_run(p));
+  EXPECT_TRUE(is_sound(p));
   p.replicas[0].loans = {{{1, f(3)}, {0, f(4)}, {{1}, {2}, {2}}, {{1}, {0}, {1}}}};
   EXPECT_EQ(refusal(p, errc::cyclic_schedule),
             "replica 0, stage 0: B0 waits for B0 of stage 1 and waits itself: the programs wait for each other for "
             "ever; order them as one of "
             "the schedules does");
   std::swap(p.replicas[0].programs[0][4], p.replicas[0].programs[0][5]);
-  EXPECT_TRUE(can_run(p));
+  EXPECT_TRUE(is_sound(p));
 }
 
-TEST(CanRun, NamesWhatIsWrongWithALoan) {
+TEST(SoundPrograms, NamesWhatIsWrongWithALoan) {
   const plan p = lending_plan();
   const auto says = [&](const std::string& text, auto&& change) {
     plan changed = p;
@@ -144,7 +143,7 @@ TEST(CanRun, NamesWhatIsWrongWithALoan) {
 }
 
 // A compute attends to all slices of a sequence in a pack with the keys that it has kept of it.
-TEST(CanRun, LendsForTheOnlySliceOfASequenceInAPack) {
+TEST(SoundPrograms, LendsForTheOnlySliceOfASequenceInAPack) {
   plan p = lending_plan();
   micropacks& forward = p.replicas[0].partition.forward;
   micropacks cut;
@@ -161,15 +160,54 @@ TEST(CanRun, LendsForTheOnlySliceOfASequenceInAPack) {
             "nothing there");
 }
 
-// As of a solver's answer (solvers/assembly/detail/solution_check.hpp): no simulator runs tasks that loans and rows
-// tie.
-TEST(CanRun, RefusesLoansOfAPlanThatSharesASequence) {
+// No simulator runs tasks that loans and rows tie.
+TEST(SoundPrograms, LendInPlansThatShareNoSequence) {
   plan p = lending_plan();
-  p.merges.push_back({{1}, {0, 1}, {}, {}});
+  p.shape.replicas = 2;
+  p.lengths.push_back({4});
+  replica_plan& other = p.replicas.emplace_back();
+  other.programs.assign(4, {f(0), b(0)});
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    p.replicas[r].sequences.push_back({3});
+    for (const pass way : both_passes) {
+      micropacks& packs = p.replicas[r].partition.of(way);
+      packs.append({{3}, {2 * r}, {2}});
+      packs.close();
+    }
+  }
+  p.merges.push_back({{3}, {0, 1}, {{{6}, {0}}}, {{{6}, {0}}}});
   EXPECT_EQ(refusal(p, errc::invalid_input),
-            "the plan lends attention of sequence 2, and replicas share sequence 1: plan with lending none, or share "
-            "no sequence");
+            "sequence 2 is lent attention of, and replicas share sequence 3: lend none, or share none");
+}
+
+// A sequence's last tokens go backward first, and wait for its end.
+TEST(SoundPrograms, RunWhatAStageNeedsOfItself) {
+  EXPECT_EQ(refusal(plan_of(1, {{f(0), b(0), f(1), b(1)}}), errc::out_of_order),
+            "replica 0, stage 0: B0 would run before F1, which it needs");
+}
+
+TEST(SoundPrograms, HoldNoMoreThanTheLimit) {
+  plan p = plan_of(1, {{f(0), f(1), b(0), b(1)}});
+  p.shape.memory = memory_limit{memory_unit::token, 3};
+  EXPECT_EQ(refusal(p, errc::invalid_input), "none") << "the plan does not say what it holds";
+  p.replicas[0].peak_memory = {4};
+  EXPECT_NE(refusal(p, errc::invalid_input).find("replica 0, stage 0 holds 4"), std::string::npos);
+  p.shape.memory->amount = 4;
+  EXPECT_EQ(refusal(p, errc::invalid_input), "none");
+}
+
+// A compute has done with a sequence when the weight gradients of its first tokens are there.
+TEST(SoundPrograms, LeaveWeightGradientsApartFromSomePackOn) {
+  plan p = plan_of(1, {{f(0), f(1), b(0), b(1), w(1)}});
+  p.replicas[0].weight.apart = {0, 1};
+  EXPECT_EQ(refusal(p, errc::invalid_input), "none");
+  p.replicas[0].weight.apart = {1, 0};
+  p.replicas[0].programs = {{f(0), f(1), b(0), b(1), w(0)}};
+  EXPECT_EQ(
+      refusal(p, errc::invalid_input),
+      "replica 0: B1 holds weight gradients of sequence 0, those of a pack before it are in W: they would be done "
+      "with in the wrong order");
 }
 
 }  // namespace
-}  // namespace slimpack::can_run_test
+}  // namespace slimpack::sound_programs_test

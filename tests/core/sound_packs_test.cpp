@@ -1,4 +1,5 @@
-#include <slimpack/core/laws/is_covered.hpp>
+#include <slimpack/core/soundness/detail/sound_packs.hpp>
+#include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/testing/generator.hpp>
 
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack::is_covered_test {
+namespace slimpack::sound_packs_test {
 namespace {
 
 /// Three replicas; the long sequence is worth sharing.
@@ -41,11 +42,11 @@ void change(replica_plan& r, pass p, const std::function<void(packs&)>& how) {
 }
 
 std::string refusal(const plan& p) {
-  const result<void> covered = is_covered(p);
-  return covered ? std::string("none") : covered.error().detail;
+  const result<void> sound = is_sound(p);
+  return sound ? std::string("none") : sound.error().detail;
 }
 
-TEST(IsCovered, HoldsOfPlansWhoseReplicasShareSequences) {
+TEST(SoundPacks, HoldsOfPlansWhoseReplicasShareSequences) {
   std::size_t shared = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const plan p = planned(seed);
@@ -55,7 +56,7 @@ TEST(IsCovered, HoldsOfPlansWhoseReplicasShareSequences) {
   EXPECT_GT(shared, 0U);
 }
 
-TEST(IsCovered, RefusesSlicesThatAreMissingTwiceCutElsewhereOrOutOfOrder) {
+TEST(SoundPacks, RefusesSlicesThatAreMissingTwiceCutElsewhereOrOutOfOrder) {
   const plan whole = planned(1);
   for (const pass direction : both_passes)
     for (std::uint32_t replica = 0; replica < 3; ++replica) {
@@ -73,7 +74,7 @@ TEST(IsCovered, RefusesSlicesThatAreMissingTwiceCutElsewhereOrOutOfOrder) {
     }
 }
 
-TEST(IsCovered, NamesTheSequenceAndWhatIsDue) {
+TEST(SoundPacks, NamesTheSequenceAndWhatIsDue) {
   plan p;
   p.shape = {.quantum = {2}};
   p.lengths = {{4}};
@@ -81,24 +82,30 @@ TEST(IsCovered, NamesTheSequenceAndWhatIsDue) {
   const auto say = [&](const std::vector<slice>& one_a_pack) {
     r.partition.forward.clear();
     for (const slice& s : one_a_pack) r.partition.forward.append(s), r.partition.forward.close();
-    return refusal(p);
+    const result<void> sound = detail::sound_packs(p, detail::extent::listed);
+    return sound ? std::string("none") : sound.error().detail;
   };
   EXPECT_EQ(say({{{0}, {0}, {4}}}), "sequence 0 has a slice on replica 0, which does not list it");
   r.sequences = {{0}};
   EXPECT_EQ(say({{{0}, {0}, {4}}}), "none");  // without backward packs it is an evaluation
   EXPECT_EQ(say({{{0}, {0}, {2}}}), "sequence 0 of 4 tokens ends at token 2 forward: each token must run once");
-  EXPECT_EQ(say({{{0}, {2}, {2}}, {{0}, {0}, {2}}}), "sequence 0 runs tokens 2 to 4 forward, where token 0 comes next");
-  EXPECT_EQ(say({{{0}, {0}, {1}}, {{0}, {1}, {3}}}), "sequence 0 is cut at token 1, no multiple of the quantum, 2");
+  EXPECT_EQ(say({{{0}, {2}, {2}}, {{0}, {0}, {2}}}),
+            "sequence 0 runs tokens 2 to 4 in forward pack 0 of replica 0, where what begins at token 0 comes next");
+  EXPECT_EQ(say({{{0}, {0}, {1}}, {{0}, {1}, {3}}}),
+            "sequence 0 is cut at token 1 by forward pack 1 of replica 0, no multiple of the quantum, 2");
+  EXPECT_EQ(say({{{0}, {0}, {5}}}),
+            "sequence 0 has 4 tokens, of which forward pack 0 of replica 0 runs 5 from token 0 on");
 }
 
-TEST(IsCovered, RefusesReplicasThatAreCopiesOrListNothing) {
+TEST(SoundPacks, RefusesReplicasThatAreCopiesOrListNothing) {
   plan copied = planned(2);
   copied.replicas[1] = copied.replicas[0];
   EXPECT_NE(refusal(copied), "none");
+  EXPECT_NE(refusal(copied).find(" replicas, it must be on 1, or on those that share it"), std::string::npos);
   plan unlisted = planned(2);
   unlisted.replicas[0].sequences.clear();
   EXPECT_NE(refusal(unlisted), "none");
 }
 
 }  // namespace
-}  // namespace slimpack::is_covered_test
+}  // namespace slimpack::sound_packs_test
