@@ -1,3 +1,4 @@
+#include <slimpack/core/order/detail/sequence_numbers.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/testing/generator.hpp>
 

@@ -4,11 +4,11 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>
-#include <slimpack/pricing/detail/sequence_numbers.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -172,16 +172,13 @@ bool keeps_any(const partition& packs, const Cost& cost, int stages) {
 /// Requires  w.forward.kept is to be filled            Complexity  O(stages * slices log sequences)
 template <keeps_by_piece Cost>
 void let_go_of_kept(const micropacks& forward, const Cost& cost, workload& w) {
-  const sequence_numbers number(forward);
-  std::vector<std::size_t> last(number.count());
-  for (std::size_t i = 0; i < forward.size(); ++i)
-    for (const slice& s : forward[i]) last[number(s.sequence)] = i;
+  const forward_readers readers(forward);
   const std::size_t row = forward.size() + 1;
   std::vector<double>& sums = w.backward.kept;
   sums.assign(static_cast<std::size_t>(w.shape.stages) * row, 0);
   for (std::size_t stage = 0; stage < static_cast<std::size_t>(w.shape.stages); ++stage) {
     for (const slice& s : forward.slices())
-      sums[stage * row + last[number(s.sequence)] + 1] += std::ceil(kept_of(cost, s, static_cast<int>(stage)).value);
+      sums[stage * row + readers.last(s) + 1] += std::ceil(kept_of(cost, s, static_cast<int>(stage)).value);
     for (std::size_t i = stage * row + 1; i < (stage + 1) * row; ++i) sums[i] += sums[i - 1];
   }
 }

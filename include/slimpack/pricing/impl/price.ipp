@@ -2,10 +2,9 @@
 #define SLIMPACK_PRICING_IMPL_PRICE_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
-#include <slimpack/core/micropack.hpp>
+#include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/pricing/detail/calls_of_packs.hpp>
-#include <slimpack/pricing/detail/sequence_numbers.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -20,32 +19,17 @@
 namespace slimpack::detail {
 
 SLIMPACK_DECL void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w) {
-  const sequence_numbers number(packs.forward);
-  std::vector<std::uint32_t> last_forward(number.count(), 0);
-  std::vector<std::int64_t> own(number.count(), 0);     // tokens
-  std::vector<std::int64_t> others(number.count(), 0);  // kept of other sharers
-  std::vector<std::uint8_t> is_shared(number.count(), 0);
+  const forward_readers readers(packs.forward);
+  open_gradients gradients(readers);
   std::vector<std::int64_t> closes(shared.empty() ? 0 : packs.backward.size(), 0);  // of others, per pack
   for (const shared_row& row : shared) {
-    const std::size_t n = number(row.sequence);
-    is_shared[n] = 1;
-    if (row.pass == pass::backward) others[n] += row.others.value, closes[row.pack.value] += row.others.value;
-  }
-  for (std::size_t i = 0; i < packs.forward.size(); ++i) {
-    for (const slice& s : packs.forward[i]) {
-      const std::size_t n = number(s.sequence);
-      last_forward[n] = static_cast<std::uint32_t>(i);
-      own[n] += s.length.value;
-    }
+    gradients.share(row.sequence, row.pass == pass::backward ? row.others.value : 0);
+    if (row.pass == pass::backward) closes[row.pack.value] += row.others.value;
   }
   if (packs.backward.empty()) {
     w.ended.assign(packs.forward.size(), 0);
-    for (const slice& s : packs.forward.slices()) {
-      const std::size_t n = number(s.sequence);
-      w.ended[last_forward[n]] += std::exchange(own[n], 0);
-    }
+    for (const slice& s : packs.forward.slices()) w.ended[readers.last(s)] += s.length.value;
   }
-  std::vector<std::int64_t> left = own;  // that have not run backward
   calls_of_packs calls(packs.backward.size(), shared);
   w.turn.clear();
   w.gradient_running.clear();
@@ -56,17 +40,10 @@ SLIMPACK_DECL void follow_sequences(const partition& packs, std::span<const shar
     std::int64_t opened = 0;
     std::int64_t closed = closes.empty() ? 0 : closes[i];
     for (const slice& s : packs.backward[i]) {
-      const std::size_t n = number(s.sequence);
-      turn = std::max(turn, last_forward[n]);
-      // A sequence that runs backward in one slice, on one replica, needs no accumulator.
-      const std::int64_t all = own[n];
-      std::int64_t& rest = left[n];
-      const bool accumulates = s.length.value < all || is_shared[n] != 0;
-      const std::int64_t opens = accumulates && rest == all ? all + others[n] : 0;
-      const std::int64_t closes_here = accumulates ? s.length.value : 0;
-      opened += opens, closed += closes_here;
-      calls.add(s, is_shared[n] != 0, opens, closes_here);
-      rest -= s.length.value;
+      turn = std::max(turn, readers.last(s));
+      const open_gradients::change now = gradients.run(s);
+      opened += now.opens, closed += now.closes;
+      calls.add(s, now.is_shared, now.opens, now.closes);
     }
     calls.close(i, open);
     w.turn.push_back(turn);

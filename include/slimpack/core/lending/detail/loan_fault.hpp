@@ -3,6 +3,7 @@
 
 #include <slimpack/core/lending/detail/lock_steps.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
@@ -65,8 +66,7 @@ class loan_law {
     if (std::count_if(pack.begin(), pack.end(), [&](const slice& s) { return s.sequence == l.queries.sequence; }) > 1)
       return "has queries of sequence " + std::to_string(l.queries.sequence.value) + ", of which the lender's pack, " +
              name_of(l.lender) + ", has other slices, too: join them, or lend nothing there";
-    if (l.context.sequence != l.queries.sequence || l.context.begin < tokens{} || l.context.length < tokens{1} ||
-        l.context.begin > l.queries.begin || l.context.length > l.queries.begin - l.context.begin)
+    if (!slice_order::reads_before(l.queries, l.context))
       return "is of keys that its queries do not all see: lend tokens of their sequence that lie before them";
     const std::size_t lends = steps_.step_of(l.lender.what, l.lender.stage),
                       helps = steps_.step_of(l.helper.what, l.helper.stage);

@@ -5,6 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
@@ -47,7 +48,11 @@ class packs_law {
  public:
   /// Requires  a shape that is sound; packs that outlive it
   explicit packs_law(const packs_of_all& all)
-      : all_(all), of_(all.lengths.size()), shared_(all.merges.size()), replicas_(all.replicas.size()) {}
+      : all_(all),
+        order_(all.lengths),
+        of_(all.lengths.size()),
+        shared_(all.merges.size()),
+        replicas_(all.replicas.size()) {}
 
   /// Errors    invalid_input: the sequence, and what is wrong with it
   /// Complexity O(sequences + slices + rows * sharers + loans log loans), and k log k of the k slices of each shared
@@ -60,7 +65,6 @@ class packs_law {
     std::uint32_t merged{};   // its merge, counted from 1; 0 where nobody shares it
     std::uint32_t listed{};   // replicas that list it
     std::uint32_t replica{};  // the last of these
-    tokens due{};             // where the pass goes on, of a sequence that nobody shares
   };
   /// A slice of a shared sequence: its row, and the place of its replica among the sharers.
   struct placed {
@@ -87,11 +91,11 @@ class packs_law {
                                    where + ", where what " + (p == pass::forward ? "begins" : "ends") + " at token " +
                                    number(due.value) + " comes next");
   }
-  [[nodiscard]] static error ended_early(const slice& whole, pass p, tokens due) {
-    return wrong(whole.sequence, "of " + number(whole.length.value) + " tokens ends at token " + number(due.value) +
-                                     ' ' + name_of(p) + ": each token must run once");
+  [[nodiscard]] error ended_early(sequence_id s, pass p, tokens due) const {
+    return wrong(s, "of " + number(all_.lengths[s.value].value) + " tokens ends at token " + number(due.value) + ' ' +
+                        name_of(p) + ": each token must run once");
   }
-  [[nodiscard]] slice whole(std::size_t s) const { return {{static_cast<std::uint32_t>(s)}, {}, all_.lengths[s]}; }
+  [[nodiscard]] static sequence_id id_of(std::size_t s) { return {static_cast<std::uint32_t>(s)}; }
 
   result<void> merge_names_what_there_is(std::uint32_t m);
   result<void> row_names_what_there_is(const merge& m, pass p, std::size_t row) const;
@@ -104,6 +108,8 @@ class packs_law {
   result<void> lend() const;
 
   const packs_of_all& all_;
+  slice_order order_;
+  pass_front front_;                  // of sequences that nobody shares
   std::vector<state> of_;             // sequences
   std::vector<shared_state> shared_;  // merges
   std::size_t replicas_;

@@ -36,16 +36,16 @@ SLIMPACK_DECL result<void> packs_law::operator()(extent which) {
                  "there are " + number(replicas_) + " replicas, the shape has " + number(all_.on->replicas)};
   for (std::size_t s = 0; s < of_.size(); ++s)
     if (all_.lengths[s] < tokens{1} || all_.lengths[s] > longest_supported)
-      return wrong(whole(s).sequence, "has " + number(all_.lengths[s].value) + " tokens, expected 1 to " +
-                                          number(longest_supported.value));
+      return wrong(id_of(s), "has " + number(all_.lengths[s].value) + " tokens, expected 1 to " +
+                                 number(longest_supported.value));
   for (std::uint32_t m = 0; m < shared_.size(); ++m)
     if (result<void> fine = merge_names_what_there_is(m); !fine) return fine;
   if (result<void> fine = list(); !fine) return fine;
   for (std::size_t s = 0; s < of_.size(); ++s) {
     const std::size_t wanted = of_[s].merged == 0 ? 1 : all_.merges[of_[s].merged - 1].replicas.size();
     if (of_[s].listed == wanted || (which == extent::listed && of_[s].listed == 0 && wanted == 1)) continue;
-    return wrong(whole(s).sequence, "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted) +
-                                        (wanted == 1 ? ", or on those that share it" : ", those that share it"));
+    return wrong(id_of(s), "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted) +
+                               (wanted == 1 ? ", or on those that share it" : ", those that share it"));
   }
   for (const pass p : all_.passes)
     if (result<void> fine = run(p); !fine) return fine;
@@ -116,7 +116,7 @@ SLIMPACK_DECL result<void> packs_law::list() {
 
 /// Goes along all packs of a pass.
 SLIMPACK_DECL result<void> packs_law::run(pass p) {
-  for (std::size_t s = 0; s < of_.size(); ++s) of_[s].due = whole(s).entry(p);
+  front_.begin(order_, p);
   for (shared_state& one : shared_) std::fill(one.rows.begin(), one.rows.end(), 0);
   for (std::uint32_t r = 0; r < replicas_; ++r) {
     const micropacks& packs = all_.replicas[r].packs->of(p);
@@ -125,8 +125,8 @@ SLIMPACK_DECL result<void> packs_law::run(pass p) {
         if (result<void> fine = run(one, p, r, pack); !fine) return fine;
   }
   for (std::size_t s = 0; s < of_.size(); ++s)
-    if (of_[s].merged == 0 && of_[s].listed > 0 && of_[s].due != whole(s).exit(p))
-      return ended_early(whole(s), p, of_[s].due);
+    if (of_[s].merged == 0 && of_[s].listed > 0 && front_.due(id_of(s)) != order_.exit(id_of(s), p))
+      return ended_early(id_of(s), p, front_.due(id_of(s)));
   for (const merge& m : all_.merges)
     if (result<void> fine = rows_ended(m, p); !fine) return fine;
   return success();
@@ -142,16 +142,14 @@ SLIMPACK_DECL result<void> packs_law::run(const slice& one, pass p, std::uint32_
   if (id.value >= of_.size() || !is_listed(of_[id.value]))
     return wrong(id, "has a slice on replica " + number(replica) + ", which does not list it");
   const tokens length = all_.lengths[id.value];
-  if (one.begin < tokens{} || one.begin > length || one.length < tokens{1} || one.length > length - one.begin)
+  if (!order_.has(one))
     return wrong(id, "has " + number(length.value) + " tokens, of which " + name(p, pack, replica) + " runs " +
                          number(one.length.value) + " from token " + number(one.begin.value) + " on");
   if (one.begin.value % all_.on->quantum.value != 0)
     return wrong(id, "is cut at token " + number(one.begin.value) + " by " + name(p, pack, replica) +
                          ", no multiple of the quantum, " + number(all_.on->quantum.value));
-  state& s = of_[id.value];
-  if (s.merged != 0) return run_in_row(one, p, replica, pack);
-  if (one.entry(p) != s.due) return not_due(one, p, name(p, pack, replica), s.due);
-  s.due = one.exit(p);
+  if (of_[id.value].merged != 0) return run_in_row(one, p, replica, pack);
+  if (!front_.take(one)) return not_due(one, p, name(p, pack, replica), front_.due(id));
   return success();
 }
 
@@ -191,8 +189,7 @@ SLIMPACK_DECL result<void> packs_law::rows_ended(const merge& m, pass p) {
            : p == pass::forward ? a.slice.begin < b.slice.begin
                                 : b.slice.end() < a.slice.end();
   });
-  const slice all = whole(m.sequence.value);
-  tokens due = all.entry(p);
+  tokens due = order_.entry(m.sequence, p);
   for (const placed& one : ran) {
     if (one.slice.entry(p) != due)
       return not_due(
@@ -200,7 +197,7 @@ SLIMPACK_DECL result<void> packs_law::rows_ended(const merge& m, pass p) {
           std::string(name_of(p)) + " row " + number(one.row) + " on replica " + number(m.replicas[one.place]), due);
     due = one.slice.exit(p);
   }
-  return due == all.exit(p) ? result<void>(success()) : ended_early(all, p, due);
+  return due == order_.exit(m.sequence, p) ? result<void>(success()) : ended_early(m.sequence, p, due);
 }
 
 /// Each sharer has tokens, and runs the same ones in all passes.

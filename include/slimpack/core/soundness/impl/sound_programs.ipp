@@ -6,6 +6,7 @@
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/soundness/detail/sound_programs.hpp>
 
@@ -125,16 +126,13 @@ class joint_programs {
     find_turns(one);
   }
 
-  /// Each backward pack waits for the forward packs up to the last that has tokens of one of its sequences.
+  /// Each backward pack waits for the forward packs up to the last that reads one of its slices.
   void find_turns(of_replica& one) const {
-    std::vector<std::uint32_t> last(plan_.lengths.size());
-    const micropacks& forward = one.of->partition.forward;
+    const forward_readers readers(one.of->partition.forward);
     const micropacks& backward = one.of->partition.backward;
-    for (std::size_t i = 0; i < forward.size(); ++i)
-      for (const slice& s : forward[i]) last[s.sequence.value] = static_cast<std::uint32_t>(i + 1);
     one.turn.resize(backward.size());
     for (std::size_t i = 0; i < backward.size(); ++i)
-      for (const slice& s : backward[i]) one.turn[i] = std::max(one.turn[i], last[s.sequence.value]);
+      for (const slice& s : backward[i]) one.turn[i] = std::max(one.turn[i], readers.last(s) + 1);
   }
 
   /// The cell of an F or B, by which sets are told apart.

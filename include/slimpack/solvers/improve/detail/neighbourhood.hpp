@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
@@ -33,7 +34,7 @@ class neighbourhood {
   /// Shapes    sequences: indexed by sequence_id
   neighbourhood(std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
                 const solvers::search_options& options = solvers::default_search_options)
-      : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), options_(options) {}
+      : sequences_(sequences), order_(sequences), slicer_(slicer), cost_(cost), base_(base), options_(options) {}
 
   /// The packs after a random move, or a few: half of all end there, a quarter after the next. None where a slice does
   /// not fit, or a move is wrong().
@@ -69,21 +70,14 @@ class neighbourhood {
   /// Whether slices tile the sequences, in order of each pass.            Complexity  O(slices)
   [[nodiscard]] bool runs_all(const partition& packs) {
     for (const pass p : both_passes) {
-      at_.clear();
-      for (const sequence& s : sequences_) at_.push_back(p == pass::forward ? tokens{0} : s.length);
+      front_.begin(order_, p);
       for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
         if (packs.of(p)[i].empty()) return false;
-        for (const slice& s : packs.of(p)[i]) {
-          if (s.sequence.value >= at_.size()) return false;
-          tokens& at = at_[s.sequence.value];
-          const tokens left = p == pass::forward ? sequences_[s.sequence.value].length - at : at;
-          if (s.length <= tokens{0} || s.length > left || s.begin != (p == pass::forward ? at : at - s.length))
-            return false;
-          at = s.exit(p);
-        }
+        for (const slice& s : packs.of(p)[i])
+          if (!order_.has(s) || !front_.take(s)) return false;
       }
       for (const sequence& s : sequences_)
-        if (at_[s.id.value] != (p == pass::forward ? s.length : tokens{0})) return false;
+        if (front_.due(s.id) != order_.exit(s.id, p)) return false;
     }
     return true;
   }
@@ -115,12 +109,13 @@ class neighbourhood {
   }
 
   std::span<const sequence> sequences_;
+  slice_order order_;
   const Slicer& slicer_;
   const Cost& cost_;
   cut_budget base_;
   const solvers::search_options& options_;
   std::vector<std::size_t> made_;
-  std::vector<tokens> at_;  // per sequence, where the next slice begins
+  pass_front front_;
   std::optional<error> wrong_;
 };
 

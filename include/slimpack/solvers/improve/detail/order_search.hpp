@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -50,6 +51,7 @@ class order_search {
                splitmix& random, const solvers::search_options& options = solvers::default_search_options,
                const common_cuts* cuts = nullptr)
       : sequences_(sequences),
+        of_slices_(sequences),
         slicer_(slicer),
         cost_(cost),
         base_(base),
@@ -243,10 +245,9 @@ class order_search {
       if (p == pass::forward) continue;
       change_.needs.push_back(needs_of(pack));
       // As in follow_sequences: what is left of a sequence that runs backward in several packs.
-      const auto whole = [&](const slice& s) { return sequences_[s.sequence.value].length; };
-      std::int64_t running = pack.front().end() < whole(pack.front()) ? pack.front().end().value : 0;
+      std::int64_t running = of_slices_.is_first(pack.front(), p) ? 0 : pack.front().end().value;
       for (const slice& s : pack)
-        if (s.end() == whole(s) && s.begin > tokens{0}) running += s.end().value;
+        if (of_slices_.is_first(s, p) && !of_slices_.is_last(s, p)) running += s.end().value;
       change_.gradient_running.push_back(running);
       change_.gradient_after.push_back(pack.back().begin.value);
     }
@@ -273,6 +274,7 @@ class order_search {
   }
 
   std::span<const sequence> sequences_;
+  slice_order of_slices_;
   const Slicer& slicer_;
   const Cost& cost_;
   cut_budget base_;
