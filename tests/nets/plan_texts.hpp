@@ -32,12 +32,8 @@
 /// What is computed, written and drawn of a plan, as texts. Numbers stand in them to the last bit.
 namespace slimpack::tests {
 
-[[nodiscard]] inline std::string bits(double x) {
-  return hash_text(std::bit_cast<std::uint64_t>(x));
-}
-[[nodiscard]] inline std::string bits(seconds t) {
-  return bits(t.value);
-}
+[[nodiscard]] inline std::string bits(double x) { return hash_text(std::bit_cast<std::uint64_t>(x)); }
+[[nodiscard]] inline std::string bits(seconds t) { return bits(t.value); }
 
 [[nodiscard]] inline std::string file_text(const plan& p) {
   std::ostringstream out;
