@@ -31,7 +31,8 @@ using sharing = tests::net_stage<shared_prefix_stage<backward_cuts::any>>;
 const std::vector<tokens> many{{1}, {3}, {4}, {5}, {17}, {23}, {9}, {30}, {2}, {12}, {28}, {7}, {90}};
 const std::vector<tokens> long_ones{{150}, {93}, {20}, {17}, {9}, {5}, {3}, {1}};
 
-/// The packs and programs of a plan for a vocabulary that is somewhere else, and whether gradients are reduced beside the work.
+/// The packs and programs of a plan for a vocabulary that is somewhere else, and whether gradients are reduced beside
+/// the work.
 plan moved(const plan& p, vocabulary where, bool beside) {
   shape on = p.shape;
   on.vocabulary = where;
@@ -67,8 +68,8 @@ void add(stored_values& net, const std::string& name, const plan& p) {
 
 using planners = std::vector<tests::named_planner>;
 
-/// What these planners plan on a shape, and what its packs become with the vocabulary spread over the stages and with a reduction beside
-/// the work, where it is asked for.
+/// What these planners plan on a shape, and what its packs become with the vocabulary spread over the stages and with a
+/// reduction beside the work, where it is asked for.
 template <class Stage>
 void add_all(stored_values& net, const planners& these, const shape& on, const std::string& where,
              std::span<const tokens> lengths, bool variants) {

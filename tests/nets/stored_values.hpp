@@ -17,8 +17,8 @@
 
 namespace slimpack::tests {
 
-/// Texts of plans, of which a file has the hashes: below the name of each plan a line "  hash  value" for each text. Environment
-/// variables:
+/// Texts of plans, of which a file has the hashes: below the name of each plan a line "  hash  value" for each text.
+/// Environment variables:
 ///   SLIMPACK_UPDATE_NETS      writes the file anew instead of comparing with it
 ///   SLIMPACK_NET_TEXTS=DIR    writes the texts themselves into DIR, so that those of two builds can be compared
 class stored_values {
