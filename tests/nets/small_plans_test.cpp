@@ -110,8 +110,9 @@ TEST(RankPlans, AndTheirStepsStayTheSame) {
   stored_values net(std::filesystem::path(__FILE__).parent_path() / "rank_plans.txt");
   const shape on{.stages = 2, .replicas = 4, .quantum = {4}};
   const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
-  const planner plan_batch{on, slicers::equal_cost{}, cost,
-                           solvers::two_phase_estimated{{.effort = solvers::search_budget::fast(), .threads = 1}}};
+  const planner plan_batch{
+      on, slicers::equal_cost{}, cost,
+      solvers::two_phase_estimated{{.effort = solvers::search_budget::fast(), .most_sharers = 2, .threads = 1}}};
   std::vector<tokens> lengths = many;
   lengths.push_back({600});
   std::vector<rank_plan> parts;
