@@ -19,7 +19,7 @@
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <malloc.h>
 

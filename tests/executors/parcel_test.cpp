@@ -1,4 +1,4 @@
-#include <slimpack/executors/parcel.hpp>
+#include <slimpack/executors/sharing.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <slimpack/executors/joined/row_calls.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <slimpack/executors/detail/messages/checksum.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/testing/generator.hpp>

@@ -6,7 +6,7 @@
 #include <slimpack/executors/detail/one_step.hpp>
 #include <slimpack/executors/detail/stage_run.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
 #include <concepts>

@@ -10,7 +10,6 @@
 #include <slimpack/transports/detail/polling.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 #include <slimpack/transports/hooks.hpp>
-#include <slimpack/transports/traffic.hpp>
 
 #include <algorithm>
 #include <array>
