@@ -1,11 +1,3 @@
-#ifndef SLIMPACK_IO_DETAIL_TIMELINE_DRAWING_HPP
-#define SLIMPACK_IO_DETAIL_TIMELINE_DRAWING_HPP
-
-namespace slimpack::io::detail {
-
-/// The page's script, third part: drawing. Only what is in view is drawn, packs thinner than a pixel as the share of
-/// it that they fill, so that a step of 20,000 packs stays fluid.
-inline constexpr char timeline_drawing[] = R"js(
 // ---- drawing
 const small = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif';
 let left = 66, right = 104, colour = {}, rows = [], hover = null, journey = [], followed = [];
@@ -452,8 +444,3 @@ function redraw() {
     draw();
   });
 }
-)js";
-
-}  // namespace slimpack::io::detail
-
-#endif

@@ -1,10 +1,3 @@
-#ifndef SLIMPACK_IO_DETAIL_TIMELINE_DETAILS_HPP
-#define SLIMPACK_IO_DETAIL_TIMELINE_DETAILS_HPP
-
-namespace slimpack::io::detail {
-
-/// The page's script, fourth part: what a place of the chart, a sequence and a range of time have to say.
-inline constexpr char timeline_details[] = R"js(
 // ---- details of a pack
 // Whose messages a kind waits for at a place: kinds with their places, parts of the model or, of a vocabulary, stages.
 function sendersTo(plan, kind, place) {
@@ -249,8 +242,3 @@ function showRange() {
       several(lanes.length, 'lane')), table(['', 'time', 'share'], lines), element('button', 'clear', {onclick: () => choose({range: null})}));
   $('range').querySelector('tbody tr:last-child').className = 'main';
 }
-)js";
-
-}  // namespace slimpack::io::detail
-
-#endif

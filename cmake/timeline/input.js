@@ -1,10 +1,3 @@
-#ifndef SLIMPACK_IO_DETAIL_TIMELINE_INPUT_HPP
-#define SLIMPACK_IO_DETAIL_TIMELINE_INPUT_HPP
-
-namespace slimpack::io::detail {
-
-/// The page's script, last part: mouse, keyboard and the controls.
-inline constexpr char timeline_input[] = R"js(
 // ---- input
 // What is under the mouse: a pack, idle time before one, or memory.
 function thingAt(event) {
@@ -172,8 +165,3 @@ window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () 
 readColours();
 readAddress();
 refresh();
-)js";
-
-}  // namespace slimpack::io::detail
-
-#endif

@@ -1,11 +1,4 @@
-#ifndef SLIMPACK_IO_DETAIL_TIMELINE_SCRIPT_HPP
-#define SLIMPACK_IO_DETAIL_TIMELINE_SCRIPT_HPP
-
-namespace slimpack::io::detail {
-
-/// The page's script, first part: the data unpacked, figures as text, what is shown and its address.
-/// All times are nanoseconds. Text from the plan reaches the page as text nodes only.
-inline constexpr char timeline_script[] = R"js('use strict';
+'use strict';
 const data = JSON.parse(document.getElementById('data').textContent);
 const plans = data.plans;
 const $ = id => document.getElementById(id);
@@ -198,8 +191,3 @@ function setRange(t0, t1) {
   show.t0 = Math.min(Math.max(0, t0), end - span);
   show.t1 = show.t0 + span;
 }
-)js";
-
-}  // namespace slimpack::io::detail
-
-#endif

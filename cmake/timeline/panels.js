@@ -1,10 +1,3 @@
-#ifndef SLIMPACK_IO_DETAIL_TIMELINE_PANELS_HPP
-#define SLIMPACK_IO_DETAIL_TIMELINE_PANELS_HPP
-
-namespace slimpack::io::detail {
-
-/// The page's script, second part: tabs, key figures, tables and controls around the chart.
-inline constexpr char timeline_panels[] = R"js(
 // ---- elements around the chart
 function element(name, parts, attributes) {
   const e = document.createElement(name);
@@ -198,8 +191,3 @@ function showControls({plan, kind}) {
   if (limitOf(plan) !== null)
     $('limit').textContent = 'limit ' + memoryText(plan, limitOf(plan)) + (limitInStrips(plan) ? '' : ', above the strips');
 }
-)js";
-
-}  // namespace slimpack::io::detail
-
-#endif

@@ -1,10 +1,3 @@
-#ifndef SLIMPACK_IO_DETAIL_TIMELINE_BATCHES_HPP
-#define SLIMPACK_IO_DETAIL_TIMELINE_BATCHES_HPP
-
-namespace slimpack::io::detail {
-
-/// The page's script, last part: the step time of each of several batches, a line for each planner.
-inline constexpr char timeline_batches[] = R"js(
 // ---- step times of several batches
 const svgSpace = (() => {  // without an address in the page, which loads nothing
   const holder = document.createElement('div');
@@ -47,8 +40,3 @@ function showBatches() {
 }
 window.addEventListener('resize', showBatches);
 showBatches();
-)js";
-
-}  // namespace slimpack::io::detail
-
-#endif
