@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace slimpack::parcel_test {
+namespace slimpack::sharing_test {
 namespace {
 
 TEST(Parcel, IsUnderWayAndEmptyUntilFilled) {
@@ -23,4 +23,4 @@ TEST(Parcel, ShowsWhatItsOwnerLaunchedWithoutACopy) {
 }
 
 }  // namespace
-}  // namespace slimpack::parcel_test
+}  // namespace slimpack::sharing_test
