@@ -38,7 +38,6 @@
 #include <slimpack/schedules/impl/list.ipp>
 #include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
-#include <slimpack/simulators/bounds/impl/batch_quanta.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
 #include <slimpack/simulators/graph/impl/lending_tasks.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
@@ -46,9 +45,7 @@
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif
-#include <slimpack/simulators/impl/memory.ipp>
 #include <slimpack/solvers/assembly/impl/batch_check.ipp>
-#include <slimpack/solvers/assembly/impl/checked_slicer.ipp>
 #include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
 #include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
