@@ -3,7 +3,8 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_policies.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>

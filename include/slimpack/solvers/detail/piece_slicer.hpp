@@ -6,7 +6,7 @@
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_policies.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 
 #include <cmath>
 #include <limits>

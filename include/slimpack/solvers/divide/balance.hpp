@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_DIVIDE_BALANCE_HPP
 
 #include <slimpack/core/detail/indices.hpp>
+#include <slimpack/solvers/divide/detail/lightest_first.hpp>
 #include <slimpack/solvers/divide/rebalance.hpp>
 
 #include <algorithm>

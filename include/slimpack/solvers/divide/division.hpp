@@ -5,10 +5,10 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
+#include <slimpack/solvers/divide/detail/lightest_first.hpp>
 #include <slimpack/solvers/divide/rebalance.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_options.hpp>
-#include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -256,14 +256,6 @@ inline void level(division& units, std::span<const sequence> batch, std::span<co
     for (const std::uint32_t i : own[u]) units[u].own.push_back(batch[i]);
   }
 }
-
-/// A division with its plan, and when each of its units ends.
-struct planned_division {
-  division units;
-  std::vector<seconds> ends;
-  solution solved;
-  [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
-};
 
 }  // namespace slimpack::detail
 

@@ -7,7 +7,8 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_policies.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/pack/align.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>

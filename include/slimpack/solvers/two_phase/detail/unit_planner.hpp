@@ -5,8 +5,11 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_policies.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/divide/detail/planned_division.hpp>
+#include <slimpack/solvers/divide/detail/stand_in_slicer.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
