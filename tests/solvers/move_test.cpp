@@ -132,7 +132,8 @@ TEST(Moves, NeedNotBeOfAnyKindOfSite) {
 TEST(Moves, OfNoWeightAreNotTried) {
   solvers::search_report report;
   static_cast<void>(planned(solvers::two_phase{
-      .options = {.split_weight = 0, .join_weight = 0, .take_weight = 0, .give_weight = 0, .shift_weight = 0},
+      .options =
+          {.tuning = {.split_weight = 0, .join_weight = 0, .take_weight = 0, .give_weight = 0, .shift_weight = 0}},
       .report = &report}));
   for (const char* name : {"split", "join", "take", "give", "shift"}) EXPECT_EQ(report.of(name).tried, 0u) << name;
   EXPECT_GT(report.of("merge").tried, 0u);

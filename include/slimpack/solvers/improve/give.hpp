@@ -11,7 +11,7 @@ namespace slimpack::solvers::improve {
 /// Source    derived
 struct give {
   static constexpr std::string_view name = "give";
-  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.give_weight; }
+  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.tuning.give_weight; }
 
   bool operator()(pack_site& at) const {
     if (at.is_last()) return true;

@@ -13,7 +13,7 @@ namespace slimpack::solvers::improve {
 /// Source    derived
 struct join {
   static constexpr std::string_view name = "join";
-  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.join_weight; }
+  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.tuning.join_weight; }
 
   bool operator()(pack_site& at) const {
     if (at.is_last()) return true;

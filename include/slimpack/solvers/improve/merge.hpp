@@ -14,10 +14,10 @@ namespace slimpack::solvers::improve {
 /// Source    derived
 struct merge {
   static constexpr std::string_view name = "merge";
-  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.merge_weight; }
+  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.tuning.merge_weight; }
 
   bool operator()(window_site& at) const {
-    std::vector<double>& times = at.times(2 + at.random.below(at.options.merged_packs - std::size_t{1}));
+    std::vector<double>& times = at.times(2 + at.random.below(at.options.tuning.merged_packs - std::size_t{1}));
     if (times.size() < 2) return false;
     double total = 0;
     for (const double t : times) total += t;

@@ -14,7 +14,7 @@ namespace slimpack::solvers::improve {
 /// Source    derived
 struct shift {
   static constexpr std::string_view name = "shift";
-  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.shift_weight; }
+  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.tuning.shift_weight; }
 
   bool operator()(window_site& at) const {
     std::vector<double>& times = at.times(2);

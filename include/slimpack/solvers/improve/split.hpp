@@ -12,7 +12,7 @@ namespace slimpack::solvers::improve {
 /// Source    derived
 struct split {
   static constexpr std::string_view name = "split";
-  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.split_weight; }
+  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.tuning.split_weight; }
 
   bool operator()(pack_site& at) const {
     const auto pack = at.times.begin() + static_cast<std::ptrdiff_t>(at.pack);

@@ -11,7 +11,7 @@ namespace slimpack::solvers::improve {
 /// Source    derived
 struct take {
   static constexpr std::string_view name = "take";
-  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.take_weight; }
+  [[nodiscard]] static constexpr double weight(const search_options& o) noexcept { return o.tuning.take_weight; }
 
   bool operator()(pack_site& at) const {
     if (at.is_last()) return true;

@@ -27,7 +27,7 @@ namespace slimpack::detail {
 template <class Slicer, class Cost, class Budget, class Apart>
 result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,
                   const cut_budget& base, Budget&& budget, const Apart& apart,
-                  double worth_overheads = solvers::default_search_options.worth_overheads) {
+                  double worth_overheads = solvers::default_search_options.tuning.worth_overheads) {
   const seconds call = call_overhead_of(cost, p, base.part);
   seconds done{};
   seconds used{};  // calls of slices included

@@ -66,7 +66,7 @@ class candidates {
   [[nodiscard]] solvers::search_budget used() const noexcept { return {tasks_, count_}; }
   /// Nodes of the last candidate, about as many as the next will have.
   [[nodiscard]] std::uint64_t last() const noexcept { return last_; }
-  [[nodiscard]] bool is_long() const noexcept { return budget_.candidates >= options_.long_candidates; }
+  [[nodiscard]] bool is_long() const noexcept { return budget_.candidates >= options_.tuning.long_candidates; }
   [[nodiscard]] bool stopped() const { return batch_.stop.stop_requested(); }
   [[nodiscard]] bool spent() const { return tasks_ + last_ > until_.tasks || count_ >= until_.candidates || stopped(); }
 

@@ -31,7 +31,8 @@ inline result<seconds> consider_first(candidates& tried, const partition_rule& s
   const std::int64_t quanta = tried.packs().longest().length.value / finest.value;
   const tokens quantum = finest * (1 + quanta / most_cuts);
   result<seconds> made = tried.consider(start);
-  for (double share = o.smaller_first; !made && made.error().code == errc::out_of_memory; share *= o.smaller_step) {
+  for (double share = o.smaller_first; !made && made.error().code == errc::out_of_memory;
+       share *= o.tuning.smaller_step) {
     const bool least = share * tried.packs().share() < 1;  // short sequences share packs of less than a quantum
     partition_rule small = start;
     small.front = 1, small.quantum = quantum;
@@ -50,11 +51,12 @@ inline void consider_alike(candidates& tried, const partition_rule& even) {
   const solvers::search_options& o = tried.options();
   partition_rule alike = even;
   alike.sizes.backward = alike.sizes.forward;
-  for (std::uint32_t i = 0; i < o.alike_sizes && !tried.spent(); ++i) {
+  for (std::uint32_t i = 0; i < o.tuning.alike_sizes && !tried.spent(); ++i) {
     static_cast<void>(tried.consider(alike));
-    for (const pass p : both_passes) alike.sizes[p].steady *= o.alike_step, alike.sizes[p].ramp_least *= o.alike_step;
+    for (const pass p : both_passes)
+      alike.sizes[p].steady *= o.tuning.alike_step, alike.sizes[p].ramp_least *= o.tuning.alike_step;
   }
-  tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp; });
+  tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.tuning.even_ramp; });
 }
 
 /// Tries even packs, unless the best has taken less than they will.
@@ -68,9 +70,9 @@ inline void consider_even(candidates& tried, tokens quantum) {
   if (tried.of_best() == before) return;
   const solvers::search_options& o = tried.options();
   tried.vary([&](partition_rule& c) {
-    c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp;
+    c.sizes.forward.ramp_least *= o.tuning.even_ramp, c.sizes.backward.ramp_least *= o.tuning.even_ramp;
   });
-  tried.vary([&](partition_rule& c) { c.crowding = o.crowding; });
+  tried.vary([&](partition_rule& c) { c.crowding = o.tuning.crowding; });
 }
 
 /// Tries some steps that the walk would take long to find. Where packs cost more than their slices tell, or are
@@ -83,9 +85,9 @@ inline void consider_kinds(candidates& tried) {
   if (tried.packs().has_pack_times() || chunked) consider_even(tried, quantum);
   if (cuts_cost || chunked) consider_even(tried, longest_supported);
   if (cuts_cost)
-    for (const tokens coarse : {quantum * o.coarse_first, quantum * o.coarse_second, longest_supported})
+    for (const tokens coarse : {quantum * o.tuning.coarse_first, quantum * o.tuning.coarse_second, longest_supported})
       tried.vary([&](partition_rule& c) { c.quantum = std::min(coarse, longest_supported); });
-  tried.vary([&](partition_rule& c) { c.sizes.backward.steady *= o.larger_backward; });
+  tried.vary([&](partition_rule& c) { c.sizes.backward.steady *= o.tuning.larger_backward; });
   tried.vary([](partition_rule& c) { c.front = 1; });
 }
 

@@ -74,12 +74,13 @@ class order_search {
     // Many packs are smaller than they need be at first; what is left then takes swaps to find.
     double share = 1;
     delayed which = delayed::forwards;
-    for (std::int64_t idle = 0; idle < options_.idle_sweeps && !done(); ++idle) {
+    for (std::int64_t idle = 0; idle < options_.tuning.idle_sweeps && !done(); ++idle) {
       const seconds before = order_.makespan();
       if (sharers_priced_by(cost_) == 0) change_packs(share, done);
-      if (random_.uniform() < options_.delay_chance) which = static_cast<delayed>(random_.below(splits_ ? 3 : 2));
+      if (random_.uniform() < options_.tuning.delay_chance)
+        which = static_cast<delayed>(random_.below(splits_ ? 3 : 2));
       change_order(which, done);
-      share = options_.recut_share;
+      share = options_.tuning.recut_share;
       if (order_.makespan() < before * (1 - 1e-9)) idle = -1;
     }
   }

@@ -109,8 +109,8 @@ class unit_planner {
 
   /// Packs half as large, or as much as the options say.
   [[nodiscard]] partition_rule small(partition_rule start) const {
-    start.sizes.forward.steady *= asked_.options.half_steady;
-    start.sizes.backward.steady *= asked_.options.half_steady;
+    start.sizes.forward.steady *= asked_.options.tuning.half_steady;
+    start.sizes.backward.steady *= asked_.options.tuning.half_steady;
     return start;
   }
 
