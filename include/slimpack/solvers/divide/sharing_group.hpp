@@ -4,7 +4,7 @@
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/solvers/divide/rebalance.hpp>
+#include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/search_options.hpp>
 

@@ -13,8 +13,7 @@
 #include <string_view>
 #include <utility>
 
-/// Moves change a plan by little; a walk keeps what makes the step no longer. Shipped ones, one in each file beside
-/// this:
+/// Moves change a plan by little; a walk keeps what makes the step no longer. Shipped ones:
 ///   swap      two instructions of a stage change places            (instruction_site)
 ///   shift     the border between two packs moves, in its order     (window_site)
 ///   merge     several packs become one fewer, in their order       (window_site)
@@ -23,7 +22,7 @@
 ///   take      a pack takes a share of the next                     (pack_site)
 ///   give      a pack gives a share to the next                     (pack_site)
 ///   reorder   a sequence runs earlier or later                     (sequence_site)
-/// shipped.hpp registers them. A move of your own is a class like these, and one line:
+/// shipped.hpp has and registers them. A move of your own is a class like these, and one line:
 ///
 ///   solvers::two_phase_with<improve::shipped::and_also<my_move>> solver{{.effort = ...}};
 namespace slimpack::solvers::improve {

@@ -11,7 +11,6 @@
 #include <slimpack/solvers/detail/piece_slicer.hpp>
 #include <slimpack/solvers/improve/detail/candidates.hpp>
 #include <slimpack/solvers/improve/detail/evolve.hpp>
-#include <slimpack/solvers/improve/detail/kinds.hpp>
 #include <slimpack/solvers/improve/detail/neighbourhood.hpp>
 #include <slimpack/solvers/improve/detail/order_search.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>
