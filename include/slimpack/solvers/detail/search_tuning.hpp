@@ -67,7 +67,7 @@ struct search_tuning {
   /// The largest alignment of a child.
   ratio alignment_most{"alignment_most", 1, 0, 10};
 
-  // Packs that are tried before chance has its turn (improve/detail/kinds.hpp).
+  // Packs that are tried before chance has its turn (improve/detail/candidates.hpp).
   /// Where the last packs did not fit: the share of their size that is tried next.
   ratio smaller_step{"smaller_step", 0.25, 0.01, 0.9};
   /// Where a cut costs time: the quanta of which each cut is a multiple, in two tries.

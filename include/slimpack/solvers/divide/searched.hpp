@@ -4,7 +4,6 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/place_groups.hpp>

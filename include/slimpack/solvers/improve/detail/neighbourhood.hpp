@@ -10,7 +10,7 @@
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
-#include <slimpack/solvers/pack/refill.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <cstddef>

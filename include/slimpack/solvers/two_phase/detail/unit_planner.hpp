@@ -8,7 +8,6 @@
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
