@@ -295,7 +295,6 @@ void refit(const options& o, scoreboard&) {
     const auto measure = [&](double smaller, double larger) {
       for (const double value : neighbours(c, smaller, larger)) {
         const auto changed_one = solvers::with_constant(solvers::default_search_options, c.name, value);
-        if (!changed_one.check()) continue;  // with others that stay
         const effect found = effect_of(all, before, c.name, changed_one);
         print(found, value);
         changed += found.changed;

@@ -28,12 +28,12 @@ TEST(SearchConstants, VaryByTheirNames) {
     EXPECT_NE(changed, search_options{}) << c.name;
     EXPECT_EQ(with_constant(changed, c.name, c.value), search_options{}) << c.name;
   }
-  const search_options several{.light = 0.5, .tuning = {.restarts = 2}};
-  EXPECT_EQ(with_constant(with_constant(search_options{}, "light", 0.5), "restarts", 1.7), several);
+  const search_options several{.light = 0.5, .tuning = {.walk_most = 3}};
+  EXPECT_EQ(with_constant(with_constant(search_options{}, "light", 0.5), "walk_most", 2.7), several);
 }
 
 TEST(SearchConstants, KeepNamesAndRangesWhereUsersGiveValues) {
-  search_options given{.light = 0.5, .tuning = {.restarts = 2}};
+  search_options given{.light = 0.5, .tuning = {.walk_most = 3}};
   given.sharing_gain = 0.25;
   const auto all = constants_of(given);
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -61,10 +61,6 @@ struct search_options {
         return error{errc::invalid_input, "search_options: " + std::string(c.name) + " is " + std::to_string(c.value) +
                                               ", it must be from " + std::to_string(c.least) + " to " +
                                               std::to_string(c.most)};
-    if (tuning.restarts * tuning.restart_twentieths > 20)
-      return error{errc::invalid_input,
-                   "search_options: restarts take more than the whole budget: " + std::to_string(tuning.restarts) +
-                       " of " + std::to_string(tuning.restart_twentieths) + " twentieths"};
     return success();
   }
 

@@ -40,8 +40,6 @@ struct search_tuning {
   ratio room_apart{"room_apart", 0.5, 0, 1};
   /// The time of a pack's slices in overheads of the pack, before it is closed for time.
   ratio worth_overheads{"worth_overheads", 2, 0, 100};
-  /// Sizes of even packs are tried down to this share of the best size so far.
-  ratio even_below{"even_below", 0.25, 0.01, 1};
 
   // Where the walk over pack sizes begins: the size_ratios of each pass.
   ratio forward_steady{"forward_steady", 0.93, 0, 1000};
@@ -85,13 +83,8 @@ struct search_tuning {
   // The walk over pack sizes (improve/detail/evolve.hpp, improve/detail/local_search.hpp).
   /// The number of candidates from which on a search is long: then it begins anew, and spares nothing.
   count long_candidates{"long_candidates", 5000, 1, 1e9};
-  /// The number of walks of a long search before the last, which goes on from the best.
-  count restarts{"restarts", 4, 0, 20};
-  /// Twentieths of the budget for each of these walks.
-  count restart_twentieths{"restart_twentieths", 3, 0, 20};
-  /// The first change of a ratio, and the first one in the last walk of a long search.
+  /// The first change of a ratio.
   ratio walk_step{"walk_step", 0.3, 0.001, 1};
-  ratio last_walk_step{"last_walk_step", 0.1, 0.001, 1};
   /// The number of ratios in which a child differs, at most.
   count changed_ratios{"changed_ratios", 3, 1, 15};
   /// The change of the front, in changes of a ratio.
@@ -128,8 +121,6 @@ struct search_tuning {
   count walk_most{"walk_most", 2, 2, 1e6};
   /// The same as walk_least where replicas share sequences, so that packs stay as they are while the order changes.
   count shared_walk_least{"shared_walk_least", 2, 1, 1e6};
-  /// Where schedules take long, the order has one of so many parts of what is left besides.
-  count order_beside{"order_beside", 2, 1, 1e6};
   /// The tasks of an instruction, without which no order is searched.
   count least_sweeps{"least_sweeps", 32, 1, 1e6};
   /// The number of sweeps without a gain after which a search of the order ends.

@@ -99,13 +99,14 @@ class partitioner {
       solvers::size_ratios& ratios = made.of.sizes[p];
       double least = std::numeric_limits<double>::infinity();
       double chosen = 0;
-      // From all work, or as much as a stage has room for beside p packs on their way, down to well below the best.
+      // From all work, or as much as a stage has room for beside p packs on their way, down to a quarter of the
+      // best.
       const double quanta = room_ / static_cast<double>(shape_.quantum.value) / (shape_.stages + 1);
       // Smaller sizes than `most` packs have give the same packs again, and numbers below the smallest normal one would
       // not fall any more: whatever the cost model answers, this ends.
       const double smallest = std::max(all.total / most, std::numeric_limits<double>::min());
-      for (double size = std::min(all.total, quanta * all.grain);
-           size > std::max(chosen * options_.tuning.even_below, smallest); size *= options_.even_step) {
+      for (double size = std::min(all.total, quanta * all.grain); size > std::max(chosen / 4, smallest);
+           size *= options_.even_step) {
         ratios.steady = size / (share_ * all.grain);
         ratios.ramp_least = size / all.grain;
         const result<micropacks> packs = filled(p, made.of, order, most);

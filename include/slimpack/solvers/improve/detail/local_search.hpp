@@ -86,7 +86,8 @@ class local_search {
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
   [[nodiscard]] std::size_t parts() const { return static_cast<std::size_t>(batch_.shape.parts()); }
 
-  /// A long search begins anew a few times, since a walk ends where chance led it, and goes on from the best.
+  /// A long search begins anew four times, with three twentieths of the budget each, since a walk ends where chance led
+  /// it. Then it goes on from the best by smaller steps.
   void walk_sizes() {
     if (tried_->spent()) return;
     const auto walk = [&](const partition_rule& from, seconds of_from, double step) {
@@ -98,16 +99,13 @@ class local_search {
     const seconds of_first = tried_->of_best();
     const solvers::search_budget begin = tried_->used();
     const solvers::search_budget end = tried_->until();
-    const std::uint64_t starts = tried_->is_long() ? std::uint64_t{options_.tuning.restarts} : 0;
-    const std::uint64_t twentieths = options_.tuning.restart_twentieths;
-    for (std::uint64_t i = 1; i <= starts; ++i) {
-      tried_->end_at({begin.tasks + (end.tasks - begin.tasks) / 20 * twentieths * i,
-                      begin.candidates + (end.candidates - begin.candidates) / 20 * twentieths * i});
+    for (std::uint64_t i = 1; tried_->is_long() && i <= 4; ++i) {
+      tried_->end_at({begin.tasks + (end.tasks - begin.tasks) / 20 * 3 * i,
+                      begin.candidates + (end.candidates - begin.candidates) / 20 * 3 * i});
       walk(first, of_first, options_.tuning.walk_step);
     }
     tried_->end_at(end);
-    walk(tried_->best(), tried_->of_best(),
-         tried_->is_long() ? options_.tuning.last_walk_step : options_.tuning.walk_step);
+    walk(tried_->best(), tried_->of_best(), tried_->is_long() ? 0.1 : double{options_.tuning.walk_step});
   }
 
   /// Changes single packs of the best so far. Where packs are few that finds what no ratios describe; it is not counted
@@ -148,7 +146,7 @@ class local_search {
     const std::uint64_t used = tried_->used().tasks;
     if (!changes_order() || used >= tried_->budget().tasks || tried_->stopped()) return 0;
     const std::uint64_t left = tried_->budget().tasks - used;
-    if (orders_beside()) return left / options_.tuning.order_beside;
+    if (orders_beside()) return left / 2;
     const std::uint64_t least =
         left / (sharers_priced_by(cost_) > 0 ? options_.tuning.shared_walk_least : options_.tuning.walk_least);
     const std::uint64_t walks = std::max(options_.tuning.walk_candidates * tried_->last(), least);
