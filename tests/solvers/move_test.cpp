@@ -200,10 +200,8 @@ TEST(Moves, AreNoneWhereNoneIsForTheSite) {
 TEST(MoveCounts, AreToldByName) {
   using list = improve::moves<idle, noting<1, 1>, noting<3, 3>>;
   improve::move_counts<list> counts, more;
-  counts.tried = {2, 0, 5, 9};  // nine times there was no move
-  counts.take(2, {0.5});
-  more.tried = {1, 0, 1, 1};
-  more.take(2, {0.25});
+  counts.of = {{{{}, 2, 0, {}}, {}, {{}, 5, 1, {0.5}}, {{}, 9, 0, {}}}};  // nine times there was no move
+  more.of = {{{{}, 1, 0, {}}, {}, {{}, 1, 1, {0.25}}, {{}, 1, 0, {}}}};
   counts.add(more);
   solvers::search_report report;
   report.of("three").tried = 10;

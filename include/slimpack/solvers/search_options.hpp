@@ -5,7 +5,7 @@
 #include <slimpack/solvers/detail/search_tuning.hpp>
 #include <slimpack/solvers/search_constants.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 

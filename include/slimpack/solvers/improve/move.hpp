@@ -9,7 +9,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -125,29 +124,14 @@ concept move_list = requires {
 /// What each move of a list has done, by index: walks add to it without looking for names.
 template <class Moves>
 struct move_counts {
-  std::array<std::uint64_t, Moves::size + 1> tried{};  ///< the last one: no move
-  std::array<std::uint64_t, Moves::size + 1> taken{};
-  std::array<seconds, Moves::size + 1> gained{};
+  std::array<move_report, Moves::size + 1> of{};  ///< the last one: no move
 
-  void take(std::size_t move, seconds gain) {
-    ++taken[move];
-    gained[move] += gain;
-  }
   void add(const move_counts& other) {
-    for (std::size_t i = 0; i < tried.size(); ++i) {
-      tried[i] += other.tried[i];
-      taken[i] += other.taken[i];
-      gained[i] += other.gained[i];
-    }
+    for (std::size_t i = 0; i < of.size(); ++i) of[i].add(other.of[i]);
   }
   void add_to(search_report& report) const {
-    for (std::size_t i = 0; i < Moves::size; ++i) {
-      if (tried[i] == 0) continue;
-      move_report& line = report.of(Moves::names[i]);
-      line.tried += tried[i];
-      line.taken += taken[i];
-      line.gained += gained[i];
-    }
+    for (std::size_t i = 0; i < Moves::size; ++i)
+      if (of[i].tried > 0) report.of(Moves::names[i]).add(of[i]);
   }
 };
 

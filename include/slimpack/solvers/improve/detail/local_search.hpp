@@ -134,8 +134,8 @@ class local_search {
   /// Several moves that were tried together share what they gained.
   void count(std::span<const std::size_t> made, seconds gain) {
     for (const std::size_t move : made) {
-      ++counts_.tried[move];
-      if (gain > seconds{}) counts_.take(move, gain * (1 / static_cast<double>(made.size())));
+      ++counts_.of[move].tried;
+      if (gain > seconds{}) counts_.of[move].take(gain * (1 / static_cast<double>(made.size())));
     }
   }
 

@@ -157,8 +157,8 @@ class order_search {
       const seconds before = order_.makespan();
       solvers::improve::instruction_site at{order_, position, random_, options_};
       const auto [move, stays] = Moves::try_one(at);
-      ++counts_.tried[move];
-      if (stays) counts_.take(move, before - order_.makespan());
+      ++counts_.of[move].tried;
+      if (stays) counts_.of[move].take(before - order_.makespan());
     }
     order_.begin();
   }
@@ -186,9 +186,9 @@ class order_search {
     };
     solvers::improve::window_site at(p, random_, options_, this, look, targets_);
     const auto [move, wanted] = Moves::try_one(at);
-    ++counts_.tried[move];
+    ++counts_.of[move].tried;
     const seconds before = order_.makespan();
-    if (wanted && recut(p)) counts_.take(move, before - order_.makespan());
+    if (wanted && recut(p)) counts_.of[move].take(before - order_.makespan());
   }
 
   /// The times of up to so many packs, from the one that the change begins with.
