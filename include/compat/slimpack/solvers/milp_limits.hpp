@@ -1,1 +1,1 @@
-#include <slimpack/solvers/milp/answer.hpp>
+#include <slimpack/solvers/milp/limits.hpp>
