@@ -31,7 +31,7 @@ struct search_tuning {
   /// The share of their work by which sharers of a tuple of sequences may differ.
   ratio level_enough{"level_enough", 0.0005, 0, 1};
 
-  // Packs by ratios (pack/partitioner.hpp, pack/size_curve.hpp, pack/fill.hpp).
+  // Packs by ratios (pack/partitioner.hpp, pack/partition_rule.hpp, pack/fill.hpp).
   /// A sequence of more than this share of the room leaves others short of it at its turn, to begin with.
   ratio crowding{"crowding", 0.3, 0, 1};
   /// The number of overheads that packs are sized for at least, without a memory limit.

@@ -13,7 +13,6 @@
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
-#include <slimpack/solvers/pack/size_curve.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/size_ratios.hpp>
