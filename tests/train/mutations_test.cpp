@@ -173,8 +173,8 @@ void try_all(const char* kind, const std::vector<sample>& samples, std::uint64_t
       kind, count, samples.size(), static_cast<unsigned long long>(first_seed), seen.by_reader, seen.by_executor,
       seen.exact, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   if (only != nullptr) return;
-  EXPECT_GT(std::min({seen.by_reader, seen.by_executor, seen.exact}), count / 100)
-      << "each must be seen for this to show anything";
+  // A reader asks all that an executor asks of a plan; what is left to it is what its compute and its ranks need.
+  EXPECT_GT(std::min(seen.by_reader, seen.exact), count / 100) << "both must be seen for this to show anything";
 }
 
 /// Plans of a batch for each shape by each planner, but for those that have not what they are to show.

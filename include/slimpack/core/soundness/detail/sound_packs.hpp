@@ -39,8 +39,8 @@ struct packs_of_all {
   std::vector<packs_of_replica> replicas;
 };
 
-/// Whether a shape can have a plan at all.            Errors    invalid_input: a degree or a quantum below 1; a vocabulary
-///           that is spread over one stage
+/// Whether a shape can have a plan at all.
+/// Errors    invalid_input: a degree or a quantum below 1; a vocabulary that is spread over one stage
 [[nodiscard]] result<void> sound_shape(const shape& on);
 
 /// The law of packs (core/soundness/is_sound.hpp), asked of all replicas together.
