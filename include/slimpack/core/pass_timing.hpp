@@ -71,12 +71,12 @@ struct weight_timing {
 /// What an instruction takes on a stage, by the timings of a workload or of a replica of a plan.
 template <class Timings>
 [[nodiscard]] seconds time_of(const Timings& t, const instruction& i, std::size_t stage, const shape& on) noexcept {
-  if (i.end != model_end::none)
+  if (!i.is_of_part())
     return detail::calls_of(t.vocabulary,
                             detail::flow_of(i))[i.pack.value * static_cast<std::size_t>(on.stages) + stage];
   const std::size_t part = i.chunk * static_cast<std::size_t>(on.stages) + stage;
   const std::size_t cell = i.pack.value * static_cast<std::size_t>(on.parts()) + part;
-  return i.weights_only ? t.weight.time[cell] : t.of(i.pass).time[cell];
+  return i.is_weights() ? t.weight.time[cell] : t.of(i.pass()).time[cell];
 }
 
 }  // namespace slimpack

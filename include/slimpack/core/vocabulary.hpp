@@ -8,13 +8,6 @@
 
 namespace slimpack {
 
-/// An end of the model whose vocabulary is spread over the stages: what an instruction runs this stage's share of.
-enum class model_end : unsigned char {
-  none,       ///< no end: layers
-  embedding,  ///< before the first layer
-  output,     ///< after the last layer: logits and loss
-};
-
 /// What a stage does for a pack with its share of a vocabulary that is spread over the stages (core/vocabulary.hpp).
 enum class vocabulary_call : unsigned char {
   embed,            ///< E

@@ -128,7 +128,7 @@ struct unit_pipeline {
   static unit_flow flow_of(const workload& work, std::span<const instruction> order) {
     const auto stages = static_cast<std::size_t>(work.shape.stages);
     const auto parts = static_cast<std::size_t>(work.shape.parts());
-    const bool forward = order.empty() || order.front().pass == pass::forward;
+    const bool forward = order.empty() || order.front().pass() == pass::forward;
     const pass_timing& timing = forward ? work.forward : work.backward;
     std::vector<std::size_t> unit_at(timing.size() * parts / stages);  // by pack and chunk
     const auto at = [&](pack_id pack, std::size_t chunk) -> std::size_t& {

@@ -124,7 +124,7 @@ class fill {
     const stage_state& l = states_[stage];
     if (l.at == order_[stage].size()) return never;
     const instruction& i = order_[stage][l.at];
-    return arrival_[i.pass][cell_of(i, stage)];
+    return arrival_[i.pass()][cell_of(i, stage)];
   }
 
   void run_weights(std::size_t stage) {
@@ -156,13 +156,13 @@ class fill {
 
   void run(std::size_t stage, const instruction& i) {
     stage_state& l = states_[stage];
-    const pass_timing& timing = work_.of(i.pass);
+    const pass_timing& timing = work_.of(i.pass());
     const std::size_t cell = cell_of(i, stage);
     const std::size_t part = part_of(i, stage);
     l.free += timing.time[cell].value;
     l.memory.run(i);
     l.code.push_back(i);
-    const bool forward = i.pass == pass::forward;
+    const bool forward = i.pass() == pass::forward;
     if (forward) --l.forwards;
     const auto last = static_cast<std::size_t>(work_.shape.parts()) - 1;
     if (forward && part < last) arrival_.forward[cell + 1] = l.free + timing.message[cell].value;
@@ -171,7 +171,7 @@ class fill {
       for (; turned_ < work_.backward.size() && work_.turn[turned_] <= i.pack.value; ++turned_)
         arrival_.backward[turned_ * (last + 1) + last] = l.free;
     }
-    if (!forward && work_.weight.splits(i.pack.value)) l.owed.push_back({pass::backward, i.pack, i.chunk, true});
+    if (!forward && work_.weight.splits(i.pack.value)) l.owed.push_back({instruction_kind::weights, i.pack, i.chunk});
   }
 
   const workload& work_;

@@ -73,7 +73,7 @@ class walker {
         visit(step);
         continue;
       }
-      if (!is_known(i, place) || i.pack.value != ran(place) || i.pack.value >= work_.of(i.pass).size())
+      if (!is_known(i, place) || i.pack.value != ran(place) || i.pack.value >= work_.of(i.pass()).size())
         return wrong(stage, at, "packs must run once and in order");
       if (waits(i, place)) break;
       visit(step);
@@ -108,7 +108,7 @@ class walker {
   }
   /// Counts the weight gradients of a pack, if it is their turn.
   [[nodiscard]] bool runs_weights(const instruction& i, flow_place place) {
-    if (i.pass == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] ||
+    if (i.pass() == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] ||
         i.pack.value >= ran(place) || !work_.weight.splits(i.pack.value))
       return false;
     weights_[place.at] = static_cast<std::uint32_t>(work_.weight.next(weights_[place.at] + 1));

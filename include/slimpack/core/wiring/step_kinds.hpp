@@ -1,10 +1,11 @@
-#ifndef SLIMPACK_CORE_KINDS_HPP
-#define SLIMPACK_CORE_KINDS_HPP
+#ifndef SLIMPACK_CORE_WIRING_STEP_KINDS_HPP
+#define SLIMPACK_CORE_WIRING_STEP_KINDS_HPP
 
 #include <slimpack/core/slice.hpp>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace slimpack {
@@ -43,17 +44,19 @@ struct instruction_facts {
   char letter;            ///< its name in programs, files and messages: F12
   slimpack::pass pass;    ///< whose packs it runs
   slimpack::places each;  ///< where a pack comes to it once
+  bool weight_gradients;  ///< it computes gradients of weights, which a reduction waits for
+  std::uint32_t hash;     ///< its number in hashes of plans, which stays as it is
   std::string_view name;  ///< of its times in plan files
 };
 
 inline constexpr std::array<instruction_facts, 7> instruction_kinds{{
-    {'F', pass::forward, places::parts, "forward"},
-    {'B', pass::backward, places::parts, "backward"},
-    {'W', pass::backward, places::parts, "weights"},
-    {'E', pass::forward, places::stages, "embed"},
-    {'V', pass::forward, places::stages, "output"},
-    {'U', pass::forward, places::stages, "output_weights"},
-    {'G', pass::backward, places::stages, "embed_gradients"},
+    {'F', pass::forward, places::parts, false, 0, "forward"},
+    {'B', pass::backward, places::parts, true, 1, "backward"},
+    {'W', pass::backward, places::parts, true, 2, "weights"},
+    {'E', pass::forward, places::stages, false, 4, "embed"},
+    {'V', pass::forward, places::stages, false, 8, "output"},
+    {'U', pass::forward, places::stages, true, 10, "output_weights"},
+    {'G', pass::backward, places::stages, true, 5, "embed_gradients"},
 }};
 
 struct message_facts {
@@ -77,6 +80,11 @@ inline constexpr std::array<message_facts, 7> message_kinds{{
 }
 [[nodiscard]] constexpr const message_facts& facts_of(message_kind k) noexcept {
   return message_kinds[static_cast<std::size_t>(k)];
+}
+
+/// F or B: what runs the packs of a pass through layers.
+[[nodiscard]] constexpr instruction_kind pass_kind(pass p) noexcept {
+  return p == pass::forward ? instruction_kind::forward : instruction_kind::backward;
 }
 
 }  // namespace slimpack
