@@ -1,11 +1,12 @@
 #ifndef SLIMPACK_CORE_PASS_TIMING_HPP
 #define SLIMPACK_CORE_PASS_TIMING_HPP
 
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -68,15 +69,58 @@ struct weight_timing {
   friend bool operator==(const weight_timing&, const weight_timing&) = default;
 };
 
-/// What an instruction takes on a stage, by the timings of a workload or of a replica of a plan.
+/// The times of a kind of instruction, or of message, by the timings of a workload or of a replica of a plan.
+template <class Timings>
+[[nodiscard]] const std::vector<seconds>& times_of(const Timings& t, instruction_kind k) noexcept {
+  switch (k) {
+    case instruction_kind::weights:
+      return t.weight.time;
+    case instruction_kind::embed:
+      return t.vocabulary.embed;
+    case instruction_kind::output:
+      return t.vocabulary.output;
+    case instruction_kind::output_weights:
+      return t.vocabulary.output_weights;
+    case instruction_kind::embed_gradients:
+      return t.vocabulary.embed_gradients;
+    default:
+      return t.of(facts_of(k).pass).time;
+  }
+}
+template <class Timings>
+[[nodiscard]] const std::vector<seconds>& times_of(const Timings& t, message_kind m) noexcept {
+  switch (m) {
+    case message_kind::embedded:
+      return t.vocabulary.embedded;
+    case message_kind::hidden:
+      return t.vocabulary.hidden;
+    case message_kind::partial:
+      return t.vocabulary.partial;
+    case message_kind::statistics:
+      return t.vocabulary.statistics;
+    case message_kind::gradients:
+      return t.vocabulary.gradients;
+    default:
+      return t.of(facts_of(m).pass).message;
+  }
+}
+
+/// What an instruction takes on a stage.
 template <class Timings>
 [[nodiscard]] seconds time_of(const Timings& t, const instruction& i, std::size_t stage, const shape& on) noexcept {
-  if (!i.is_of_part())
-    return detail::calls_of(t.vocabulary,
-                            detail::flow_of(i))[i.pack.value * static_cast<std::size_t>(on.stages) + stage];
-  const std::size_t part = i.chunk * static_cast<std::size_t>(on.stages) + stage;
-  const std::size_t cell = i.pack.value * static_cast<std::size_t>(on.parts()) + part;
-  return i.is_weights() ? t.weight.time[cell] : t.of(i.pass()).time[cell];
+  return times_of(t, i.kind)[i.pack.value * count_of(facts_of(i.kind).each, on) +
+                             place_of(i, static_cast<std::uint32_t>(stage), on).at];
+}
+
+/// When a message arrives after its sender's end.
+template <class Timings>
+[[nodiscard]] seconds message_of(const Timings& t, const wire& w, pack_id pack, const shape& on) noexcept {
+  return times_of(t, w.carries)[pack.value * count_of(facts_of(w.carries).each, on) + w.priced];
+}
+
+/// Whether there is such a message of a stage.
+[[nodiscard]] constexpr bool sends(vocabulary_rows rows, int stage, const shape& on) noexcept {
+  return sends(static_cast<message_kind>(2 + static_cast<unsigned char>(rows)), stage, on);
 }
 
 }  // namespace slimpack

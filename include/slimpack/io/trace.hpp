@@ -141,10 +141,7 @@ class trace_writer {
     const instruction& i = s.instruction;
     const instruction_view planned = views::instruction(plan_, p.replica, stage, i);
     begin("X", p, stage, name_of(i, plan_.shape.chunks));
-    json_.field("cat", !i.is_of_part()             ? "vocabulary"
-                       : i.pass() == pass::forward ? "forward"
-                       : i.is_weights()            ? "weights"
-                                                   : "backward");
+    json_.field("cat", facts_of(i.kind).of_vocabulary ? "vocabulary" : facts_of(i.kind).name);
     at(nanoseconds(s.begin), nanoseconds(s.end));
     write_flow(p, stage, i);
     json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(planned.slices).value);

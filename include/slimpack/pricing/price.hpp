@@ -2,9 +2,9 @@
 #define SLIMPACK_PRICING_PRICE_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
+#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>

@@ -2,7 +2,6 @@
 #define SLIMPACK_SIMULATORS_TRANSFER_ORDER_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>

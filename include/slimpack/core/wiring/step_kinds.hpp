@@ -45,18 +45,19 @@ struct instruction_facts {
   slimpack::pass pass;    ///< whose packs it runs
   slimpack::places each;  ///< where a pack comes to it once
   bool weight_gradients;  ///< it computes gradients of weights, which a reduction waits for
+  bool of_vocabulary;     ///< only steps whose vocabulary is spread over the stages have it
   std::uint32_t hash;     ///< its number in hashes of plans, which stays as it is
   std::string_view name;  ///< of its times in plan files
 };
 
 inline constexpr std::array<instruction_facts, 7> instruction_kinds{{
-    {'F', pass::forward, places::parts, false, 0, "forward"},
-    {'B', pass::backward, places::parts, true, 1, "backward"},
-    {'W', pass::backward, places::parts, true, 2, "weights"},
-    {'E', pass::forward, places::stages, false, 4, "embed"},
-    {'V', pass::forward, places::stages, false, 8, "output"},
-    {'U', pass::forward, places::stages, true, 10, "output_weights"},
-    {'G', pass::backward, places::stages, true, 5, "embed_gradients"},
+    {'F', pass::forward, places::parts, false, false, 0, "forward"},
+    {'B', pass::backward, places::parts, true, false, 1, "backward"},
+    {'W', pass::backward, places::parts, true, false, 2, "weights"},
+    {'E', pass::forward, places::stages, false, true, 4, "embed"},
+    {'V', pass::forward, places::stages, false, true, 8, "output"},
+    {'U', pass::forward, places::stages, true, true, 10, "output_weights"},
+    {'G', pass::backward, places::stages, true, true, 5, "embed_gradients"},
 }};
 
 struct message_facts {

@@ -2,7 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_PIECE_CALLS_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/detail/flow.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
@@ -210,14 +210,14 @@ class piece_calls {
     const tokens size = script_->of(i.pass()).size[i.pack.value];
     outgoing to = with.out.empty() ? outgoing{} : outgoing{with.out};
     result<void> done = success();
-    switch (flow_of(i)) {
-      case flow::embedding:
+    switch (i.kind) {
+      case instruction_kind::embed:
         done = asked([&] { return compute_->embed(pack, with.in, to); });
         break;
-      case flow::output:
+      case instruction_kind::output:
         done = asked([&] { return compute_->output(pack, with.in, to); });
         break;
-      case flow::output_weights:
+      case instruction_kind::output_weights:
         done = asked([&] { return compute_->output_weights(pack, with.in); });
         break;
       default:

@@ -2,10 +2,11 @@
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
@@ -85,29 +86,29 @@ class stage_script {
   /// Whether the instruction puts the parts of all stages together: V on the last stage. It reads the hidden rows of
   /// this stage's F, and makes gradients of hidden rows, which wait on this stage for the B that takes them.
   [[nodiscard]] bool gathers(const instruction& i) const {
-    return spreads_vocabulary() && flow_of(i) == flow::output && stage + 1 == on.stages;
+    return i.kind == instruction_kind::output && stage + 1 == on.stages;
   }
   /// Whether it is the F whose hidden rows this stage's V reads.
   [[nodiscard]] bool gives_hidden_rows(const instruction& i) const {
-    return is_on_last_part(i) && i.pass() == pass::forward;
+    return i.kind == instruction_kind::forward && is_on_last_part(i);
   }
   /// Whether it is a B that takes gradients of hidden rows.
   [[nodiscard]] bool takes_gradients(const instruction& i) const {
-    return is_on_last_part(i) && i.pass() == pass::backward;
+    return i.kind == instruction_kind::backward && is_on_last_part(i);
   }
   /// Whether it is a U that reads the statistics of this stage's V.
   [[nodiscard]] bool takes_statistics(const instruction& i) const {
-    return spreads_vocabulary() && flow_of(i) == flow::output_weights && stage + 1 == on.stages;
+    return i.kind == instruction_kind::output_weights && stage + 1 == on.stages;
   }
 
   /// What its messages in have for a token.
   [[nodiscard]] message_content content_in(const instruction& i) const {
-    if (flow_of(i) == flow::output_weights) return message_content::statistics;
+    if (i.kind == instruction_kind::output_weights) return message_content::statistics;
     return gathers(i) ? message_content::partial : message_content::hidden;
   }
   /// What its call writes for a token: V on the last stage partial rows as on any other, though they go nowhere.
   [[nodiscard]] message_content content_out(const instruction& i) const {
-    return flow_of(i) == flow::output ? message_content::partial : message_content::hidden;
+    return i.kind == instruction_kind::output ? message_content::partial : message_content::hidden;
   }
 
   /// The number by which chunks are told apart, in pieces and reductions: a spread vocabulary counts as one chunk more.
@@ -121,7 +122,7 @@ class stage_script {
   [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::rows, 0); }
 
   /// The channel on which stages that lend each other attention send.
-  [[nodiscard]] int loan_channel() const noexcept { return channel_of(traffic::rows, 1 + static_cast<int>(flows)); }
+  [[nodiscard]] int loan_channel() const noexcept { return channel_of(traffic::rows, 7); }
 
   /// The two channels on which copies of a stage add up gradients beside the program.
   [[nodiscard]] std::array<int, 2> sums_channels() const noexcept {
@@ -184,20 +185,20 @@ class stage_script {
                                  bool forward_only = false);
 
  private:
-  [[nodiscard]] flow_place place(const instruction& i) const {
+  [[nodiscard]] pack_place place(const instruction& i) const {
     return place_of(i, static_cast<std::uint32_t>(stage), on);
   }
-  [[nodiscard]] int rank_of(flow_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
+  [[nodiscard]] int rank_of(pack_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
   /// Of messages to a place.
-  [[nodiscard]] int channel(flow_place p) const {
-    if (!is_of_layers(p.flow))
-      return channel_of(traffic::rows, 1 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding));
-    return channel_of(p.flow == flow::forward ? traffic::forward : traffic::backward,
+  [[nodiscard]] int channel(pack_place p) const {
+    if (facts_of(p.kind).each == places::stages)
+      return channel_of(traffic::rows, 1 + static_cast<int>(p.kind) - static_cast<int>(instruction_kind::embed));
+    return channel_of(facts_of(p.kind).pass == pass::forward ? traffic::forward : traffic::backward,
                       static_cast<int>(p.at) / on.stages);
   }
   /// Of a spread vocabulary.
   [[nodiscard]] bool is_on_last_part(const instruction& i) const {
-    return spreads_vocabulary() && i.is_pass() && place(i).at + 1 == static_cast<std::uint32_t>(on.parts());
+    return spreads_vocabulary() && place(i).at + 1 == static_cast<std::uint32_t>(on.parts());
   }
 
   result<void> read(const plan& p, backward_cuts cuts);
@@ -209,6 +210,8 @@ class stage_script {
   void match();
   result<void> lends_pieces(std::span<const loan> all) const;
   result<void> follow();
+
+  wiring wires_{shape{}};  // of `on`
 };
 
 }  // namespace slimpack::detail

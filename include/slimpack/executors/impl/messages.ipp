@@ -92,7 +92,7 @@ SLIMPACK_DECL result<void> messages::finish(std::size_t at) {
     SLIMPACK_ASSERT(is_next(transfer_script::kind::send, at, number),
                     "a message stands after all that its sender waited for");
     ++next_, ++number;
-    transfer& sending = sent_[static_cast<std::size_t>(flow_of(i))].emplace_back();
+    transfer& sending = sent_[static_cast<std::size_t>(i.kind)].emplace_back();
     sending.content = content;
     sending.memory = output_;
     const result<any_transport::handle> posted =

@@ -2,13 +2,14 @@
 #define SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 
 #include <algorithm>
 #include <array>
@@ -67,10 +68,10 @@ class joint_programs {
     std::uint32_t number{};
     const replica_plan* of{};
     std::uint32_t first_cell{};
-    std::array<std::vector<std::uint32_t>, flows> ran{};  // packs, by flow and place
-    std::vector<std::uint8_t> weights{};                  // by backward pack and part: whether W has run
-    std::vector<std::uint32_t> turn{};  // by backward pack: forward packs that come before it on the last part
-    std::vector<std::size_t> at{};      // by stage: the next of its program
+    std::vector<std::uint32_t> ran{};     // packs, by place
+    std::vector<std::uint8_t> weights{};  // by backward pack and part: whether W has run
+    std::vector<std::uint32_t> turn{};    // by backward pack: forward packs that come before it on the last part
+    std::vector<std::size_t> at{};        // by stage: the next of its program
     std::vector<std::uint8_t> queued{};
   };
   struct member {
@@ -85,8 +86,8 @@ class joint_programs {
     return name_of(m.what, on_.chunks) + " of stage " + std::to_string(m.stage);
   }
   [[nodiscard]] const program& code(std::size_t g, std::size_t stage) const { return all_[g].of->programs[stage]; }
-  [[nodiscard]] std::uint32_t ran(std::size_t g, flow_place place) const {
-    return all_[g].ran[static_cast<std::size_t>(place.flow)][place.at];
+  [[nodiscard]] std::uint32_t ran(std::size_t g, pack_place place) const {
+    return all_[g].ran[wires_->number_of(place)];
   }
   [[nodiscard]] error wrong(const member& m, const std::string& why) const {
     return {errc::out_of_order,
@@ -117,10 +118,11 @@ class joint_programs {
     return success();
   }
   /// It keeps nothing about a replica without instructions.
-  void begin(of_replica& one, std::uint32_t first_cell) const {
+  void begin(of_replica& one, std::uint32_t first_cell) {
     one.first_cell = first_cell;
     if (one.of->programs.empty() || one.of->programs.front().empty()) return;
-    for (std::size_t f = 0; f < flows; ++f) one.ran[f].resize(width_of(static_cast<flow>(f), on_));
+    if (!wires_) wires_.emplace(on_);
+    one.ran.resize(wires_->size());
     if (!one.of->weight.apart.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
     one.at.resize(stages_), one.queued.resize(stages_);
     find_turns(one);
@@ -233,14 +235,15 @@ class joint_programs {
     const of_replica& one = all_[m.g];
     if (i.chunk >= static_cast<std::uint32_t>(i.is_of_part() ? on_.chunks : 1))
       return wrong(m, "is of a chunk that the plan has not");
-    if (!i.is_of_part() && on_.vocabulary != vocabulary::spread)
+    if (!has(on_, i.kind))
       return wrong(m, "is of a vocabulary that is spread over the stages, which the plan's is not");
-    const flow_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
+    const pack_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
     const std::size_t count = packs(one, i.pass());
     if (i.is_weights()) {
       if (i.pass() == pass::forward || i.pack.value >= count || !one.of->weight.splits(i.pack.value))
         return wrong(m, "is of a pack whose weight gradients do not run apart");
-      if (ran(m.g, {flow::backward, place.at}) <= i.pack.value) return wrong(m, "would run before its backward");
+      if (ran(m.g, {instruction_kind::backward, place.at}) <= i.pack.value)
+        return wrong(m, "would run before its backward");
       if (one.weights[i.pack.value * parts_ + place.at] != 0) return wrong(m, "runs twice");
       return success();
     }
@@ -254,14 +257,14 @@ class joint_programs {
     const instruction& i = m.what;
     if (i.is_weights()) return std::nullopt;
     std::optional<member> missing;
-    const auto needs = [&](std::size_t g, flow_place from, std::uint32_t packs) {
+    const auto needs = [&](std::size_t g, pack_place from, std::uint32_t packs) {
       if (!missing && ran(g, from) < packs)
         missing = member{g, stage_of(from, on_), instruction_at(from, {packs - 1}, on_)};
     };
-    const flow_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
-    each_before(place, on_, [&](flow_place from) { needs(m.g, from, i.pack.value + 1); });
-    if (const std::optional<flow_place> own = waits_on_stage(place, on_))
-      needs(m.g, *own, place.flow == flow::backward ? all_[m.g].turn[i.pack.value] : i.pack.value + 1);
+    const pack_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
+    for (const wire& w : wires_->before(place)) needs(m.g, w.from, i.pack.value + 1);
+    if (const std::optional<pack_place>& own = wires_->awaited_by(place))
+      needs(m.g, *own, facts_of(own->kind).pass == i.pass() ? i.pack.value + 1 : all_[m.g].turn[i.pack.value]);
     if (!i.is_pass()) return missing;
     const auto before = [](const auto& row, std::uint32_t cell) { return row.first < cell; };
     const std::uint32_t cell = cell_of(m.g, i.pass(), i.pack.value, 0);
@@ -294,16 +297,16 @@ class joint_programs {
   }
   void take(const member& m) {
     of_replica& one = all_[m.g];
-    const flow_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
+    const pack_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
     m.what.is_weights() ? void(one.weights[m.what.pack.value * parts_ + place.at] = 1)
-                        : void(++one.ran[static_cast<std::size_t>(place.flow)][place.at]);
+                        : void(++one.ran[wires_->number_of(place)]);
     ++one.at[m.stage];
   }
   /// This wakes the stages that may have waited for it.
   void wake(const member& m) {
     push(m.g, m.stage);
-    const flow_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
-    if (!m.what.is_weights()) each_after(place, on_, [&](flow_place to) { push(m.g, stage_of(to, on_)); });
+    const pack_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
+    for (const wire& w : wires_->after(place)) push(m.g, w.receiver);
     if (!rows_before_.empty())
       for (std::size_t g = 0; g < all_.size(); ++g) push(g, m.stage);
   }
@@ -328,11 +331,13 @@ class joint_programs {
   /// What a program that has ended has not run.
   [[nodiscard]] std::optional<instruction> left_on(std::size_t g, std::size_t stage) const {
     const of_replica& one = all_[g];
-    for (std::size_t f = 0; f < (on_.vocabulary == vocabulary::spread ? flows : 2); ++f) {
-      const auto of = static_cast<flow>(f);
-      for (std::size_t place = stage; place < width_of(of, on_); place += stages_)
-        if (const std::uint32_t next = one.ran[f][place]; next < packs(one, pass_of(of)))
-          return instruction_at({of, static_cast<std::uint32_t>(place)}, {next}, on_);
+    for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
+      const auto kind = static_cast<instruction_kind>(k);
+      if (kind == instruction_kind::weights) continue;  // not of all packs
+      for (auto at = static_cast<std::uint32_t>(stage); at < wires_->places(kind);
+           at += static_cast<std::uint32_t>(stages_))
+        if (const std::uint32_t next = ran(g, {kind, at}); next < packs(one, facts_of(kind).pass))
+          return instruction_at({kind, at}, {next}, on_);
     }
     for (std::uint32_t pack = 0; pack < packs(one, pass::backward); ++pack)
       for (std::size_t part = stage; one.of->weight.splits(pack) && part < parts_; part += stages_)
@@ -358,6 +363,7 @@ class joint_programs {
 
   const plan& plan_;
   const shape& on_;
+  std::optional<wiring> wires_;  // once a replica is known to have a program for each stage
   std::size_t stages_, parts_;
   std::vector<of_replica> all_;
   std::vector<std::uint32_t>

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_MESSAGES_MESSAGES_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_MESSAGES_MESSAGES_HPP
 
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/message_owner.hpp>
@@ -51,7 +51,8 @@ class messages {
   result<void> complete();
 
  private:
-  static constexpr std::size_t sends_under_way = 2;  // of a flow, where work is issued long before it runs
+  static constexpr std::size_t sends_under_way =
+      2;  // of a kind of instruction, where work is issued long before it runs
 
   using buffer = memory_block;
   struct transfer {
@@ -118,10 +119,10 @@ class messages {
   std::deque<buffer> hidden_rows_;  // from the last part's F to V
   std::deque<buffer> statistics_;   // from V to U
   std::unique_ptr<turned_rows> turned_;
-  std::array<std::size_t, message_contents> width_;  // bytes of a token, by content
-  std::array<std::deque<transfer>, flows> sent_;
-  std::array<std::vector<buffer>, message_contents> free_;  // by content
-  std::array<std::size_t, message_contents> made_{};        // how many tensors, by content
+  std::array<std::size_t, message_contents> width_;                  // bytes of a token, by content
+  std::array<std::deque<transfer>, instruction_kinds.size()> sent_;  // by kind of the sender
+  std::array<std::vector<buffer>, message_contents> free_;           // by content
+  std::array<std::size_t, message_contents> made_{};                 // how many tensors, by content
 };
 
 }  // namespace slimpack::detail

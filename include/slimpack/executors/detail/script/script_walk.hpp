@@ -2,20 +2,21 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_SCRIPT_WALK_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/piece.hpp>
 
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,10 +29,13 @@ class script_walk {
   /// ids: one past the largest id of a sequence            Requires  lists that outlive it
   script_walk(const shape& on, int stage, std::size_t ids, const piece_list& forward, const piece_list& backward)
       : on_(on),
+        wires_(on),
+        stage_(static_cast<std::uint32_t>(stage)),
         is_last_(stage + 1 == on.stages),
         forward_(forward),
         backward_(backward),
         chunks_(static_cast<std::size_t>(on.chunks)),
+        calls_(wires_.size()),
         turned_(ids) {
     for (chunk_state& c : chunks_) {
       c.open.resize(ids);
@@ -44,8 +48,8 @@ class script_walk {
   /// Errors    out_of_order: it may not stand here
   result<void> take(const instruction& i) {
     if (i.chunk >= chunks_.size()) return wrong(i, "is of a chunk that the plan has not");
-    if (!i.is_of_part()) return take_end(i);
     if (i.is_weights()) return take_weights(i);
+    if (!i.is_pass()) return take_call(i);
     if (result<void> next = take_pack(i); !next) return next;
     return i.pass() == pass::forward ? open(i) : close(i);
   }
@@ -59,9 +63,12 @@ class script_walk {
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
       for (const pass p : {pass::forward, pass::backward})
         if (chunks_[c].packs[p] != of(p).ends.size()) return left({pass_kind(p), {chunks_[c].packs[p]}, c});
-    for (const flow f : {flow::embedding, flow::output, flow::output_weights, flow::embedding_gradients})
-      if (spreads() && ends_[static_cast<std::size_t>(f)] != of(pass_of(f)).ends.size())
-        return left(instruction_at({f, 0}, {ends_[static_cast<std::size_t>(f)]}, on_));
+    for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
+      const auto kind = static_cast<instruction_kind>(k);
+      if (kind <= instruction_kind::weights) continue;  // asked above
+      for (pack_place place{kind, stage_}; wires_.has(place); place.at += static_cast<std::uint32_t>(on_.stages))
+        if (ran(place) != of(facts_of(kind).pass).ends.size()) return left(instruction_at(place, {ran(place)}, on_));
+    }
     return success();
   }
 
@@ -87,6 +94,11 @@ class script_walk {
 
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward_ : backward_; }
   [[nodiscard]] bool spreads() const noexcept { return on_.vocabulary == vocabulary::spread; }
+  /// Packs that have run at a place of this stage, which is not W's.
+  [[nodiscard]] std::uint32_t ran(pack_place place) const {
+    if (place.kind > instruction_kind::weights) return calls_[wires_.number_of(place)];
+    return chunks_[instruction_at(place, {}, on_).chunk].packs[facts_of(place.kind).pass];
+  }
 
   [[nodiscard]] error wrong(const instruction& i, const std::string& why) const {
     return {errc::out_of_order, name_of(i, static_cast<int>(chunks_.size())) + ' ' + why};
@@ -95,21 +107,21 @@ class script_walk {
     return {errc::out_of_order, "the program ends before " + name_of(i, static_cast<int>(chunks_.size()))};
   }
 
-  /// Calls of a spread vocabulary run in run order, U after V, and V on the last stage after the last part's F. What
-  /// else they wait for comes in messages.
-  result<void> take_end(const instruction& i) {
-    if (!spreads()) return wrong(i, "is of a vocabulary that is spread over the stages, which the plan's is not");
-    const flow f = flow_of(i);
-    std::uint32_t& next = ends_[static_cast<std::size_t>(f)];
+  /// What is neither F, B nor W runs in run order, after what it waits for on this stage (core/wiring/rules.hpp). What
+  /// else it waits for comes in messages.
+  result<void> take_call(const instruction& i) {
+    const pack_place place = place_of(i, stage_, on_);
+    if (!has(on_, i.kind))
+      return wrong(i, "is of a vocabulary that is spread over the stages, which the plan's is not");
+    if (!wires_.has(place)) return wrong(i, "is of a chunk that the plan has not");
+    std::uint32_t& next = calls_[wires_.number_of(place)];
     const std::size_t packs = of(i.pass()).ends.size();
     if (i.pack.value != next || next >= packs)
       return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(packs) + " comes next");
-    if (f == flow::output_weights && next >= ends_[static_cast<std::size_t>(flow::output)])
-      return wrong(i, "would run before its V");
-    if (f == flow::output && is_last_ && next >= chunks_.back().packs.forward)
-      return wrong(i, "would run before its F");
+    if (const std::optional<pack_place>& own = wires_.awaited_by(place); own && next >= ran(*own))
+      return wrong(i, std::string("would run before its ") + facts_of(own->kind).letter);
     ++next;
-    if (f == flow::output && is_last_)
+    if (i.kind == instruction_kind::output && is_last_)
       for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
         turned_[forward_.pieces[at].slice.sequence.value] += forward_.pieces[at].slice.length.value;
     return success();
@@ -202,13 +214,15 @@ class script_walk {
   }
 
   shape on_;
+  wiring wires_;
+  std::uint32_t stage_;
   bool is_last_;  // stage
   const piece_list& forward_;
   const piece_list& backward_;
   std::vector<chunk_state> chunks_;
-  std::array<std::uint32_t, flows> ends_{};  // of a spread vocabulary: packs that have run, by flow
-  std::vector<std::int64_t> turned_;         // on the last stage, per sequence: tokens between V and the last part's B
-  std::int64_t live_{};                      // tokens, of all chunks
+  std::vector<std::uint32_t> calls_;  // neither F, B nor W: packs that have run, by place
+  std::vector<std::int64_t> turned_;  // on the last stage, per sequence: tokens between V and the last part's B
+  std::int64_t live_{};               // tokens, of all chunks
   std::int64_t peak_{};
   std::size_t in_flight_{};  // forward packs that hold live tokens
   std::size_t most_in_flight_{};

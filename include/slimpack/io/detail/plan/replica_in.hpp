@@ -6,6 +6,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 
@@ -122,20 +124,15 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   }
 }
 
-/// The instructions of pack 0 and chunk 0, one of each kind.
-inline constexpr instruction kinds[]{{instruction_kind::forward, {}},        {instruction_kind::backward, {}},
-                                     {instruction_kind::weights, {}},        {instruction_kind::embed, {}},
-                                     {instruction_kind::output, {}},         {instruction_kind::output_weights, {}},
-                                     {instruction_kind::embed_gradients, {}}};
-
 [[nodiscard]] inline instruction instruction_in(const json_place& place, const replica_plan& r, const shape& on) {
   const std::string& text = place.text();
   const char* const end = text.data() + text.size();
-  const bool spread = on.vocabulary == vocabulary::spread;
   instruction i;
   bool good = false;
-  for (const instruction& kind : kinds)
-    if (!text.empty() && letter_of(kind) == text.front() && (spread || kind.is_of_part())) i = kind, good = true;
+  for (std::size_t k = 0; k < instruction_kinds.size(); ++k)
+    if (const auto kind = static_cast<instruction_kind>(k);
+        !text.empty() && facts_of(kind).letter == text.front() && has(on, kind))
+      i.kind = kind, good = true;
   const int chunks = i.is_of_part() ? on.chunks : 1;
   if (good) {
     auto [next, failed] = std::from_chars(text.data() + 1, end, i.pack.value);
