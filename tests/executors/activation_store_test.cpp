@@ -386,8 +386,8 @@ void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengt
   for (const instruction& i : plan.programs[stage]) {
     std::vector<piece> pack;
     for (const slice& one : plan.partition.of(i.pass)[i.pack.value])
-      pack.push_back(
-          {one, lengths[one.sequence.value], i.chunk, 0, i.pass == pass::backward && plan.weight.splits(i.pack.value)});
+      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0,
+                      i.pass == pass::backward && plan.times.apart.splits(i.pack.value)});
     if (i.weights_only) {
       for (const piece& p : pack) ASSERT_TRUE(s.end_weights(p));
       continue;

@@ -23,7 +23,7 @@ namespace slimpack::tests {
     std::size_t backward{};
     std::size_t weights{};  // the pack whose weight gradients are next
   };
-  std::vector<progress> done(parts, {0, 0, work.weight.next(0)});
+  std::vector<progress> done(parts, {0, 0, work.times.apart.next(0)});
   const bool spread = work.shape.vocabulary == vocabulary::spread;
   struct calls {
     std::size_t embed{};
@@ -46,7 +46,7 @@ namespace slimpack::tests {
       };
       const bool shares_known =
           std::all_of(ends.begin(), ends.end() - 1, [&](const calls& c) { return c.output > own.output; });
-      if (own.embed < work.forward.size() && (stage == 0 || ends[stage - 1].embed > own.embed))
+      if (own.embed < work.times.packs(pass::forward) && (stage == 0 || ends[stage - 1].embed > own.embed))
         add(pass::forward, own.embed, model_end::embedding);
       if (done[parts - 1].forward > own.output && (!last || shares_known))
         add(pass::forward, own.output, model_end::output);
@@ -62,14 +62,15 @@ namespace slimpack::tests {
         ready.push_back(
             {part, {p, {static_cast<std::uint32_t>(pack)}, static_cast<std::uint32_t>(part / stages), weights_only}});
       };
-      const std::size_t embedded = spread ? ends[stages - 1].embed : work.forward.size();
-      if (own.forward < work.forward.size() && (part == 0 ? embedded : done[part - 1].forward) > own.forward)
+      const std::size_t embedded = spread ? ends[stages - 1].embed : work.times.packs(pass::forward);
+      if (own.forward < work.times.packs(pass::forward) &&
+          (part == 0 ? embedded : done[part - 1].forward) > own.forward)
         add(pass::forward, own.forward, false);
-      if (own.backward < work.backward.size() &&
+      if (own.backward < work.times.packs(pass::backward) &&
           (last ? (spread ? ends[stages - 1].output : own.forward) > work.turn[own.backward]
                 : done[part + 1].backward > own.backward))
         add(pass::backward, own.backward, false);
-      if (own.weights < own.backward && work.weight.splits(own.weights)) add(pass::backward, own.weights, true);
+      if (own.weights < own.backward && work.times.apart.splits(own.weights)) add(pass::backward, own.weights, true);
     }
     if (ready.empty()) return programs;
     const choice& next =
@@ -85,7 +86,7 @@ namespace slimpack::tests {
     }
     progress& own = done[next.part];
     if (next.what.weights_only)
-      own.weights = work.weight.next(own.weights + 1);
+      own.weights = work.times.apart.next(own.weights + 1);
     else
       ++(next.what.pass == pass::forward ? own.forward : own.backward);
     programs[next.part % stages].push_back(next.what);

@@ -44,11 +44,11 @@ class as_planned {
   }
   /// Adds the message that a pack's output on a part goes on as.
   experiment::task carry(experiment& to, const place& from) const {
-    return to.carry(plan_->replicas[from.replica].of(from.pass).message[cell(from)]);
+    return to.carry(plan_->replicas[from.replica].times.messages[from.pass][cell(from)]);
   }
   /// The same of a spread vocabulary, whose column has the time at a place.
-  experiment::task carry_rows(experiment& to, std::vector<seconds> vocabulary_timing::*column, const place& at) const {
-    return to.carry((plan_->replicas[at.replica].vocabulary.*column)[cell(at)]);
+  experiment::task carry_rows(experiment& to, message_kind rows, const place& at) const {
+    return to.carry(plan_->replicas[at.replica].times.messages[rows][cell(at)]);
   }
 
  protected:
@@ -62,9 +62,12 @@ class as_planned {
   [[nodiscard]] const std::vector<seconds>& times_of(const place& at) const {
     const replica_plan& r = plan_->replicas[at.replica];
     if (at.end == model_end::embedding)
-      return at.pass == pass::forward ? r.vocabulary.embed : r.vocabulary.embed_gradients;
-    if (at.end == model_end::output) return at.weights_only ? r.vocabulary.output_weights : r.vocabulary.output;
-    return at.weights_only ? r.weight.time : r.of(at.pass).time;
+      return at.pass == pass::forward ? r.times.calls[instruction_kind::embed]
+                                      : r.times.calls[instruction_kind::embed_gradients];
+    if (at.end == model_end::output)
+      return at.weights_only ? r.times.calls[instruction_kind::output_weights]
+                             : r.times.calls[instruction_kind::output];
+    return at.weights_only ? r.times.calls[instruction_kind::weights] : r.times.calls[at.pass];
   }
 
   const slimpack::plan* plan_;
@@ -93,7 +96,7 @@ class replay {
       if (is_spread_) call_ends(replicas_[r], of, how);
       keep_sequences_in_order(replicas_[r], of.partition);
       for (std::size_t pack = 0; pack < of.partition.backward.size(); ++pack)
-        for (std::size_t part = 0; part < parts_ && of.weight.splits(pack); ++part)
+        for (std::size_t part = 0; part < parts_ && of.times.apart.splits(pack); ++part)
           order({replicas_[r], pass::backward, false, pack, part}, {replicas_[r], pass::backward, true, pack, part});
     }
     for (const auto& [first, then] : after_) todo_.order(last_of(first), first_of(then));
@@ -212,10 +215,9 @@ class replay {
   /// go from part 0 to the last stage and on, down to stage 0. What goes from a stage to itself takes no message.
   template <class How>
   void call_ends(std::uint32_t replica, const replica_plan& of, const How& how) {
-    using v = vocabulary_timing;
     const std::size_t last = stages_ - 1;
-    const auto send = [&](const place& from, std::vector<seconds> v::*column, const place& priced, const place& to) {
-      const experiment::task message = how.carry_rows(todo_, column, priced);
+    const auto send = [&](const place& from, message_kind rows, const place& priced, const place& to) {
+      const experiment::task message = how.carry_rows(todo_, rows, priced);
       todo_.order(last_of(from), message);
       todo_.order(message, first_of(to));
     };
@@ -228,12 +230,12 @@ class replay {
       const auto weights = [&](std::size_t stage) { return at(model_end::output, true, stage); };
       const place first = at(model_end::none, false, 0), turn = at(model_end::none, false, parts_ - 1);
       for (std::size_t stage = 0; stage < stages_; ++stage) {
-        send(embed(stage), &v::embedded, embed(stage), stage < last ? embed(stage + 1) : first);
+        send(embed(stage), message_kind::embedded, embed(stage), stage < last ? embed(stage + 1) : first);
         order(output(stage), weights(stage));
         if (stage == last) continue;
-        send(turn, &v::hidden, output(stage), output(stage));
-        send(output(stage), &v::partial, output(stage), output(last));
-        send(output(last), &v::statistics, weights(stage), weights(stage));
+        send(turn, message_kind::hidden, output(stage), output(stage));
+        send(output(stage), message_kind::partial, output(stage), output(last));
+        send(output(last), message_kind::statistics, weights(stage), weights(stage));
       }
       order(turn, output(last));
     }
@@ -246,7 +248,7 @@ class replay {
       todo_.order(last_of(from), message);
       todo_.order(message, first_of(gradient(last)));
       for (std::size_t stage = last; stage > 0; --stage)
-        send(gradient(stage), &v::gradients, gradient(stage), gradient(stage - 1));
+        send(gradient(stage), message_kind::gradients, gradient(stage), gradient(stage - 1));
     }
   }
 

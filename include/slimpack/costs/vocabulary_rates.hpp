@@ -32,27 +32,27 @@ struct vocabulary_rates {
   vocabulary_rate statistics{};
   vocabulary_rate gradients{};
 
-  [[nodiscard]] constexpr const vocabulary_rate& of(vocabulary_call call) const noexcept {
+  [[nodiscard]] constexpr const vocabulary_rate& of(instruction_kind call) const noexcept {
     switch (call) {
-      case vocabulary_call::embed:
+      case instruction_kind::embed:
         return embed;
-      case vocabulary_call::output:
+      case instruction_kind::output:
         return output;
-      case vocabulary_call::output_weights:
+      case instruction_kind::output_weights:
         return output_weights;
       default:
         return embed_gradients;
     }
   }
-  [[nodiscard]] constexpr const vocabulary_rate& of(vocabulary_rows rows) const noexcept {
+  [[nodiscard]] constexpr const vocabulary_rate& of(message_kind rows) const noexcept {
     switch (rows) {
-      case vocabulary_rows::embedded:
+      case message_kind::embedded:
         return embedded;
-      case vocabulary_rows::hidden:
+      case message_kind::hidden:
         return hidden;
-      case vocabulary_rows::partial:
+      case message_kind::partial:
         return partial;
-      case vocabulary_rows::statistics:
+      case message_kind::statistics:
         return statistics;
       default:
         return gradients;

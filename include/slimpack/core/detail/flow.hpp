@@ -3,6 +3,7 @@
 
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/vocabulary.hpp>
 
@@ -56,20 +57,6 @@ struct flow_place {
       return {pass::backward, pack, 0, false, model_end::embedding};
     default:
       return {pass_of(p.flow), pack, p.at / static_cast<std::uint32_t>(on.stages)};
-  }
-}
-
-/// The times of the calls of an end of the model.
-[[nodiscard]] constexpr const std::vector<seconds>& calls_of(const vocabulary_timing& t, flow f) noexcept {
-  switch (f) {
-    case flow::embedding:
-      return t.embed;
-    case flow::output:
-      return t.output;
-    case flow::output_weights:
-      return t.output_weights;
-    default:
-      return t.embed_gradients;
   }
 }
 
@@ -145,9 +132,9 @@ constexpr void each_before(flow_place p, const shape& on, Visit&& visit) {
 }
 
 /// Whether there is such a message of a stage: none goes from the last stage to itself, and G ends on stage 0.
-[[nodiscard]] constexpr bool sends(vocabulary_rows rows, int stage, const shape& on) noexcept {
-  if (rows == vocabulary_rows::embedded) return true;
-  return stage != (rows == vocabulary_rows::gradients ? 0 : on.stages - 1);
+[[nodiscard]] constexpr bool sends(message_kind rows, int stage, const shape& on) noexcept {
+  if (rows == message_kind::embedded) return true;
+  return stage != (rows == message_kind::gradients ? 0 : on.stages - 1);
 }
 
 /// What a pack waits for on its own stage, beside what its messages bring: its program must run that before. Of B it is
@@ -163,20 +150,18 @@ constexpr void each_before(flow_place p, const shape& on, Visit&& visit) {
 }
 
 /// When a message arrives after its sender's end.
-/// Timings: a workload, or a replica of a plan
-template <class Timings>
-[[nodiscard]] seconds message_of(const Timings& t, flow_place from, flow_place to, pack_id pack,
-                                 const shape& on) noexcept {
+[[nodiscard]] inline seconds message_of(const timings& t, flow_place from, flow_place to, pack_id pack,
+                                        const shape& on) noexcept {
   const auto of_stage = [&](std::uint32_t r) {
     return std::size_t{pack.value} * static_cast<std::size_t>(on.stages) + r;
   };
   if (is_of_layers(from.flow) && to.flow != flow::output)
-    return t.of(pass_of(from.flow)).message[std::size_t{pack.value} * static_cast<std::size_t>(on.parts()) + from.at];
+    return t.messages[pass_of(from.flow)][std::size_t{pack.value} * static_cast<std::size_t>(on.parts()) + from.at];
   if (to.flow == flow::output)
-    return from.flow == flow::forward ? t.vocabulary.hidden[of_stage(to.at)] : t.vocabulary.partial[of_stage(from.at)];
-  if (to.flow == flow::output_weights) return t.vocabulary.statistics[of_stage(to.at)];
-  return from.flow == flow::embedding ? t.vocabulary.embedded[of_stage(from.at)]
-                                      : t.vocabulary.gradients[of_stage(from.at)];
+    return from.flow == flow::forward ? t.messages[message_kind::hidden][of_stage(to.at)]
+                                      : t.messages[message_kind::partial][of_stage(from.at)];
+  if (to.flow == flow::output_weights) return t.messages[message_kind::statistics][of_stage(to.at)];
+  return t.messages[from.flow == flow::embedding ? message_kind::embedded : message_kind::gradients][of_stage(from.at)];
 }
 
 }  // namespace slimpack::detail

@@ -10,11 +10,11 @@ namespace slimpack::detail {
 /// row. A partial result is the gradient so far and the target's row, and three numbers in fp32: largest logit, sum of
 /// exponentials, the target's logit. Statistics are two of them.
 /// Source    derived (core/vocabulary.hpp)
-[[nodiscard]] constexpr double vocabulary_bytes(vocabulary_rows rows, double row, const shape& on) noexcept {
+[[nodiscard]] constexpr double vocabulary_bytes(message_kind rows, double row, const shape& on) noexcept {
   switch (rows) {
-    case vocabulary_rows::partial:
+    case message_kind::partial:
       return 2 * row + 12.0 / on.context;
-    case vocabulary_rows::statistics:
+    case message_kind::statistics:
       return 8.0 / on.context;
     default:
       return row;

@@ -56,7 +56,7 @@ SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work,
     if (end <= start[n] && !t.what.weights_only) return takes_no_time(t, work.shape);
     const bool forward = t.what.pass == pass::forward, is_first = t.stage == 0 && t.what.chunk == 0,
                is_last = t.stage + 1 == stages && t.what.chunk == last_chunk;
-    if (forward && is_first && t.what.pack.value + 1 < work.forward.size())
+    if (forward && is_first && t.what.pack.value + 1 < work.times.packs(pass::forward))
       add(start[n], pass::forward, t.what.pack.value + 1, false, model_end::embedding);
     if (!forward && is_first && !t.what.weights_only)
       add(end, pass::backward, t.what.pack.value, false, model_end::embedding);

@@ -32,10 +32,10 @@ result<seconds> run_in_time(const workload& work, std::span<const program> progr
     if (!i.is_weights())
       each_before(s.place, on,
                   [&](flow_place from) { begin = std::max(begin, arrival[number(from, s.place, i.pack)]); });
-    const seconds end = begin + time_of(work, i, s.stage, on);
+    const seconds end = begin + time_of(work.times, i, s.stage, on);
     if (!i.is_weights())
       each_after(s.place, on, [&](flow_place to) {
-        arrival[number(s.place, to, i.pack)] = end + message_of(work, s.place, to, i.pack, on);
+        arrival[number(s.place, to, i.pack)] = end + message_of(work.times, s.place, to, i.pack, on);
       });
     free[s.stage] = end;
     makespan = std::max(makespan, end);

@@ -104,8 +104,8 @@ class joint_programs {
     if (programs.size() != stages_)
       return error{errc::invalid_input, name(one) + " has " + std::to_string(programs.size()) + " programs for " +
                                             std::to_string(stages_) + " stages"};
-    if (!one.of->weight.apart.empty() && one.of->weight.apart.size() != backward)
-      return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->weight.apart.size()) +
+    if (!one.of->times.apart.flags.empty() && one.of->times.apart.flags.size() != backward)
+      return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->times.apart.flags.size()) +
                                             " packs where their weight gradients run, it has " +
                                             std::to_string(backward)};
     const std::size_t least = (forward + backward) * static_cast<std::size_t>(on_.chunks);
@@ -121,7 +121,7 @@ class joint_programs {
     one.first_cell = first_cell;
     if (one.of->programs.empty() || one.of->programs.front().empty()) return;
     for (std::size_t f = 0; f < flows; ++f) one.ran[f].resize(width_of(static_cast<flow>(f), on_));
-    if (!one.of->weight.apart.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
+    if (!one.of->times.apart.flags.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
     one.at.resize(stages_), one.queued.resize(stages_);
     find_turns(one);
   }
@@ -237,7 +237,7 @@ class joint_programs {
     const flow_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
     const std::size_t count = packs(one, i.pass);
     if (i.is_weights()) {
-      if (i.pass == pass::forward || i.pack.value >= count || !one.of->weight.splits(i.pack.value))
+      if (i.pass == pass::forward || i.pack.value >= count || !one.of->times.apart.splits(i.pack.value))
         return wrong(m, "is of a pack whose weight gradients do not run apart");
       if (ran(m.g, {flow::backward, place.at}) <= i.pack.value) return wrong(m, "would run before its backward");
       if (one.weights[i.pack.value * parts_ + place.at] != 0) return wrong(m, "runs twice");
@@ -334,7 +334,7 @@ class joint_programs {
           return instruction_at({of, static_cast<std::uint32_t>(place)}, {next}, on_);
     }
     for (std::uint32_t pack = 0; pack < packs(one, pass::backward); ++pack)
-      for (std::size_t part = stage; one.of->weight.splits(pack) && part < parts_; part += stages_)
+      for (std::size_t part = stage; one.of->times.apart.splits(pack) && part < parts_; part += stages_)
         if (one.weights[pack * parts_ + part] == 0)
           return instruction{pass::backward, {pack}, static_cast<std::uint32_t>(part / stages_), true};
     return std::nullopt;

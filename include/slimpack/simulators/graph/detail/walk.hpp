@@ -27,9 +27,11 @@ struct step_of_walk {
 
 /// Instructions of a stage, all packs taken together.
 [[nodiscard]] inline std::size_t instructions_of_stage(const workload& work) {
-  std::size_t layers = work.forward.size() + work.backward.size() + work.weight.count();
+  std::size_t layers = work.times.packs(pass::forward) + work.times.packs(pass::backward) + work.times.apart.count();
   layers *= static_cast<std::size_t>(work.shape.chunks);
-  return work.shape.vocabulary == vocabulary::last ? layers : layers + 3 * work.forward.size() + work.backward.size();
+  return work.shape.vocabulary == vocabulary::last
+             ? layers
+             : layers + 3 * work.times.packs(pass::forward) + work.times.packs(pass::backward);
 }
 
 /// Where a walk over programs is.
@@ -41,7 +43,7 @@ class walker {
         on_(work.shape),
         programs_(programs),
         next_(static_cast<std::size_t>(on_.stages)),
-        weights_(static_cast<std::size_t>(on_.parts()), static_cast<std::uint32_t>(work.weight.next(0))) {
+        weights_(static_cast<std::size_t>(on_.parts()), static_cast<std::uint32_t>(work.times.apart.next(0))) {
     for (std::size_t f = 0; f < (spread() ? flows : 2); ++f) done_[f].assign(width_of(static_cast<flow>(f), on_), 0);
   }
 
@@ -73,7 +75,7 @@ class walker {
         visit(step);
         continue;
       }
-      if (!is_known(i, place) || i.pack.value != ran(place) || i.pack.value >= work_.of(i.pass).size())
+      if (!is_known(i, place) || i.pack.value != ran(place) || i.pack.value >= work_.times.packs(i.pass))
         return wrong(stage, at, "packs must run once and in order");
       if (waits(i, place)) break;
       visit(step);
@@ -109,9 +111,9 @@ class walker {
   /// Counts the weight gradients of a pack, if it is their turn.
   [[nodiscard]] bool runs_weights(const instruction& i, flow_place place) {
     if (i.pass == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] ||
-        i.pack.value >= ran(place) || !work_.weight.splits(i.pack.value))
+        i.pack.value >= ran(place) || !work_.times.apart.splits(i.pack.value))
       return false;
-    weights_[place.at] = static_cast<std::uint32_t>(work_.weight.next(weights_[place.at] + 1));
+    weights_[place.at] = static_cast<std::uint32_t>(work_.times.apart.next(weights_[place.at] + 1));
     return true;
   }
   [[nodiscard]] bool waits(const instruction& i, flow_place place) {
@@ -160,11 +162,13 @@ class messages_under_way {
  public:
   explicit messages_under_way(const workload& work) : on_(&work.shape) {
     for (std::size_t f = 0; f < (on_->vocabulary == vocabulary::spread ? flows : 2); ++f)
-      first_[f + 1] = first_[f] + work.of(pass_of(static_cast<flow>(f))).size() * width_of(static_cast<flow>(f), *on_);
+      first_[f + 1] =
+          first_[f] + work.times.packs(pass_of(static_cast<flow>(f))) * width_of(static_cast<flow>(f), *on_);
     for (std::size_t f = 2; on_->vocabulary == vocabulary::last && f < flows; ++f) first_[f + 1] = first_[f];
     partials_ = first_[flows];
-    size_ = partials_ +
-            (on_->vocabulary == vocabulary::spread ? work.forward.size() * static_cast<std::size_t>(on_->stages) : 0);
+    size_ = partials_ + (on_->vocabulary == vocabulary::spread
+                             ? work.times.packs(pass::forward) * static_cast<std::size_t>(on_->stages)
+                             : 0);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

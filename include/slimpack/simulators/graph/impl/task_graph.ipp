@@ -96,15 +96,15 @@ SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<co
   inbox_.resize(number.size());
   result<void> walked = detail::walk(work, programs, [&](const detail::step_of_walk& s) {
     const instruction& i = s.instruction;
-    const node self = append(i, s.stage, slimpack::time_of(work, i, s.stage, on), s.is_followed);
+    const node self = append(i, s.stage, slimpack::time_of(work.times, i, s.stage, on), s.is_followed);
     if (i.is_weights()) return;
     detail::each_before(s.place, on,
                         [&](detail::flow_place from) { targets_[inbox_[number(from, s.place, i.pack)]] = self; });
     node message = self;
     detail::each_after(s.place, on, [&](detail::flow_place) { targets_.push_back(++message); });
     detail::each_after(s.place, on, [&](detail::flow_place to) {
-      tasks_.push_back(
-          {i, s.stage, true, detail::message_of(work, s.place, to, i.pack, on), 0, false, detail::stage_of(to, on)});
+      tasks_.push_back({i, s.stage, true, detail::message_of(work.times, s.place, to, i.pack, on), 0, false,
+                        detail::stage_of(to, on)});
       rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
       inbox_[number(s.place, to, i.pack)] = static_cast<std::uint32_t>(targets_.size());
       targets_.push_back(unknown);
