@@ -9,7 +9,7 @@
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>

@@ -96,7 +96,7 @@ void pack(const plan&&, std::size_t, slimpack::pass, pack_id) = delete;
                                                   const slimpack::instruction& i) {
   const replica_plan& r = p.replicas[replica];
   return {static_cast<std::uint32_t>(replica), static_cast<std::uint32_t>(stage), i,
-          time_of(r.times, i, stage, p.shape), r.partition.of(i.pass)[i.pack.value]};
+          time_of(r.times, i, stage, p.shape), r.partition.of(i.pass())[i.pack.value]};
 }
 void instruction(const plan&&, std::size_t, std::size_t, const slimpack::instruction&) = delete;
 

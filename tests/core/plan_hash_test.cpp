@@ -30,7 +30,10 @@ plan example() {
   }
   r.forward = {{{1}, {2}}, {{0}, {0}}, {0, 256, 384}};
   r.backward = {{{2}, {4}}, {{0}, {0}}, {0, 256, 384}};
-  r.programs = {{{pass::forward, {0}, 0}, {pass::backward, {0}, 0}, {pass::forward, {1}, 0}, {pass::backward, {1}, 0}}};
+  r.programs = {{{instruction_kind::forward, {0}, 0},
+                 {instruction_kind::backward, {0}, 0},
+                 {instruction_kind::forward, {1}, 0},
+                 {instruction_kind::backward, {1}, 0}}};
   r.peak_memory = {256};
   r.makespan = {9};
   r.lower_bound = {9};

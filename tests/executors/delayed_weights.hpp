@@ -34,7 +34,8 @@ struct delayed_weights {
       };
       for (const instruction& i : code) {
         with.push_back(i);
-        if (i.pass == pass::backward && i.pack.value >= from) waiting.push_back({i.pass, i.pack, i.chunk, true});
+        if (i.pass() == pass::backward && i.pack.value >= from)
+          waiting.push_back({instruction_kind::weights, i.pack, i.chunk});
         run(delay);
       }
       run(0);

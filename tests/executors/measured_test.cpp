@@ -9,8 +9,8 @@
 namespace slimpack::measured_test {
 namespace {
 
-const instruction forward{.pass = pass::forward, .pack = {0}};
-const instruction backward{.pass = pass::backward, .pack = {0}};
+const instruction forward{.kind = instruction_kind::forward, .pack = {0}};
+const instruction backward{.kind = instruction_kind::backward, .pack = {0}};
 
 /// One stage, two replicas, each a forward of 1 s and a backward of 2 s, then a reduction of 1 s; a quarter is bubble.
 plan predicted() {

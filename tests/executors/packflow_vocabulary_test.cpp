@@ -264,7 +264,7 @@ TEST(PackflowVocabularyPlan, CallsOnceAPackAndSaysWhenGradientsAreFinal) {
     const replica_plan& own = p.replicas[rank / 3];
     std::string expected, found;
     for (const instruction& i : own.programs[rank % 3])
-      if (i.end != model_end::none) expected += letter_of(i);
+      if (!i.is_of_part()) expected += letter_of(i);
     int last = 0;
     for (const auto& [letter, is_last] : stages[rank].calls) found += letter, last += is_last;
     EXPECT_EQ(found, expected);
@@ -468,7 +468,7 @@ TEST(PackflowVocabularyPlan, IsOutOfOrderWhereACallIsMissingOrEarly) {
     };
     std::vector<instruction> outputs;
     for (auto at = end_of('F'); at != code.end();) {
-      if (at->end == model_end::output)
+      if (at->kind == instruction_kind::output || at->kind == instruction_kind::output_weights)
         outputs.push_back(*at), at = code.erase(at);
       else
         ++at;

@@ -1,4 +1,4 @@
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/io/csv.hpp>

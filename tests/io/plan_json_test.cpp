@@ -71,10 +71,11 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   for (program& stage : r.programs) {
     const auto count = static_cast<std::uint32_t>(chunks);
     for (std::uint32_t chunk = 0; chunk < count; ++chunk)
-      stage.insert(stage.end(),
-                   {{pass::forward, {0}, chunk}, {pass::forward, {1}, chunk}, {pass::forward, {2}, chunk}});
+      stage.insert(stage.end(), {{instruction_kind::forward, {0}, chunk},
+                                 {instruction_kind::forward, {1}, chunk},
+                                 {instruction_kind::forward, {2}, chunk}});
     for (std::uint32_t chunk = count; chunk-- > 0;)
-      stage.insert(stage.end(), {{pass::backward, {0}, chunk}, {pass::backward, {1}, chunk}});
+      stage.insert(stage.end(), {{instruction_kind::backward, {0}, chunk}, {instruction_kind::backward, {1}, chunk}});
   }
   r.peak_memory.assign(static_cast<std::size_t>(stages), 1300);
   r.peak_memory.back() = 1e22 / 3;
@@ -185,7 +186,7 @@ plan split_sample(int stages, int chunks) {
       r.times.calls[instruction_kind::weights][parts + part] = awkward(part + 3);
     for (program& stage : r.programs)
       for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk)
-        stage.push_back({pass::backward, {1}, chunk, true});
+        stage.push_back({instruction_kind::weights, {1}, chunk});
   }
   p.hash = hash_of(p);
   return p;
@@ -205,7 +206,7 @@ TEST(PlanJson, NamesWeightGradientsAndTheirTimes) {
 TEST(PlanJson, OfWeightGradientsHasAHashOfItsOwn) {
   plan p = split_sample(2, 1);
   const std::uint64_t hash = hash_of(p);
-  p.replicas[0].programs[0].back().weights_only = false;
+  p.replicas[0].programs[0].back().kind = instruction_kind::backward;
   EXPECT_NE(hash_of(p), hash);
   p = split_sample(2, 1);
   p.replicas[0].times.calls[instruction_kind::weights].back() += seconds{1e-9};
@@ -526,14 +527,14 @@ plan spread_sample(int stages, int chunks, bool uneven_messages) {
       r.times.messages[pass::backward][i * parts] = awkward(++numbered);
     for (program& code : r.programs) {
       const auto backward =
-          std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
+          std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass() == pass::backward; });
       program with;
-      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, false, model_end::embedding});
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({instruction_kind::embed, {k}});
       with.insert(with.end(), code.begin(), backward);
-      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, false, model_end::output});
-      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, true, model_end::output});
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({instruction_kind::output, {k}});
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({instruction_kind::output_weights, {k}});
       with.insert(with.end(), backward, code.end());
-      for (std::uint32_t k = 0; k < 2; ++k) with.push_back({pass::backward, {k}, 0, false, model_end::embedding});
+      for (std::uint32_t k = 0; k < 2; ++k) with.push_back({instruction_kind::embed_gradients, {k}});
       code = std::move(with);
     }
   }

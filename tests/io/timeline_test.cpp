@@ -310,7 +310,7 @@ TEST(TimelinePage, NamesTheChunkOfEachInstruction) {
   for (const pass direction : {pass::forward, pass::backward})
     for (const std::uint32_t chunk : {0u, 1u})
       for (std::uint32_t i = 0; i < r.partition.of(direction).size(); ++i)
-        r.programs[0].push_back({direction, {i}, direction == pass::forward ? chunk : 1 - chunk});
+        r.programs[0].push_back({pass_kind(direction), {i}, direction == pass::forward ? chunk : 1 - chunk});
   const nlohmann::json stage = data_of(page_of({p}))["plans"][0]["replicas"][0]["stages"][0];
   ASSERT_EQ(stage["chunks"].size(), r.programs[0].size());
   for (std::size_t i = 0; i < r.programs[0].size(); ++i) EXPECT_EQ(stage["chunks"][i], r.programs[0][i].chunk);

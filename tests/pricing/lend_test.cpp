@@ -64,8 +64,8 @@ TEST(Lend, FindsAHelperAmongManyAtOnce) {
   const auto time_of = [&](bool is_one) {
     std::vector<loan> loans;
     for (std::uint32_t i = 1; i < count; ++i)
-      loans.push_back({{0, {pass::forward, {i}}},
-                       {1, {pass::forward, {is_one ? 0 : i - 1}}},
+      loans.push_back({{0, {instruction_kind::forward, {i}}},
+                       {1, {instruction_kind::forward, {is_one ? 0 : i - 1}}},
                        packs.forward[i][0],
                        {{0}, {0}, {1}}});
     return tests::least_time([&] {
@@ -84,7 +84,8 @@ TEST(Lend, HoldsTheKeys) {
   const partition packs = row_of_two();
   workload w = price(packs, costs::quadratic{}, on, std::vector<memory_rates>(2, {.live_token = 0, .lent_token = 10}));
   lend(packs, costs::quadratic{}, loans_of(packs, on, attention_lending::level, 2).value(), w);
-  const instruction f0{pass::forward, {0}}, f1{pass::forward, {1}}, b0{pass::backward, {0}}, b1{pass::backward, {1}};
+  const instruction f0{instruction_kind::forward, {0}}, f1{instruction_kind::forward, {1}},
+      b0{instruction_kind::backward, {0}}, b1{instruction_kind::backward, {1}};
   const std::vector<program> programs{{f0, f1, b0, b1}, {f0, f1, b0, b1}};
   EXPECT_EQ(simulators::peak_memory(w, programs), (std::vector<double>{0, 20}));
   EXPECT_EQ(simulators::stage_memory(w, 1).during(f0), 10);

@@ -94,7 +94,7 @@ TEST(RankTimeOf, CountsExchangesAndTheReduction) {
     }
     one.times.calls[pass::forward] = {seconds{8 + 1 + 3}}, one.times.calls[pass::backward] = {seconds{16 + 1 + 3}},
     one.times.communication = {6};
-    one.programs = {{{pass::forward, {0}}, {pass::backward, {0}}}};
+    one.programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   }
   p.step_time = {32 + 5};
   const rank_time spent = rank_time_of(p, uneven{});
@@ -122,7 +122,8 @@ TEST(RankTimeOf, DoesNotTakeWaitingForWeightsForWork) {
   one.times.calls[pass::forward] = {seconds{5 + 6}, seconds{9}},
   one.times.calls[pass::backward] = {seconds{9}, seconds{21}};
   one.times.communication = {6}, one.times.weight_waits = {seconds{6}, seconds{0}};
-  one.programs = {{{pass::forward, {0}}, {pass::backward, {0}}}, {{pass::forward, {0}}, {pass::backward, {0}}}};
+  one.programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}},
+                  {{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   EXPECT_EQ(rank_time_of(p, uneven{}), (rank_time{.useful = {36},
                                                   .recomputation = {4},
                                                   .packs = {4},

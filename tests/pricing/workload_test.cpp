@@ -34,10 +34,10 @@ workload numbered() {
 // Pack 1 on chunk 1 of stage 0 is part 2 of 4: the seventh entry.
 TEST(TimeOf, FindsAnInstructionByPackChunkAndStage) {
   const workload work = numbered();
-  EXPECT_EQ(time_of(work.times, {pass::forward, {1}, 1}, 0, work.shape), seconds{7});
-  EXPECT_EQ(time_of(work.times, {pass::backward, {1}, 1}, 0, work.shape), seconds{17});
-  EXPECT_EQ(time_of(work.times, {pass::backward, {1}, 1, true}, 0, work.shape), seconds{27});
-  EXPECT_EQ(time_of(work.times, {pass::forward, {0}, 0}, 1, work.shape), seconds{2});
+  EXPECT_EQ(time_of(work.times, {instruction_kind::forward, {1}, 1}, 0, work.shape), seconds{7});
+  EXPECT_EQ(time_of(work.times, {instruction_kind::backward, {1}, 1}, 0, work.shape), seconds{17});
+  EXPECT_EQ(time_of(work.times, {instruction_kind::weights, {1}, 1}, 0, work.shape), seconds{27});
+  EXPECT_EQ(time_of(work.times, {instruction_kind::forward, {0}, 0}, 1, work.shape), seconds{2});
 }
 
 /// `numbered`, to be had in B of 1 s and W of 100 s more by pack and part.
@@ -55,18 +55,18 @@ workload numbered_parts() {
 TEST(Settled, TakesThePartsOfPacksThatAreApart) {
   const workload made = settled(numbered_parts(), std::vector<std::uint8_t>{0, 1});
   EXPECT_EQ(made.times.apart.flags, (std::vector<std::uint8_t>{0, 1}));
-  EXPECT_EQ(time_of(made.times, {pass::backward, {0}, 1}, 1, made.shape), seconds{14}) << "whole";
-  EXPECT_EQ(time_of(made.times, {pass::backward, {1}, 0}, 0, made.shape), seconds{6});
-  EXPECT_EQ(time_of(made.times, {pass::backward, {1}, 0, true}, 0, made.shape), seconds{105});
+  EXPECT_EQ(time_of(made.times, {instruction_kind::backward, {0}, 1}, 1, made.shape), seconds{14}) << "whole";
+  EXPECT_EQ(time_of(made.times, {instruction_kind::backward, {1}, 0}, 0, made.shape), seconds{6});
+  EXPECT_EQ(time_of(made.times, {instruction_kind::weights, {1}}, 0, made.shape), seconds{105});
   EXPECT_TRUE(made.split.inputs.empty()) << "nothing is left to decide";
 }
 
 TEST(Settled, FollowsThePrograms) {
   const workload work = numbered_parts();
-  const std::vector<program> whole(2, {{pass::backward, {0}}, {pass::backward, {1}}});
+  const std::vector<program> whole(2, {{instruction_kind::backward, {0}}, {instruction_kind::backward, {1}}});
   EXPECT_EQ(settled(work, whole).times, work.times);
   std::vector<program> programs = whole;
-  for (program& code : programs) code.push_back({pass::backward, {1}, 0, true});
+  for (program& code : programs) code.push_back({instruction_kind::weights, {1}});
   EXPECT_EQ(settled(work, programs).times.apart.flags, (std::vector<std::uint8_t>{0, 1}));
 }
 

@@ -119,7 +119,7 @@ TEST(SpreadVocabulary, RefusesLayersThatCannotRun) {
     return made ? std::string("none") : made.error().detail;
   };
   std::vector<program> layers = layers_of(work);
-  layers[1].push_back({pass::backward, {0}, 0, true});  // the workload has no weight gradients apart
+  layers[1].push_back({instruction_kind::weights, {0}});  // the workload has no weight gradients apart
   EXPECT_NE(refused(layers).find("runs 3 instructions, its packs need 2"), std::string::npos) << refused(layers);
   layers = layers_of(work);
   std::swap(layers[1][0], layers[1][1]);
@@ -195,7 +195,7 @@ void hold(std::uint64_t seed, int chunks) {
     const std::vector<program> programs = with_calls(work, layers);
     for (std::size_t stage = 0; stage < programs.size(); ++stage) {
       program rest = programs[stage];
-      std::erase_if(rest, [](const instruction& i) { return i.end != model_end::none; });
+      std::erase_if(rest, [](const instruction& i) { return !i.is_of_part(); });
       ASSERT_EQ(rest, layers[stage]) << "layers keep their order, seed " << seed;
       const auto wrong = testing::naive::miscount(programs[stage], made.packs, work.shape, work.times.apart.flags);
       ASSERT_FALSE(wrong) << *wrong << ", seed " << seed;

@@ -108,9 +108,9 @@ TEST(ZeroBubble, LeavesThePublishedBubbleOfH2) {
 // p = 2, m = 2, all of a second. Stage 1 starts at 1, and its B1 ends at 5: stage 0 has filled its waits with W0.
 //   stage 0   F0 F1 .  B0 W0 B1 W1      stage 1   .  F0 B0 F1 B1 W0 W1
 TEST(ZeroBubble, PutsWeightGradientsWhereAStageWouldWait) {
-  const auto f = [](std::uint32_t i) { return instruction{pass::forward, {i}}; };
-  const auto b = [](std::uint32_t i) { return instruction{pass::backward, {i}}; };
-  const auto w = [](std::uint32_t i) { return instruction{pass::backward, {i}, 0, true}; };
+  const auto f = [](std::uint32_t i) { return instruction{instruction_kind::forward, {i}}; };
+  const auto b = [](std::uint32_t i) { return instruction{instruction_kind::backward, {i}}; };
+  const auto w = [](std::uint32_t i) { return instruction{instruction_kind::weights, {i}}; };
   const workload work = split_work(2, 2, {1, 1, 1, 0});
   EXPECT_EQ(h1.programs(work).value(),
             (std::vector<program>{{f(0), f(1), b(0), w(0), b(1), w(1)}, {f(0), b(0), f(1), b(1), w(0), w(1)}}));

@@ -12,8 +12,9 @@ namespace slimpack::tests {
 namespace {
 
 constexpr shape two_stages{.stages = 2};
-constexpr instruction f0{pass::forward, {0}}, f1{pass::forward, {1}}, b0{pass::backward, {0}}, b1{pass::backward, {1}};
-constexpr instruction w0{pass::backward, {0}, 0, true}, w1{pass::backward, {1}, 0, true};
+constexpr instruction f0{instruction_kind::forward, {0}}, f1{instruction_kind::forward, {1}},
+    b0{instruction_kind::backward, {0}}, b1{instruction_kind::backward, {1}};
+constexpr instruction w0{instruction_kind::weights, {0}}, w1{instruction_kind::weights, {1}};
 constexpr seconds never{std::numeric_limits<double>::infinity()};
 
 /// One sequence in each of two packs; F, B and W take 1 s each, a message half a second.

@@ -42,17 +42,19 @@ TEST(KeptMemory, IsThatOfPiecesWhicheverPassCuts) {
   const micropacks whole = packed({{{0}, {0}, {256}}});
   const dense_cost cost{{}, {1}};
   const workload forward_cut = priced({packed({{{0}, {0}, {128}}, {{0}, {128}, {128}}}), whole}, cost, {});
-  const std::vector<program> two_then_one{{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}}};
+  const std::vector<program> two_then_one{
+      {{instruction_kind::forward, {0}}, {instruction_kind::forward, {1}}, {instruction_kind::backward, {0}}}};
   EXPECT_EQ(simulators::peak_memory(forward_cut, two_then_one), std::vector<double>{49152 + 256});
   const workload backward_cut = priced({whole, packed({{{0}, {128}, {128}}, {{0}, {0}, {128}}})}, cost, {});
-  const std::vector<program> one_then_two{{{pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  const std::vector<program> one_then_two{
+      {{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}, {instruction_kind::backward, {1}}}};
   EXPECT_EQ(simulators::peak_memory(backward_cut, one_then_two), std::vector<double>{49152 + 256});
 }
 
 // Uncut, the sequence keeps 256 x 256 = 65536 scores; stage 1 keeps twice as many.
 TEST(KeptMemory, IsEachStagesOwn) {
   const micropacks whole = packed({{{0}, {0}, {256}}});
-  const program both{{pass::forward, {0}}, {pass::backward, {0}}};
+  const program both{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}};
   const workload work = priced({whole, whole}, dense_cost{{}, {1}}, {.stages = 2});
   EXPECT_EQ(simulators::peak_memory(work, std::vector<program>{both, both}), (std::vector<double>{65792, 131328}));
 }

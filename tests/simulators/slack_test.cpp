@@ -31,7 +31,7 @@ TEST(Slack, IsWhatATaskMayStartLater) {
   const auto slack_of = [&](std::uint32_t stage, pass p, std::uint32_t pack) {
     for (std::size_t n = 0; n < graph.size(); ++n) {
       const simulators::task& t = graph.tasks()[n];
-      if (t.is_instruction() && t.stage == stage && t.what.pass == p && t.what.pack.value == pack) return slack[n];
+      if (t.is_instruction() && t.stage == stage && t.what.pass() == p && t.what.pack.value == pack) return slack[n];
     }
     return seconds{-1};
   };

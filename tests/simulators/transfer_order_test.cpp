@@ -32,8 +32,8 @@ plan one_row() {
     p.replicas[r].sequences = {{0}};
     for (const pass way : both_passes)
       p.replicas[r].partition.of(way).append({{0}, {8 * r}, {8}}), p.replicas[r].partition.of(way).close();
-    p.replicas[r].programs = {{{pass::forward, {0}}, {pass::backward, {0}}},
-                              {{pass::forward, {0}}, {pass::backward, {0}}}};
+    p.replicas[r].programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}},
+                              {{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   }
   p.merges = {{{0}, {0, 1}, {{{0}, {0}}}, {{{0}, {0}}}}};
   return p;
@@ -42,7 +42,7 @@ plan one_row() {
 // No time is known, so all start at 0: rows of stage 0, then the messages of both replicas, rows of stage 1, and back.
 TEST(TransferOrder, OfOneRowIsThatOfItsStages) {
   std::vector<transfer> order = simulators::transfer_order(one_row(), 1).value();
-  const instruction f{pass::forward, {0}}, b{pass::backward, {0}};
+  const instruction f{instruction_kind::forward, {0}}, b{instruction_kind::backward, {0}};
   const std::vector<transfer> expected{{f, 0, 0, true},
                                        {f, 0, 1, true},
                                        {f, 0, 0, false, false, 0, 0, 1},

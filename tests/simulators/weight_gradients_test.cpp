@@ -29,8 +29,8 @@ std::vector<program> with_weights(const workload& work, testing::generator& rand
     std::vector<std::deque<instruction>> waiting(static_cast<std::size_t>(work.shape.chunks));
     for (const instruction& i : code) {
       delayed.push_back(i);
-      if (i.pass == pass::backward && work.times.apart.splits(i.pack.value))
-        waiting[i.chunk].push_back({i.pass, i.pack, i.chunk, true});
+      if (i.pass() == pass::backward && work.times.apart.splits(i.pack.value))
+        waiting[i.chunk].push_back({instruction_kind::weights, i.pack, i.chunk});
       for (auto& queue : waiting)
         for (; !queue.empty() && random.once_in(2); queue.pop_front()) delayed.push_back(queue.front());
     }
@@ -63,7 +63,7 @@ TEST(WeightGradients, TakeTheTimeThatARunByTheRulesTakes) {
         made.packs, programs, work.shape,
         [&](const instruction& i, std::size_t part) {
           const std::size_t cell = i.pack.value * parts + part;
-          return i.weights_only ? work.times.calls[instruction_kind::weights][cell] : work.times.calls[i.pass][cell];
+          return i.is_weights() ? work.times.calls[instruction_kind::weights][cell] : work.times.calls[i.pass()][cell];
         },
         [&](testing::naive::spot from, testing::naive::spot, std::uint32_t pack) {
           return work.times.messages[from.kind == 'F' ? pass::forward : pass::backward][pack * parts + from.place];
@@ -94,9 +94,10 @@ TEST(WeightGradients, NeedWhatIsKeptForThemFromBToW) {
   work.gradient_running = {0, 0};
   work.gradient_before = {0, 0, 0};
   work.rates = {{.live_token = 3, .weight_token = 2}};
-  const auto run = [](pass p, std::uint32_t pack, bool weights = false) { return instruction{p, {pack}, 0, weights}; };
-  const program code{run(pass::forward, 0), run(pass::backward, 0), run(pass::forward, 1), run(pass::backward, 1),
-                     run(pass::backward, 1, true)};
+  const auto run = [](instruction_kind kind, std::uint32_t pack) { return instruction{kind, {pack}}; };
+  const program code{run(instruction_kind::forward, 0), run(instruction_kind::backward, 0),
+                     run(instruction_kind::forward, 1), run(instruction_kind::backward, 1),
+                     run(instruction_kind::weights, 1)};
   std::vector<double> held;
   simulators::follow_memory(work, code, 0, [&](const instruction&, double bytes) { held.push_back(bytes); });
   EXPECT_EQ(held, (std::vector<double>{384, 384, 192, 192 + 128, 192 + 128}));
@@ -117,9 +118,9 @@ workload one_pack() {
   return work;
 }
 
-constexpr instruction f0{pass::forward, {0}};
-constexpr instruction b0{pass::backward, {0}};
-constexpr instruction w0{pass::backward, {0}, 0, true};
+constexpr instruction f0{instruction_kind::forward, {0}};
+constexpr instruction b0{instruction_kind::backward, {0}};
+constexpr instruction w0{instruction_kind::weights, {0}};
 
 TEST(WeightGradients, LetTheStageBeforeBeginEarlier) {
   const std::vector<program> programs(3, program{f0, b0, w0});

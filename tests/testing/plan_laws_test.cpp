@@ -99,7 +99,7 @@ TEST(PlanLawsReport, FindsProgramsThatDoNotRun) {
   expect_broken("a program short of its end", {3}, [](plan& p) { p.replicas[0].programs[1].pop_back(); });
   expect_broken("a deadlock", {3}, [](plan& p) {
     program& last = p.replicas[0].programs[2];
-    const auto first = std::find(last.begin(), last.end(), instruction{pass::backward, {0}, 0});
+    const auto first = std::find(last.begin(), last.end(), instruction{instruction_kind::backward, {0}, 0});
     std::rotate(last.begin(), first, first + 1);
   });
 }

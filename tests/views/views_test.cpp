@@ -51,8 +51,9 @@ plan random_plan(testing::generator& random) {
       for (const pass of : both)
         for (std::uint32_t i = 0; i < one.partition.of(of).size(); ++i)
           for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(p.shape.chunks); ++chunk) {
-            code.push_back({of, {i}, chunk});
-            if (of == pass::backward && one.times.apart.splits(i)) code.push_back({of, {i}, chunk, true});
+            code.push_back({pass_kind(of), {i}, chunk});
+            if (of == pass::backward && one.times.apart.splits(i))
+              code.push_back({instruction_kind::weights, {i}, chunk});
           }
   }
   // Rows of sequence 0, and of another, over all replicas that have packs.
@@ -175,8 +176,8 @@ TEST(PlanViews, ShowTheInstructionsOfAStage) {
         for (const instruction& i : own.programs[stage]) {
           const std::size_t cell = i.pack.value * parts + i.chunk * stages + stage;
           const seconds time =
-              i.weights_only ? own.times.calls[instruction_kind::weights][cell] : own.times.calls[i.pass][cell];
-          mine.push_back(key(instruction_view{r, stage, i, time, own.partition.of(i.pass)[i.pack.value]}));
+              i.is_weights() ? own.times.calls[instruction_kind::weights][cell] : own.times.calls[i.pass()][cell];
+          mine.push_back(key(instruction_view{r, stage, i, time, own.partition.of(i.pass())[i.pack.value]}));
         }
         EXPECT_TRUE(keys(views::instructions(p, r, stage)) == mine);
         all.insert(all.end(), mine.begin(), mine.end());

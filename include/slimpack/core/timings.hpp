@@ -3,11 +3,11 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/kinds.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include <array>
 #include <cstddef>
@@ -51,13 +51,13 @@ class columns {
   [[nodiscard]] const std::vector<seconds>& operator[](Kind k) const noexcept {
     return of_[static_cast<std::size_t>(k)];
   }
-  [[nodiscard]] std::vector<seconds>& operator[](pass p) noexcept { return (*this)[kind_of(p)]; }
-  [[nodiscard]] const std::vector<seconds>& operator[](pass p) const noexcept { return (*this)[kind_of(p)]; }
+  [[nodiscard]] std::vector<seconds>& operator[](pass p) noexcept { return (*this)[of_layers(p)]; }
+  [[nodiscard]] const std::vector<seconds>& operator[](pass p) const noexcept { return (*this)[of_layers(p)]; }
 
   friend bool operator==(const columns&, const columns&) = default;
 
  private:
-  static constexpr Kind kind_of(pass p) noexcept { return p == pass::forward ? Kind::forward : Kind::backward; }
+  static constexpr Kind of_layers(pass p) noexcept { return p == pass::forward ? Kind::forward : Kind::backward; }
 
   std::array<std::vector<seconds>, 7> of_{};
 };
@@ -120,7 +120,7 @@ inline constexpr time_column time_columns[]{instruction_kind::forward,
 /// workload and a replica of a plan have in common.
 /// Units     seconds; those of calls with the overhead of their packs
 /// Shapes    calls, messages: [pack * places + place], with packs of the kind's pass and as many places as its facts say
-///           (core/kinds.hpp); those of weights empty where none run apart, and those of stages empty where the
+///           (core/wiring/step_kinds.hpp); those of weights empty where none run apart, and those of stages empty where the
 ///           vocabulary is in one place. before: packs + 1. kept: empty, or [stage * (packs + 1) + pack]; of a backward
 ///           without packs by the forward ones (workload::ended_kept). weight_waits: empty, or one per stage
 struct timings {
@@ -163,21 +163,11 @@ struct timings {
   friend bool operator==(const timings&, const timings&) = default;
 };
 
-[[nodiscard]] constexpr instruction_kind kind_of(const instruction& i) noexcept {
-  if (i.end == model_end::embedding)
-    return i.pass == pass::forward ? instruction_kind::embed : instruction_kind::embed_gradients;
-  if (i.end == model_end::output) return i.weights_only ? instruction_kind::output_weights : instruction_kind::output;
-  return i.pass == pass::forward ? instruction_kind::forward
-         : i.weights_only        ? instruction_kind::weights
-                                 : instruction_kind::backward;
-}
-
 /// What an instruction takes on a stage.
 [[nodiscard]] inline seconds time_of(const timings& t, const instruction& i, std::size_t stage,
                                      const shape& on) noexcept {
-  const instruction_kind k = kind_of(i);
-  return t
-      .calls[k][i.pack.value * count_of(facts_of(k).each, on) + i.chunk * static_cast<std::size_t>(on.stages) + stage];
+  return t.calls[i.kind][i.pack.value * count_of(facts_of(i.kind).each, on) +
+                         i.chunk * static_cast<std::size_t>(on.stages) + stage];
 }
 
 /// The times of a replica, whole: a plan that is written by hand has none, or some. Columns that are empty become 0, and

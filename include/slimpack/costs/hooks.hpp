@@ -6,7 +6,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/detail/has_member.hpp>
 
 #include <concepts>
@@ -54,7 +54,7 @@
 ///                                                     fall as a slice grows
 ///   seconds vocabulary_time(tokens, instruction_kind,  what a stage's share of a spread vocabulary   none: it cannot be
 ///                           int stage)                takes for a pack; of 0 tokens its overhead    spread
-///   seconds vocabulary_message(tokens,                of its messages (core/vocabulary.hpp)  0 s
+///   seconds vocabulary_message(tokens,                of its messages (core/wiring/step_kinds.hpp)  0 s
 ///                  message_kind, int stage)
 ///
 /// Where the vocabulary is spread, `time` is of layers alone, and `message` is also asked of part 0 backward: what it

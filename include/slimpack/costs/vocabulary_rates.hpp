@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_VOCABULARY_RATES_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 namespace slimpack::costs {
 
@@ -18,7 +18,7 @@ struct vocabulary_rate {
   friend constexpr bool operator==(const vocabulary_rate&, const vocabulary_rate&) = default;
 };
 
-/// The rates of all calls and messages of a spread vocabulary (core/vocabulary.hpp), on every stage.
+/// The rates of all calls and messages of a spread vocabulary (core/wiring/step_kinds.hpp), on every stage.
 /// Law       a pack of all tokens takes no longer than several of them, and no less than one of fewer
 /// Requires  rates not negative
 struct vocabulary_rates {

@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_WITH_VOCABULARY_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 
 #include <utility>

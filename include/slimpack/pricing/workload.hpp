@@ -7,7 +7,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -137,7 +137,7 @@ class driver {
     const bool both_ends = shape_.vocabulary == vocabulary::spread;
     for (std::size_t at = 0; at < script.code.size(); ++at) {
       const instruction& i = script.code[at];
-      const tokens size = script.of(i.pass).size[i.pack.value];
+      const tokens size = script.of(i.pass()).size[i.pack.value];
       rt::call_messages with;
       if (!i.is_weights() && (both_ends || !script.sources(i).empty())) with.in = in.bytes(size);
       if (!i.is_weights() && (both_ends || !script.targets(i).empty())) with.out = out.bytes(size);
@@ -157,14 +157,14 @@ class driver {
         if (thrown) std::rethrow_exception(thrown);
         return why;
       }
-      const std::span<const slice> pack = p.replicas[0].partition.of(i.pass)[i.pack.value];
-      if (i.pass == pass::backward && !i.weights_only && t.apart)
+      const std::span<const slice> pack = p.replicas[0].partition.of(i.pass())[i.pack.value];
+      if (i.pass() == pass::backward && !i.is_weights() && t.apart)
         continue;  // without its weight gradients it is no
                    // backward
       if (took > seconds{})
-        seen.push_back({i.pass,
+        seen.push_back({i.pass(),
                         static_cast<int>(i.chunk) * shape_.stages + stage(),
-                        i.weights_only,
+                        i.is_weights(),
                         {pack.begin(), pack.end()},
                         took});
     }

@@ -36,16 +36,16 @@ class stage_memory {
 
   /// What the stage holds while `i` runs next.
   [[nodiscard]] double during(const instruction& i) const {
-    if (i.end != model_end::none) return during_end(i);
-    if (lent_.empty() || i.weights_only) return during_pass(i);
+    if (!i.is_of_part()) return during_end(i);
+    if (lent_.empty() || i.is_weights()) return during_pass(i);
     return during_pass(i) +
-           work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass == pass::forward ? 1 : 2);
+           work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass() == pass::forward ? 1 : 2);
   }
 
   /// Runs `i`: what it acquires stays, what it was kept for goes.
   void run(const instruction& i) {
-    if (i.end != model_end::none) return run_end(i);
-    if (i.pass == pass::forward) {
+    if (!i.is_of_part()) return run_end(i);
+    if (i.pass() == pass::forward) {
       live_ += size_of(i);
       kept_ += kept_by(i);
       if (work_->is_forward_only()) {
@@ -54,9 +54,9 @@ class stage_memory {
       }
       return;
     }
-    if (i.weights_only || !splits(i)) live_ -= size_of(i);
-    if (splits(i)) owed_ += i.weights_only ? -size_of(i) : size_of(i);
-    if (i.weights_only) return;
+    if (i.is_weights() || !splits(i)) live_ -= size_of(i);
+    if (splits(i)) owed_ += i.is_weights() ? -size_of(i) : size_of(i);
+    if (i.is_weights()) return;
     if (is_turn(i)) turned_ -= size_of(i);
     kept_ -= kept_by(i);
     gradients_ += work_->gradient_before[i.pack.value + 1] - gradient_[i.chunk];
@@ -68,7 +68,7 @@ class stage_memory {
   [[nodiscard]] double during_pass(const instruction& i) const {
     const memory_rates& rates = work_->rates[stage_];
     const auto running = static_cast<double>(size_of(i));
-    if (i.pass == pass::forward)
+    if (i.pass() == pass::forward)
       return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) +
              owed(0) + ends();
     if (i.is_weights()) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends();
@@ -99,14 +99,15 @@ class stage_memory {
   /// Calls of the ends of the model, beside the live tokens of layers.
   [[nodiscard]] double during_end(const instruction& i) const {
     const memory_rates& rates = work_->rates[stage_];
-    const std::int64_t more = i.end == model_end::output && !i.weights_only ? size_of(i) : 0;
+    const std::int64_t more = i.kind == instruction_kind::output ? size_of(i) : 0;
     return rates.in_forward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends() +
            rates.logit_token * static_cast<double>(more);
   }
   void run_end(const instruction& i) {
-    if (i.end != model_end::output) return;
-    logits_ += i.weights_only ? -size_of(i) : size_of(i);
-    if (!i.weights_only && is_last()) turned_ += size_of(i);
+    if (i.kind == instruction_kind::output_weights) logits_ -= size_of(i);
+    if (i.kind != instruction_kind::output) return;
+    logits_ += size_of(i);
+    if (is_last()) turned_ += size_of(i);
   }
   [[nodiscard]] bool is_last() const { return stage_ + 1 == static_cast<std::size_t>(work_->shape.stages); }
   /// A B of the last part, which the gradients of a spread vocabulary have waited for.
@@ -124,19 +125,19 @@ class stage_memory {
     return static_cast<double>(n) / work_->shape.chunks;
   }
   [[nodiscard]] std::int64_t size_of(const instruction& i) const {
-    const std::vector<std::int64_t>& before = work_->times.before[i.pass];
+    const std::vector<std::int64_t>& before = work_->times.before[i.pass()];
     return before[i.pack.value + 1] - before[i.pack.value];
   }
   /// A pack's place on a chunk, backward ones behind those of forward.
   [[nodiscard]] std::size_t cell(const instruction& i) const {
-    return (i.pack.value + (i.pass == pass::forward ? 0 : work_->times.packs(pass::forward))) * gradient_.size() +
+    return (i.pack.value + (i.pass() == pass::forward ? 0 : work_->times.packs(pass::forward))) * gradient_.size() +
            i.chunk;
   }
   [[nodiscard]] bool splits(const instruction& i) const { return work_->times.apart.splits(i.pack.value); }
   /// What tokens keep for weight gradients that are to come, and `more` tokens with them.
   [[nodiscard]] double owed(std::int64_t more) const { return work_->rates[stage_].weight_token * share(owed_ + more); }
   [[nodiscard]] double kept_by(const instruction& i) const {
-    return work_->times.kept_by(i.pass, i.pack.value, stage_);
+    return work_->times.kept_by(i.pass(), i.pack.value, stage_);
   }
 
   const workload* work_;

@@ -161,9 +161,9 @@ struct transfer {
     for (const task_graph::node of : graph.successors(n)) {
       const task& one = graph.tasks()[of];
       order.push_back({one.what, one.stage, group[one.replica], true, false, 0, n});
-      const auto here = with_absent.find({group[one.replica], one.what.pass, one.what.pack});
+      const auto here = with_absent.find({group[one.replica], one.what.pass(), one.what.pack});
       if (here != with_absent.end()) absent.insert(absent.end(), here->second.begin(), here->second.end());
-      const auto legs = with_relays.find({group[one.replica], one.what.pass, one.what.pack});
+      const auto legs = with_relays.find({group[one.replica], one.what.pass(), one.what.pack});
       if (legs != with_relays.end()) relayed.insert(relayed.end(), legs->second.begin(), legs->second.end());
     }
     detail::in_order_of_sequence(relayed, p.merges);
@@ -171,13 +171,13 @@ struct transfer {
       const std::vector<leg> legs = legs_in_order(p.merges[m].relays);
       for (std::uint32_t k = 0; k < legs.size(); ++k)
         order.push_back(
-            {{t.what.pass, {row}, t.what.chunk}, t.stage, legs[k].from, false, false, m, n, legs[k].to, true, k});
+            {{t.what.kind, {row}, t.what.chunk}, t.stage, legs[k].from, false, false, m, n, legs[k].to, true, k});
     }
     detail::in_order_of_sequence(absent, p.merges);
     for (const auto& [m, row] : absent)
       for (std::size_t k = 0; k < p.merges[m].replicas.size(); ++k)
-        if (p.merges[m].of(t.what.pass)[row][k] == merge::none)
-          order.push_back({{t.what.pass, {row}, t.what.chunk}, t.stage, p.merges[m].replicas[k], true, true, m, n});
+        if (p.merges[m].of(t.what.pass())[row][k] == merge::none)
+          order.push_back({{t.what.kind, {row}, t.what.chunk}, t.stage, p.merges[m].replicas[k], true, true, m, n});
   }
   return order;
 }

@@ -112,7 +112,7 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
   return naive::joint_run(
       std::span<const naive::running>(running), p.merges, p.shape,
       [&](std::size_t replica, const instruction& i, std::size_t place) {
-        return p.replicas[replica].times.of(kind_of(i), i.pack.value, p.shape)[place];
+        return p.replicas[replica].times.of(i.kind, i.pack.value, p.shape)[place];
       },
       [&](std::size_t replica, naive::spot from, naive::spot to, std::uint32_t pack) {
         return way_time(p.replicas[replica].times, from, to, pack, p.shape);
@@ -136,7 +136,7 @@ inline void check_loans(report& r, const replica_plan& replica, const shape& on)
     const std::string lender = name_of(l.lender.what, 2), helper = name_of(l.helper.what, 2);
     const std::size_t step = steps.step_of(l.lender.what, l.lender.stage);
     r.check(9,
-            l.helper.what.pass == l.pass() && step == steps.step_of(l.helper.what, l.helper.stage) &&
+            l.helper.what.pass() == l.pass() && step == steps.step_of(l.helper.what, l.helper.stage) &&
                 l.lender.stage != l.helper.stage,
             "a loan is between stages in one lock step", lender, "on", l.lender.stage, "and", helper, "on",
             l.helper.stage);

@@ -40,9 +40,10 @@ struct reading {
   /// stages.
   [[nodiscard]] bool reads() const {
     const slimpack::instruction& i = code();
-    if (i.pass == pass::backward || i.weights_only) return false;
+    if (facts_of(i.kind).weight_gradients) return false;
     const bool inputs = use == token_use::inputs;
-    if (of->shape.vocabulary == vocabulary::spread) return i.end == (inputs ? model_end::embedding : model_end::output);
+    if (of->shape.vocabulary == vocabulary::spread)
+      return i.kind == (inputs ? instruction_kind::embed : instruction_kind::output);
     const auto stages = static_cast<std::size_t>(of->shape.stages);
     const auto chunks = static_cast<std::uint32_t>(of->shape.chunks);
     return inputs ? stage == 0 && i.chunk == 0 : stage + 1 == stages && i.chunk + 1 == chunks;

@@ -5,7 +5,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,9 +20,20 @@ enum class flow : unsigned char { forward, backward, embedding, output, output_w
 inline constexpr std::size_t flows = 6;
 
 [[nodiscard]] constexpr flow flow_of(const instruction& i) noexcept {
-  if (i.end == model_end::embedding) return i.pass == pass::forward ? flow::embedding : flow::embedding_gradients;
-  if (i.end == model_end::output) return i.weights_only ? flow::output_weights : flow::output;
-  return i.pass == pass::forward ? flow::forward : flow::backward;
+  switch (i.kind) {
+    case instruction_kind::forward:
+      return flow::forward;
+    case instruction_kind::embed:
+      return flow::embedding;
+    case instruction_kind::output:
+      return flow::output;
+    case instruction_kind::output_weights:
+      return flow::output_weights;
+    case instruction_kind::embed_gradients:
+      return flow::embedding_gradients;
+    default:
+      return flow::backward;
+  }
 }
 [[nodiscard]] constexpr bool is_of_layers(flow f) noexcept { return f == flow::forward || f == flow::backward; }
 /// Whose packs it carries.
@@ -48,15 +59,15 @@ struct flow_place {
 [[nodiscard]] constexpr instruction instruction_at(flow_place p, pack_id pack, const shape& on) noexcept {
   switch (p.flow) {
     case flow::embedding:
-      return {pass::forward, pack, 0, false, model_end::embedding};
+      return {instruction_kind::embed, pack};
     case flow::output:
-      return {pass::forward, pack, 0, false, model_end::output};
+      return {instruction_kind::output, pack};
     case flow::output_weights:
-      return {pass::forward, pack, 0, true, model_end::output};
+      return {instruction_kind::output_weights, pack};
     case flow::embedding_gradients:
-      return {pass::backward, pack, 0, false, model_end::embedding};
+      return {instruction_kind::embed_gradients, pack};
     default:
-      return {pass_of(p.flow), pack, p.at / static_cast<std::uint32_t>(on.stages)};
+      return {pass_kind(pass_of(p.flow)), pack, p.at / static_cast<std::uint32_t>(on.stages)};
   }
 }
 

@@ -24,13 +24,6 @@ struct plan_hasher {
     for (const auto& x : range) h.add(x);
   }
 
-  static std::uint32_t kind(const instruction& i) noexcept {
-    return std::uint32_t{i.pass == pass::forward ? 0u
-                         : i.weights_only        ? 2u
-                                                 : 1u} +
-           4 * static_cast<std::uint32_t>(i.end) + (i.end == model_end::output && i.weights_only ? 2u : 0u);
-  }
-
   void add(const shape& on) const {
     for (const int degree : {on.stages, on.replicas, on.tensor, on.context, on.chunks}) h.add(degree);
     h.add(on.quantum);
@@ -48,7 +41,7 @@ struct plan_hasher {
 
   void add(const loan& l) const {
     for (const loan::side& side : {l.lender, l.helper})
-      h.add(kind(side.what)), h.add(side.stage), h.add(side.what.pack.value), h.add(side.what.chunk);
+      h.add(facts_of(side.what.kind).hash), h.add(side.stage), h.add(side.what.pack.value), h.add(side.what.chunk);
     h.add(l.queries.sequence.value), h.add(l.queries.begin), h.add(l.queries.length), h.add(l.context.begin),
         h.add(l.context.length);
   }
@@ -69,7 +62,7 @@ struct plan_hasher {
     for (const loan& l : r.loans) add(l);
     for (const program& stage : r.programs) {
       h.add(std::uint64_t{stage.size()});
-      for (const instruction& i : stage) h.add(kind(i)), h.add(i.pack.value), h.add(i.chunk);
+      for (const instruction& i : stage) h.add(facts_of(i.kind).hash), h.add(i.pack.value), h.add(i.chunk);
     }
     add_all(r.peak_memory);
     h.add(r.makespan), h.add(r.lower_bound);

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/vocabulary_bytes.hpp>
 #include <slimpack/costs/model/model_shape.hpp>

@@ -89,11 +89,11 @@ class stage_script {
   }
   /// Whether it is the F whose hidden rows this stage's V reads.
   [[nodiscard]] bool gives_hidden_rows(const instruction& i) const {
-    return is_on_last_part(i) && i.pass == pass::forward;
+    return is_on_last_part(i) && i.pass() == pass::forward;
   }
   /// Whether it is a B that takes gradients of hidden rows.
   [[nodiscard]] bool takes_gradients(const instruction& i) const {
-    return is_on_last_part(i) && i.pass == pass::backward;
+    return is_on_last_part(i) && i.pass() == pass::backward;
   }
   /// Whether it is a U that reads the statistics of this stage's V.
   [[nodiscard]] bool takes_statistics(const instruction& i) const {
@@ -112,7 +112,7 @@ class stage_script {
 
   /// The number by which chunks are told apart, in pieces and reductions: a spread vocabulary counts as one chunk more.
   [[nodiscard]] std::uint32_t chunk_of(const instruction& i) const noexcept {
-    return i.end == model_end::none ? i.chunk : static_cast<std::uint32_t>(on.chunks);
+    return i.is_of_part() ? i.chunk : static_cast<std::uint32_t>(on.chunks);
   }
   /// Chunks, with that of a spread vocabulary.
   [[nodiscard]] int reduced_chunks() const noexcept { return on.chunks + (spreads_vocabulary() ? 1 : 0); }
@@ -133,7 +133,7 @@ class stage_script {
   [[nodiscard]] std::vector<std::size_t> last_of_chunks() const {
     std::vector<std::size_t> last(static_cast<std::size_t>(reduced_chunks()), code.size());
     for (std::size_t at = 0; at < code.size(); ++at)
-      if (code[at].pass == pass::backward || code[at].weights_only) last[chunk_of(code[at])] = at;
+      if (facts_of(code[at].kind).weight_gradients) last[chunk_of(code[at])] = at;
     return last;
   }
 

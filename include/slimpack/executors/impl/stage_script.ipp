@@ -41,14 +41,14 @@ namespace slimpack::detail {
 }
 
 [[nodiscard]] inline error no_row(const slice& s, pass p, std::size_t pack) {
-  return {errc::invalid_input, name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
-                                   std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) +
-                                   ") of sequence " + std::to_string(s.sequence.value) +
+  return {errc::invalid_input, name_of(instruction{pass_kind(p), {static_cast<std::uint32_t>(pack)}}, 1) +
+                                   " has tokens [" + std::to_string(s.begin.value) + ", " +
+                                   std::to_string(s.end().value) + ") of sequence " + std::to_string(s.sequence.value) +
                                    ", which replicas share, and is in no row of it"};
 }
 
 [[nodiscard]] inline error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
-  std::string what = name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
+  std::string what = name_of(instruction{pass_kind(p), {static_cast<std::uint32_t>(pack)}}, 1) + " has tokens [" +
                      std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
                      std::to_string(s.sequence.value);
   if (at < 0) return {errc::invalid_input, what + ", which is not of this replica"};
@@ -173,11 +173,12 @@ SLIMPACK_DECL void stage_script::idle(const plan& p) {
   };
   end(flow::embedding);
   for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
-    code.push_back({pass::forward, {0}, chunk});
+    code.push_back({instruction_kind::forward, {0}, chunk});
   if (outline.forward_only) return;
   end(flow::output);
   end(flow::output_weights);
-  for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;) code.push_back({pass::backward, {0}, chunk});
+  for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;)
+    code.push_back({instruction_kind::backward, {0}, chunk});
   end(flow::embedding_gradients);
 }
 

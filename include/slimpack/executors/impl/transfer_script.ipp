@@ -120,7 +120,7 @@ class transfer_script_maker {
     }
     for (const auto& [place, n] : own_rows_)
       if (order_[n].stage == stage_ && lacking_.contains(order_[n].gate))
-        script_.apart[order_[n].what.pass].push_back(order_[n].what.pack);
+        script_.apart[order_[n].what.pass()].push_back(order_[n].what.pack);
   }
 
   /// Transfers with rows of which the rank has no tokens: beside its own rows of the same gate, or on their own.
@@ -128,7 +128,8 @@ class transfer_script_maker {
     for (const std::uint32_t n : away_) {
       const simulators::transfer& t = order_[n];
       const auto index = static_cast<std::uint32_t>(script_.absent.size());
-      script_.absent.push_back({t.what.pass, t.what.chunk, t.merge, t.what.pack.value, plan_.merges[t.merge].sequence});
+      script_.absent.push_back(
+          {t.what.pass(), t.what.chunk, t.merge, t.what.pack.value, plan_.merges[t.merge].sequence});
       const auto own_at = own_rows_.find({t.gate, stage_});
       if (own_at == own_rows_.end()) {
         placed_.push_back({n, {kind::absent, index}});

@@ -7,7 +7,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <optional>

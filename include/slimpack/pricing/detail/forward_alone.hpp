@@ -30,7 +30,7 @@ namespace slimpack::detail {
     for (const program& code : from.programs) {
       program& kept = to.programs.emplace_back();
       for (const instruction& i : code)
-        if (i.is_pass() && i.pass == pass::forward) kept.push_back(i);
+        if (i.is_pass() && i.pass() == pass::forward) kept.push_back(i);
     }
     for (const loan& l : from.loans)
       if (l.pass() == pass::forward) to.loans.push_back(l);

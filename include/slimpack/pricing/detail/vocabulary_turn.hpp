@@ -5,7 +5,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 #include <slimpack/pricing/workload.hpp>

@@ -11,7 +11,7 @@
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/timings.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>

@@ -263,10 +263,10 @@ class rule {
     out[r].reserve(downs + ups);
     std::uint32_t run = 0;
     for (std::uint32_t i = 0; i < ups; ++i) {
-      for (; run < found.before[r * ups + i]; ++run) out[r].push_back({pass::forward, {run}});
-      out[r].push_back({pass::backward, {i}});
+      for (; run < found.before[r * ups + i]; ++run) out[r].push_back({instruction_kind::forward, {run}});
+      out[r].push_back({instruction_kind::backward, {i}});
     }
-    for (; run < downs; ++run) out[r].push_back({pass::forward, {run}});
+    for (; run < downs; ++run) out[r].push_back({instruction_kind::forward, {run}});
   }
   return out;
 }

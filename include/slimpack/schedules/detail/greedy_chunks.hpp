@@ -213,7 +213,8 @@ class part_rule {
   std::vector<program> out;
   for (const std::vector<part_step>& code : found.stage) {
     out.emplace_back().reserve(code.size());
-    for (const part_step& s : code) out.back().push_back({s.is_up ? pass::backward : pass::forward, {s.pack}, s.chunk});
+    for (const part_step& s : code)
+      out.back().push_back({s.is_up ? instruction_kind::backward : instruction_kind::forward, {s.pack}, s.chunk});
   }
   return out;
 }

@@ -129,7 +129,7 @@ struct unit_pipeline {
   static unit_flow flow_of(const workload& work, std::span<const instruction> order) {
     const auto stages = static_cast<std::size_t>(work.shape.stages);
     const auto parts = static_cast<std::size_t>(work.shape.parts());
-    const bool forward = order.empty() || order.front().pass == pass::forward;
+    const bool forward = order.empty() || order.front().pass() == pass::forward;
     const pass p = forward ? pass::forward : pass::backward;
     const std::vector<seconds>& times = work.times.calls[p];
     const std::vector<seconds>& messages = work.times.messages[p];

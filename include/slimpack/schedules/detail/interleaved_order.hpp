@@ -23,7 +23,7 @@ namespace slimpack::detail {
   for (std::size_t first = 0; first < packs; first += group)
     for (std::uint32_t k = 0; k < chunks; ++k)
       for (std::size_t i = first; i < std::min(first + group, packs); ++i)
-        order.push_back({p, {static_cast<std::uint32_t>(i)}, nth_place(p, k, chunks)});
+        order.push_back({pass_kind(p), {static_cast<std::uint32_t>(i)}, nth_place(p, k, chunks)});
   return order;
 }
 

@@ -24,7 +24,7 @@
 
 namespace slimpack::detail {
 
-/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/vocabulary.hpp) between the
+/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/wiring/step_kinds.hpp) between the
 /// forwards and backwards of programs, whatever schedule these come from.
 ///
 /// The programs run in simulated time, those of all replicas of a group together, with the packs of a row tied. A stage
@@ -125,7 +125,7 @@ class vocabulary_fill {
     double sum = 0;
     for (const instruction& i : layers_of(s)) sum += time_of(s / stages_, i, s % stages_);
     for (const flow f : ends) {
-      const std::vector<seconds>& calls = works_[s / stages_].times.calls[kind_of(instruction_at({f, 0}, {}, on_))];
+      const std::vector<seconds>& calls = works_[s / stages_].times.calls[instruction_at({f, 0}, {}, on_).kind];
       for (std::size_t i = s % stages_; i < calls.size(); i += stages_) sum += calls[i].value;
     }
     return sum;
@@ -159,7 +159,7 @@ class vocabulary_fill {
     own.layers = is_over ? never : inputs_of(s, code[own.at]);
     own.row = is_over || works_.size() == 1 || !code[own.at].is_pass()
                   ? std::nullopt
-                  : packs_.stand_in(s / stages_, code[own.at].pass, code[own.at].pack);
+                  : packs_.stand_in(s / stages_, code[own.at].pass(), code[own.at].pack);
   }
 
   /// The same of an end's next call.
@@ -200,7 +200,7 @@ class vocabulary_fill {
       const state& its = states_[o];
       if (its.row != row) return never;
       const instruction& next = layers_of(o)[its.at];
-      if (next.pass != i.pass || next.chunk != i.chunk) return never;
+      if (next.kind != i.kind || next.chunk != i.chunk) return never;
       at = std::max({at, its.free, its.layers, row_before(other, next, s % stages_)});
     }
     return at;
@@ -210,7 +210,7 @@ class vocabulary_fill {
   [[nodiscard]] double row_before(std::size_t g, const instruction& i, std::size_t stage) const {
     double at = 0;
     for (const auto& [from, to] : apart_)
-      if (to == packs_.number(g, i.pass, i.pack)) at = std::max(at, ended_[ended_at(from, i, stage)]);
+      if (to == packs_.number(g, i.pass(), i.pack)) at = std::max(at, ended_[ended_at(from, i, stage)]);
     return at;
   }
   /// Of a pack, by its number, and the part that an instruction runs on.
@@ -261,8 +261,8 @@ class vocabulary_fill {
 
   /// Of two that are ready at the same time.
   [[nodiscard]] static bool is_first(flow f, const instruction& other, bool none) {
-    if (none || other.end == model_end::none) return true;
-    return f == flow::output && !(other.end == model_end::output && !other.weights_only);
+    if (none || other.is_of_part()) return true;
+    return f == flow::output && other.kind != instruction_kind::output;
   }
 
   [[nodiscard]] double time_of(std::size_t g, const instruction& i, std::size_t stage) const {
@@ -326,15 +326,15 @@ class vocabulary_fill {
     own.free = at;
     if (to_beat_ < never) own.left -= time_of(g, i, stage), may_end(own);
     makespan_ = std::max(makespan_, at);
-    if (i.end == model_end::none)
+    if (i.is_of_part())
       ++own.at;
     else
       ++own.ran[static_cast<std::size_t>(place.flow)];
     if (place == flow_place{flow::forward, 0}) embedded_[g] = i.pack.value + 1;
     if (place.flow == flow::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks))
       own.forwards = i.pack.value + 1;
-    if (i.is_pass() && !ended_.empty()) ended_[ended_at(packs_.number(g, i.pass, i.pack), i, stage)] = at;
-    if (i.end == model_end::none)
+    if (i.is_pass() && !ended_.empty()) ended_[ended_at(packs_.number(g, i.pass(), i.pack), i, stage)] = at;
+    if (i.is_of_part())
       renew_next(s);
     else
       renew(s, place.flow);

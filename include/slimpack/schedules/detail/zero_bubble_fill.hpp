@@ -124,7 +124,7 @@ class fill {
     const stage_state& l = states_[stage];
     if (l.at == order_[stage].size()) return never;
     const instruction& i = order_[stage][l.at];
-    return arrival_[i.pass][cell_of(i, stage)];
+    return arrival_[i.pass()][cell_of(i, stage)];
   }
 
   void run_weights(std::size_t stage) {
@@ -160,20 +160,21 @@ class fill {
     stage_state& l = states_[stage];
     const std::size_t cell = cell_of(i, stage);
     const std::size_t part = part_of(i, stage);
-    l.free += work_.times.calls[i.pass][cell].value;
+    l.free += work_.times.calls[i.kind][cell].value;
     l.memory.run(i);
     l.code.push_back(i);
-    const bool forward = i.pass == pass::forward;
+    const bool forward = i.pass() == pass::forward;
     if (forward) --l.forwards;
     const auto last = static_cast<std::size_t>(work_.shape.parts()) - 1;
-    const std::vector<seconds>& messages = work_.times.messages[i.pass];
+    const std::vector<seconds>& messages = work_.times.messages[i.pass()];
     if (forward && part < last) arrival_.forward[cell + 1] = l.free + messages[cell].value;
     if (!forward && part > 0) arrival_.backward[cell - 1] = l.free + messages[cell].value;
     if (forward && part == last) {  // the backward that turns here waits for its forwards only, by the order
       for (; turned_ < work_.times.packs(pass::backward) && work_.turn[turned_] <= i.pack.value; ++turned_)
         arrival_.backward[turned_ * (last + 1) + last] = l.free;
     }
-    if (!forward && work_.times.apart.splits(i.pack.value)) l.owed.push_back({pass::backward, i.pack, i.chunk, true});
+    if (!forward && work_.times.apart.splits(i.pack.value))
+      l.owed.push_back({instruction_kind::weights, i.pack, i.chunk});
   }
 
   const workload& work_;

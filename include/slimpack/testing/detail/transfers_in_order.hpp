@@ -38,7 +38,7 @@ class transfer_walk {
         for (const pass way : both_passes)
           for (const std::vector<pack_id>& row : m.of(way))
             for (std::uint32_t part = 0; part < parts_ && row[k] != merge::none; ++part)
-              rowed_.insert(place_of(m.replicas[k], part % stages_, {way, row[k], part / stages_}));
+              rowed_.insert(place_of(m.replicas[k], part % stages_, {pass_kind(way), row[k], part / stages_}));
   }
 
   /// The next transfer of the order.            Returns   why it may not stand here
@@ -79,7 +79,7 @@ class transfer_walk {
     return named(replica, flow_place_of(stage, i), i.pack);
   }
   [[nodiscard]] row_of row(const simulators::transfer& t, std::uint32_t last) const {
-    return {t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages_ + t.stage, last};
+    return {t.merge, t.what.pass(), t.what.pack.value, t.what.chunk * stages_ + t.stage, last};
   }
   [[nodiscard]] std::string name(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
     return name_of(i, plan_.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " +
@@ -91,7 +91,7 @@ class transfer_walk {
 
   /// Of a relay: its legs stand one behind the other, after the rows of both parties.
   std::optional<std::string> run_leg(const simulators::transfer& t, const simulators::transfer* before) {
-    if (t.merge >= plan_.merges.size() || t.what.pack.value >= plan_.merges[t.merge].of(t.what.pass).size())
+    if (t.merge >= plan_.merges.size() || t.what.pack.value >= plan_.merges[t.merge].of(t.what.pass()).size())
       return "a leg is of no row";
     const merge& m = plan_.merges[t.merge];
     const std::vector<leg> legs = legs_in_order(m.relays);
@@ -101,7 +101,7 @@ class transfer_walk {
     for (const std::uint32_t party : {t.replica, t.receiver}) {
       const auto column =
           static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), party) - m.replicas.begin());
-      const instruction own{t.what.pass, m.of(t.what.pass)[t.what.pack.value][column], t.what.chunk};
+      const instruction own{t.what.kind, m.of(t.what.pass())[t.what.pack.value][column], t.what.chunk};
       if (!exchanged_.contains(place_of(party, t.stage, own)))
         return own_name + " stands before the rows of replica " + std::to_string(party);
     }

@@ -144,7 +144,8 @@ class joint_programs {
     return all_[g].first_cell + static_cast<std::uint32_t>((before + pack) * parts_ + part);
   }
   [[nodiscard]] std::uint32_t cell_of(const member& m) const {
-    return cell_of(m.g, m.what.pass, m.what.pack.value, place_of(m.what, static_cast<std::uint32_t>(m.stage), on_).at);
+    return cell_of(m.g, m.what.pass(), m.what.pack.value,
+                   place_of(m.what, static_cast<std::uint32_t>(m.stage), on_).at);
   }
   [[nodiscard]] std::uint32_t set_with(std::uint32_t cell) {
     while (set_of_[cell] != cell) cell = set_of_[cell] = set_of_[set_of_[cell]];
@@ -178,7 +179,7 @@ class joint_programs {
               return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) +
                                                     ", which replicas share: " + name_of(p) + " row " +
                                                     std::to_string(row) + " names packs that its replicas have not"};
-            const member own{sharers[k], 0, {p, of_row[k]}};
+            const member own{sharers[k], 0, {pass_kind(p), of_row[k]}};
             if (!first) first = own;
             for (std::size_t part = 0; part < parts_; ++part)
               unite(cell_of(first->g, p, first->what.pack.value, part), cell_of(own.g, p, own.what.pack.value, part));
@@ -211,7 +212,7 @@ class joint_programs {
     const bool is_forward = pack < forward;
     return {g,
             part % stages_,
-            {is_forward ? pass::forward : pass::backward,
+            {is_forward ? instruction_kind::forward : instruction_kind::backward,
              {static_cast<std::uint32_t>(is_forward ? pack : pack - forward)},
              static_cast<std::uint32_t>(part / stages_)}};
   }
@@ -230,14 +231,14 @@ class joint_programs {
   [[nodiscard]] result<void> may_be_next(const member& m) const {
     const instruction& i = m.what;
     const of_replica& one = all_[m.g];
-    if (i.chunk >= static_cast<std::uint32_t>(i.end == model_end::none ? on_.chunks : 1))
+    if (i.chunk >= static_cast<std::uint32_t>(i.is_of_part() ? on_.chunks : 1))
       return wrong(m, "is of a chunk that the plan has not");
-    if (i.end != model_end::none && on_.vocabulary != vocabulary::spread)
+    if (!i.is_of_part() && on_.vocabulary != vocabulary::spread)
       return wrong(m, "is of a vocabulary that is spread over the stages, which the plan's is not");
     const flow_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
-    const std::size_t count = packs(one, i.pass);
+    const std::size_t count = packs(one, i.pass());
     if (i.is_weights()) {
-      if (i.pass == pass::forward || i.pack.value >= count || !one.of->times.apart.splits(i.pack.value))
+      if (i.pass() == pass::forward || i.pack.value >= count || !one.of->times.apart.splits(i.pack.value))
         return wrong(m, "is of a pack whose weight gradients do not run apart");
       if (ran(m.g, {flow::backward, place.at}) <= i.pack.value) return wrong(m, "would run before its backward");
       if (one.weights[i.pack.value * parts_ + place.at] != 0) return wrong(m, "runs twice");
@@ -263,7 +264,7 @@ class joint_programs {
       needs(m.g, *own, place.flow == flow::backward ? all_[m.g].turn[i.pack.value] : i.pack.value + 1);
     if (!i.is_pass()) return missing;
     const auto before = [](const auto& row, std::uint32_t cell) { return row.first < cell; };
-    const std::uint32_t cell = cell_of(m.g, i.pass, i.pack.value, 0);
+    const std::uint32_t cell = cell_of(m.g, i.pass(), i.pack.value, 0);
     for (auto at = std::lower_bound(rows_before_.begin(), rows_before_.end(), cell, before);
          at != rows_before_.end() && at->first == cell; ++at)
       needs(at->second.g, place, at->second.what.pack.value + 1);
@@ -336,7 +337,7 @@ class joint_programs {
     for (std::uint32_t pack = 0; pack < packs(one, pass::backward); ++pack)
       for (std::size_t part = stage; one.of->times.apart.splits(pack) && part < parts_; part += stages_)
         if (one.weights[pack * parts_ + part] == 0)
-          return instruction{pass::backward, {pack}, static_cast<std::uint32_t>(part / stages_), true};
+          return instruction{instruction_kind::weights, {pack}, static_cast<std::uint32_t>(part / stages_)};
     return std::nullopt;
   }
   [[nodiscard]] error stuck(const member& m) {

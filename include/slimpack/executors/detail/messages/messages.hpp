@@ -73,7 +73,8 @@ class messages {
   }
   [[nodiscard]] std::span<std::byte> bytes_of(const instruction& i, const buffer& memory,
                                               message_content content) const {
-    return memory.bytes.first(static_cast<std::size_t>(script_->of(i.pass).size[i.pack.value].value) * width(content));
+    return memory.bytes.first(static_cast<std::size_t>(script_->of(i.pass()).size[i.pack.value].value) *
+                              width(content));
   }
   [[nodiscard]] std::span<const piece> pieces_of(const instruction& i) const;
 

@@ -44,10 +44,10 @@ class script_walk {
   /// Errors    out_of_order: it may not stand here
   result<void> take(const instruction& i) {
     if (i.chunk >= chunks_.size()) return wrong(i, "is of a chunk that the plan has not");
-    if (i.end != model_end::none) return take_end(i);
-    if (i.weights_only) return take_weights(i);
+    if (!i.is_of_part()) return take_end(i);
+    if (i.is_weights()) return take_weights(i);
     if (result<void> next = take_pack(i); !next) return next;
-    return i.pass == pass::forward ? open(i) : close(i);
+    return i.pass() == pass::forward ? open(i) : close(i);
   }
 
   /// Whether all has run by now.
@@ -55,10 +55,10 @@ class script_walk {
   [[nodiscard]] result<void> ended() const {
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
       if (chunks_[c].next_weights != backward_.apart.flags.size())
-        return left({pass::backward, {static_cast<std::uint32_t>(chunks_[c].next_weights)}, c, true});
+        return left({instruction_kind::weights, {static_cast<std::uint32_t>(chunks_[c].next_weights)}, c});
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
       for (const pass p : {pass::forward, pass::backward})
-        if (chunks_[c].packs[p] != of(p).ends.size()) return left({p, {chunks_[c].packs[p]}, c});
+        if (chunks_[c].packs[p] != of(p).ends.size()) return left({pass_kind(p), {chunks_[c].packs[p]}, c});
     for (const flow f : {flow::embedding, flow::output, flow::output_weights, flow::embedding_gradients})
       if (spreads() && ends_[static_cast<std::size_t>(f)] != of(pass_of(f)).ends.size())
         return left(instruction_at({f, 0}, {ends_[static_cast<std::size_t>(f)]}, on_));
@@ -101,7 +101,7 @@ class script_walk {
     if (!spreads()) return wrong(i, "is of a vocabulary that is spread over the stages, which the plan's is not");
     const flow f = flow_of(i);
     std::uint32_t& next = ends_[static_cast<std::size_t>(f)];
-    const std::size_t packs = of(i.pass).ends.size();
+    const std::size_t packs = of(i.pass()).ends.size();
     if (i.pack.value != next || next >= packs)
       return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(packs) + " comes next");
     if (f == flow::output_weights && next >= ends_[static_cast<std::size_t>(flow::output)])
@@ -118,7 +118,7 @@ class script_walk {
   /// Weight gradients come after their backward, pack by pack; then its tokens are no longer live.
   result<void> take_weights(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
-    if (i.pass == pass::forward || i.pack.value >= c.packs.backward) return wrong(i, "would run before its backward");
+    if (i.pass() == pass::forward || i.pack.value >= c.packs.backward) return wrong(i, "would run before its backward");
     if (i.pack.value != c.next_weights || !backward_.apart.splits(i.pack.value))
       return wrong(i, "stands where W" + std::to_string(c.next_weights) + " comes next");
     c.next_weights = backward_.apart.next(c.next_weights + 1);
@@ -129,15 +129,15 @@ class script_walk {
   /// Packs run in run order; and where one stage has all chunks, each after the chunk that it follows.
   result<void> take_pack(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
-    const std::uint32_t next = c.packs[i.pass];
-    if (i.pack.value != next || next >= of(i.pass).ends.size())
-      return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
+    const std::uint32_t next = c.packs[i.pass()];
+    if (i.pack.value != next || next >= of(i.pass()).ends.size())
+      return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass()).ends.size()) +
                           " comes next");
-    const auto first = static_cast<std::uint32_t>(nth_place(i.pass, std::size_t{0}, chunks_.size()));
+    const auto first = static_cast<std::uint32_t>(nth_place(i.pass(), std::size_t{0}, chunks_.size()));
     if (on_.stages == 1 && i.chunk != first &&
-        chunks_[i.pass == pass::forward ? i.chunk - 1 : i.chunk + 1].packs[i.pass] <= next)
+        chunks_[i.pass() == pass::forward ? i.chunk - 1 : i.chunk + 1].packs[i.pass()] <= next)
       return wrong(i, "would run before the chunk that it follows");
-    ++c.packs[i.pass];
+    ++c.packs[i.pass()];
     return success();
   }
 

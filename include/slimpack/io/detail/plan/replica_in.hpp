@@ -112,13 +112,10 @@ inline void read_messages(const json_place& messages, const plan& p, timings& ti
 }
 
 /// The instructions of pack 0 and chunk 0, one of each kind.
-inline constexpr instruction kinds[]{{pass::forward, {}},
-                                     {pass::backward, {}},
-                                     {pass::backward, {}, 0, true},
-                                     {pass::forward, {}, 0, false, model_end::embedding},
-                                     {pass::forward, {}, 0, false, model_end::output},
-                                     {pass::forward, {}, 0, true, model_end::output},
-                                     {pass::backward, {}, 0, false, model_end::embedding}};
+inline constexpr instruction kinds[]{{instruction_kind::forward, {}},        {instruction_kind::backward, {}},
+                                     {instruction_kind::weights, {}},        {instruction_kind::embed, {}},
+                                     {instruction_kind::output, {}},         {instruction_kind::output_weights, {}},
+                                     {instruction_kind::embed_gradients, {}}};
 
 [[nodiscard]] inline instruction instruction_in(const json_place& place, const replica_plan& r, const shape& on) {
   const std::string& text = place.text();
@@ -127,9 +124,8 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   instruction i;
   bool good = false;
   for (const instruction& kind : kinds)
-    if (!text.empty() && letter_of(kind) == text.front() && (spread || kind.end == model_end::none))
-      i = kind, good = true;
-  const int chunks = i.end == model_end::none ? on.chunks : 1;
+    if (!text.empty() && letter_of(kind) == text.front() && (spread || kind.is_of_part())) i = kind, good = true;
+  const int chunks = i.is_of_part() ? on.chunks : 1;
   if (good) {
     auto [next, failed] = std::from_chars(text.data() + 1, end, i.pack.value);
     if (failed == std::errc{} && chunks > 1 && next != end && *next == '.') {
@@ -139,11 +135,11 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
     } else if (chunks > 1) {
       failed = std::errc::invalid_argument;
     }
-    good = failed == std::errc{} && next == end && i.pack.value < r.partition.of(i.pass).size() &&
+    good = failed == std::errc{} && next == end && i.pack.value < r.partition.of(i.pass()).size() &&
            i.chunk < static_cast<std::uint32_t>(chunks) && (!i.is_weights() || r.times.apart.splits(i.pack.value));
   }
   if (!good && i.is_weights()) place.expected("W and a backward pack of this plan that has a \"weight_time\"");
-  if (!good && i.end != model_end::none) place.expected(std::string(1, letter_of(i)) + " and a pack of this plan");
+  if (!good && !i.is_of_part()) place.expected(std::string(1, letter_of(i)) + " and a pack of this plan");
   if (!good)
     place.expected(chunks > 1 ? "F or B, a pack and a chunk of this plan, as in \"F0.1\""
                               : "F or B and a pack of this plan, as in \"F0\"");
@@ -164,7 +160,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   };
   const loan l{side_in("lender"), side_in("helper"), slice_in(place["queries"], p.lengths),
                slice_in(place["context"], p.lengths)};
-  if (l.lender.stage == l.helper.stage || l.helper.what.pass != l.pass())
+  if (l.lender.stage == l.helper.stage || l.helper.what.pass() != l.pass())
     place["helper"].expected("another stage, in the lender's pass");
   const std::span<const slice> pack = r.partition.of(l.pass())[l.lender.what.pack.value];
   if (std::find(pack.begin(), pack.end(), l.queries) == pack.end())

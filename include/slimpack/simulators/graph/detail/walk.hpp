@@ -75,7 +75,7 @@ class walker {
         visit(step);
         continue;
       }
-      if (!is_known(i, place) || i.pack.value != ran(place) || i.pack.value >= work_.times.packs(i.pass))
+      if (!is_known(i, place) || i.pack.value != ran(place) || i.pack.value >= work_.times.packs(i.pass()))
         return wrong(stage, at, "packs must run once and in order");
       if (waits(i, place)) break;
       visit(step);
@@ -110,7 +110,7 @@ class walker {
   }
   /// Counts the weight gradients of a pack, if it is their turn.
   [[nodiscard]] bool runs_weights(const instruction& i, flow_place place) {
-    if (i.pass == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] ||
+    if (i.pass() == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] ||
         i.pack.value >= ran(place) || !work_.times.apart.splits(i.pack.value))
       return false;
     weights_[place.at] = static_cast<std::uint32_t>(work_.times.apart.next(weights_[place.at] + 1));

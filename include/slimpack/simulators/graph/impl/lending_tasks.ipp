@@ -20,7 +20,7 @@ SLIMPACK_DECL void add_lending_tasks(const simulators::task_graph& alone, const 
   if (work.loans.empty()) return;
   const auto parts = static_cast<std::size_t>(work.shape.parts());
   const auto cell = [&](const instruction& i, std::uint32_t stage) {
-    return (i.pack.value + (i.pass == pass::forward ? 0 : work.times.packs(pass::forward))) * parts +
+    return (i.pack.value + (i.pass() == pass::forward ? 0 : work.times.packs(pass::forward))) * parts +
            i.chunk * static_cast<std::size_t>(work.shape.stages) + stage;
   };
   std::vector<std::uint32_t> node_at((work.times.packs(pass::forward) + work.times.packs(pass::backward)) * parts);

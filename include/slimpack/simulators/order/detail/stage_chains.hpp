@@ -66,11 +66,14 @@ class stage_chains {
     return static_cast<node>(base_[p == pass::backward] + pack * parts_ + part);
   }
   [[nodiscard]] node at(const instruction& i, std::size_t part) const {
-    return at(i.pass, i.pack.value, part) + (i.weights_only ? weights_ - base_[1] : 0);
+    return at(i.pass(), i.pack.value, part) + (i.is_weights() ? weights_ - base_[1] : 0);
   }
   [[nodiscard]] instruction instruction_of(node n) const {
     const entry& t = entries_[n];
-    return {t.backward ? pass::backward : pass::forward, {t.pack}, t.part / static_cast<node>(stages_), t.weights};
+    const instruction_kind kind = t.weights    ? instruction_kind::weights
+                                  : t.backward ? instruction_kind::backward
+                                               : instruction_kind::forward;
+    return {kind, {t.pack}, t.part / static_cast<node>(stages_)};
   }
   /// Whether the weight gradients of a backward pack run apart.
   [[nodiscard]] bool splits(node pack) const {

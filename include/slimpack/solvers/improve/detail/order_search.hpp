@@ -110,7 +110,7 @@ class order_search {
   /// What a sweep lets run later.
   enum class delayed : unsigned char { forwards, backwards, weights };
   static delayed kind_of(const instruction& i) {
-    return i.pass == pass::forward ? delayed::forwards : i.weights_only ? delayed::weights : delayed::backwards;
+    return i.pass() == pass::forward ? delayed::forwards : i.is_weights() ? delayed::weights : delayed::backwards;
   }
 
   /// Where each sequence ends among the tokens that run forward.
@@ -167,10 +167,10 @@ class order_search {
   void change_packs(double share, const Done& done) {
     for (std::size_t position = 0; position < order_.size() && !done(); ++position) {
       const instruction i = order_[position];
-      const std::size_t first = nth_place(i.pass, std::size_t{0}, static_cast<std::size_t>(parts_));
-      if (i.weights_only || order_.part(position) != first || !order_.has(i.pass, i.pack.value)) continue;
-      if (i.pass == pass::backward && order_.splits(i.pack.value)) continue;
-      if (random_.uniform() < share) change_from(i.pass, i.pack.value);
+      const std::size_t first = nth_place(i.pass(), std::size_t{0}, static_cast<std::size_t>(parts_));
+      if (i.is_weights() || order_.part(position) != first || !order_.has(i.pass(), i.pack.value)) continue;
+      if (i.pass() == pass::backward && order_.splits(i.pack.value)) continue;
+      if (random_.uniform() < share) change_from(i.pass(), i.pack.value);
     }
     order_.begin();
   }

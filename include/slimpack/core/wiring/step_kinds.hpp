@@ -1,10 +1,11 @@
-#ifndef SLIMPACK_CORE_KINDS_HPP
-#define SLIMPACK_CORE_KINDS_HPP
+#ifndef SLIMPACK_CORE_WIRING_STEP_KINDS_HPP
+#define SLIMPACK_CORE_WIRING_STEP_KINDS_HPP
 
 #include <slimpack/core/slice.hpp>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace slimpack {
@@ -14,7 +15,19 @@ namespace slimpack {
 ///
 /// Where a schedule runs a backward pack's weight gradients apart, its B computes the gradients of inputs, which the
 /// part before waits for, and a W later those of weights, which nobody waits for. Where the vocabulary is spread over
-/// the stages, four more kinds run on each stage, on its share of the words (core/vocabulary.hpp).
+/// the stages, four more kinds run on each stage, on its share of the words:
+///   E  from stage 0 to the last, with the sum of embedded rows; from there to the F on part 0
+///   V  on each stage after the last part's F, which sends it the hidden rows. Of its own words it has for each token
+///      the largest logit, the sum of exponentials, the gradient of the hidden row that these make, and the row of the
+///      target. It sends these to the last stage, whose V comes after all others, and puts them together: then loss and
+///      gradient are there, on the stage that runs the last part's B
+///   U  on each stage, when the last stage has sent what makes its softmax the whole one
+///   G  after part 0's B, from the last stage to stage 0, with the gradient of embedded rows
+/// Source    the vocabulary over pipeline stages, with one barrier, is Algorithm 2 of arXiv:2411.05288. Derived:
+///           messages to the last stage in place of all-reduces, since only its B needs the result; and that V does not
+///           go from stage to stage, as E does: on each stage it waits for the instruction that runs there, so that a
+///           pack in flight more is needed for about four stages; gathered, it waits twice, however many stages there
+///           are
 enum class instruction_kind : unsigned char {
   forward,          ///< F  a forward pack through the layers of a part
   backward,         ///< B  a backward pack through them
@@ -43,17 +56,19 @@ struct instruction_facts {
   char letter;            ///< its name in programs, files and messages: F12
   slimpack::pass pass;    ///< whose packs it runs
   slimpack::places each;  ///< where a pack comes to it once
+  bool weight_gradients;  ///< it computes gradients of weights, which a reduction waits for
+  std::uint32_t hash;     ///< its number in hashes of plans, which stays as it is
   std::string_view name;  ///< of its times in plan files
 };
 
 inline constexpr std::array<instruction_facts, 7> instruction_kinds{{
-    {'F', pass::forward, places::parts, "forward"},
-    {'B', pass::backward, places::parts, "backward"},
-    {'W', pass::backward, places::parts, "weights"},
-    {'E', pass::forward, places::stages, "embed"},
-    {'V', pass::forward, places::stages, "output"},
-    {'U', pass::forward, places::stages, "output_weights"},
-    {'G', pass::backward, places::stages, "embed_gradients"},
+    {'F', pass::forward, places::parts, false, 0, "forward"},
+    {'B', pass::backward, places::parts, true, 1, "backward"},
+    {'W', pass::backward, places::parts, true, 2, "weights"},
+    {'E', pass::forward, places::stages, false, 4, "embed"},
+    {'V', pass::forward, places::stages, false, 8, "output"},
+    {'U', pass::forward, places::stages, true, 10, "output_weights"},
+    {'G', pass::backward, places::stages, true, 5, "embed_gradients"},
 }};
 
 struct message_facts {
@@ -77,6 +92,11 @@ inline constexpr std::array<message_facts, 7> message_kinds{{
 }
 [[nodiscard]] constexpr const message_facts& facts_of(message_kind k) noexcept {
   return message_kinds[static_cast<std::size_t>(k)];
+}
+
+/// F or B: what runs the packs of a pass through layers.
+[[nodiscard]] constexpr instruction_kind pass_kind(pass p) noexcept {
+  return p == pass::forward ? instruction_kind::forward : instruction_kind::backward;
 }
 
 }  // namespace slimpack
