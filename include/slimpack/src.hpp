@@ -8,6 +8,7 @@
 #endif
 
 #include <slimpack/core/impl/plan_hash.ipp>
+#include <slimpack/core/impl/timings.ipp>
 #include <slimpack/core/laws/impl/can_run.ipp>
 #include <slimpack/core/laws/impl/is_covered.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>

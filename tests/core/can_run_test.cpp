@@ -77,7 +77,7 @@ TEST(CanRun, NamesAnInstructionThatStandsWhereItMayNot) {
   plan apart = plan_of(1, {{f(0), f(1), b(0), w(0), b(1)}});
   EXPECT_EQ(refusal(apart, errc::out_of_order),
             "replica 0, stage 0: W0 is of a pack whose weight gradients do not run apart");
-  apart.replicas[0].weight.apart = {1, 1};
+  apart.replicas[0].times.apart.flags = {1, 1};
   EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: the program ends before W1");
   apart.replicas[0].programs[0] = {f(0), f(1), b(0), w(1), b(1), w(0)};
   EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: W1 would run before its backward");

@@ -387,7 +387,7 @@ void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengt
     std::vector<piece> pack;
     for (const slice& one : plan.partition.of(i.pass())[i.pack.value])
       pack.push_back({one, lengths[one.sequence.value], i.chunk, 0,
-                      i.pass() == pass::backward && plan.weight.splits(i.pack.value)});
+                      i.pass() == pass::backward && plan.times.apart.splits(i.pack.value)});
     if (i.is_weights()) {
       for (const piece& p : pack) ASSERT_TRUE(s.end_weights(p));
       continue;

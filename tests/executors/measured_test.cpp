@@ -20,8 +20,8 @@ plan predicted() {
   p.bubble = 0.25;
   for (int r = 0; r < 2; ++r) {
     replica_plan one;
-    one.forward.time = {{1}};
-    one.backward.time = {{2}};
+    one.times.calls[pass::forward] = {{1}};
+    one.times.calls[pass::backward] = {{2}};
     one.programs = {{forward, backward}};
     p.replicas.push_back(one);
   }

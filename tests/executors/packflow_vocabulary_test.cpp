@@ -71,7 +71,7 @@ struct tally {
     bool is_asymmetric = false, is_apart = false;
     for (const replica_plan& r : p.replicas) {
       is_asymmetric |= r.partition.forward.size() != r.partition.backward.size();
-      is_apart |= r.weight.count() > 0;
+      is_apart |= r.times.apart.count() > 0;
       idle += r.sequences.empty();
     }
     asymmetric += is_asymmetric, apart += is_apart;
@@ -250,7 +250,7 @@ TEST(PackflowVocabularyPlan, RunsOnReplicasWithoutWork) {
 TEST(PackflowVocabularyPlan, RunsWithoutTimes) {
   tally seen;
   plan p = small_plan();
-  for (replica_plan& r : p.replicas) r.forward = {}, r.backward = {}, r.vocabulary = {};
+  for (replica_plan& r : p.replicas) r.times = {.apart = r.times.apart};
   run_both_ways<plain>(p, 1, seen, "without times");
   EXPECT_EQ(seen.steps, 2);
 }

@@ -197,7 +197,7 @@ TEST(PackflowWeightsPlan, IsRefusedWhereWeightGradientsOfASequenceAreBackInsideA
   replica_plan& r = p.replicas[0];
   ASSERT_GT(r.partition.backward.size(), 1u);
   const std::size_t whole = r.partition.backward.size() - 1;
-  r.weight.apart[whole] = 0;
+  r.times.apart.flags[whole] = 0;
   std::erase_if(r.programs[0], [&](const instruction& i) { return i.is_weights() && i.pack.value == whole; });
   p.hash = hash_of(p);
   std::vector<prefix_splitting<backward_cuts::any, false>> stages =

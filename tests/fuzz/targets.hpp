@@ -246,7 +246,8 @@ inline void plan_bytes(std::string_view bytes) {
         for (unsigned j = from.below(5); j > 0; --j) packs->append(from.any_slice());
         packs->close();
       }
-    for (unsigned k = from.below(8); k > 0; --k) r.weight.apart.push_back(static_cast<std::uint8_t>(from.below(2)));
+    for (unsigned k = from.below(8); k > 0; --k)
+      r.times.apart.flags.push_back(static_cast<std::uint8_t>(from.below(2)));
     for (unsigned k = from.below(5); k > 0; --k) {
       program& code = r.programs.emplace_back();
       for (unsigned j = from.below(32); j > 0; --j) code.push_back(from.any_instruction());

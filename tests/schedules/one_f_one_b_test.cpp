@@ -57,9 +57,10 @@ TEST(OneFOneB, IsPhiPlusOnePlusLeadAheadAndGetsThereOneForwardAtATime) {
           continue;
         }
         std::int64_t wanted = 0;
-        for (std::size_t j = k.pack.value; j < work.backward.size(); ++j)
+        for (std::size_t j = k.pack.value; j < work.times.packs(pass::backward); ++j)
           wanted = std::max(wanted, work.turn[j] + 1 - static_cast<std::int64_t>(j - k.pack.value));
-        EXPECT_EQ(forwards, std::min(static_cast<std::int64_t>(work.forward.size()), wanted + ahead)) << "seed 51";
+        EXPECT_EQ(forwards, std::min(static_cast<std::int64_t>(work.times.packs(pass::forward)), wanted + ahead))
+            << "seed 51";
       }
     }
   }

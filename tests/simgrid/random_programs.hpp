@@ -23,7 +23,7 @@ namespace slimpack::tests {
     std::size_t backward{};
     std::size_t weights{};  // the pack whose weight gradients are next
   };
-  std::vector<progress> done(parts, {0, 0, work.weight.next(0)});
+  std::vector<progress> done(parts, {0, 0, work.times.apart.next(0)});
   const bool spread = work.shape.vocabulary == vocabulary::spread;
   struct calls {
     std::size_t embed{};
@@ -46,7 +46,7 @@ namespace slimpack::tests {
       };
       const bool shares_known =
           std::all_of(ends.begin(), ends.end() - 1, [&](const calls& c) { return c.output > own.output; });
-      if (own.embed < work.forward.size() && (stage == 0 || ends[stage - 1].embed > own.embed))
+      if (own.embed < work.times.packs(pass::forward) && (stage == 0 || ends[stage - 1].embed > own.embed))
         add(instruction_kind::embed, own.embed);
       if (done[parts - 1].forward > own.output && (!last || shares_known)) add(instruction_kind::output, own.output);
       if (own.output > own.weights && ends[stages - 1].output > own.weights)
@@ -60,14 +60,16 @@ namespace slimpack::tests {
       const auto add = [&](instruction_kind kind, std::size_t pack) {
         ready.push_back({part, {kind, {static_cast<std::uint32_t>(pack)}, static_cast<std::uint32_t>(part / stages)}});
       };
-      const std::size_t embedded = spread ? ends[stages - 1].embed : work.forward.size();
-      if (own.forward < work.forward.size() && (part == 0 ? embedded : done[part - 1].forward) > own.forward)
+      const std::size_t embedded = spread ? ends[stages - 1].embed : work.times.packs(pass::forward);
+      if (own.forward < work.times.packs(pass::forward) &&
+          (part == 0 ? embedded : done[part - 1].forward) > own.forward)
         add(instruction_kind::forward, own.forward);
-      if (own.backward < work.backward.size() &&
+      if (own.backward < work.times.packs(pass::backward) &&
           (last ? (spread ? ends[stages - 1].output : own.forward) > work.turn[own.backward]
                 : done[part + 1].backward > own.backward))
         add(instruction_kind::backward, own.backward);
-      if (own.weights < own.backward && work.weight.splits(own.weights)) add(instruction_kind::weights, own.weights);
+      if (own.weights < own.backward && work.times.apart.splits(own.weights))
+        add(instruction_kind::weights, own.weights);
     }
     if (ready.empty()) return programs;
     const choice& next =
@@ -83,7 +85,7 @@ namespace slimpack::tests {
     }
     progress& own = done[next.part];
     if (next.what.is_weights())
-      own.weights = work.weight.next(own.weights + 1);
+      own.weights = work.times.apart.next(own.weights + 1);
     else
       ++(next.what.pass() == pass::forward ? own.forward : own.backward);
     programs[next.part % stages].push_back(next.what);

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTS_SIMGRID_REPLAY_HPP
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include "experiment.hpp"
 
@@ -42,11 +42,11 @@ class as_planned {
   }
   /// Adds the message that a pack's output on a part goes on as.
   experiment::task carry(experiment& to, const place& from) const {
-    return to.carry(plan_->replicas[from.replica].of(facts_of(from.kind).pass).message[cell(from)]);
+    return to.carry(plan_->replicas[from.replica].times.messages[facts_of(from.kind).pass][cell(from)]);
   }
   /// The same of a spread vocabulary, whose column has the time at a place.
-  experiment::task carry_rows(experiment& to, std::vector<seconds> vocabulary_timing::*column, const place& at) const {
-    return to.carry((plan_->replicas[at.replica].vocabulary.*column)[cell(at)]);
+  experiment::task carry_rows(experiment& to, message_kind rows, const place& at) const {
+    return to.carry(plan_->replicas[at.replica].times.messages[rows][cell(at)]);
   }
 
  protected:
@@ -62,17 +62,17 @@ class as_planned {
     const replica_plan& r = plan_->replicas[at.replica];
     switch (at.kind) {
       case instruction_kind::weights:
-        return r.weight.time;
+        return r.times.calls[instruction_kind::weights];
       case instruction_kind::embed:
-        return r.vocabulary.embed;
+        return r.times.calls[instruction_kind::embed];
       case instruction_kind::output:
-        return r.vocabulary.output;
+        return r.times.calls[instruction_kind::output];
       case instruction_kind::output_weights:
-        return r.vocabulary.output_weights;
+        return r.times.calls[instruction_kind::output_weights];
       case instruction_kind::embed_gradients:
-        return r.vocabulary.embed_gradients;
+        return r.times.calls[instruction_kind::embed_gradients];
       default:
-        return r.of(facts_of(at.kind).pass).time;
+        return r.times.calls[facts_of(at.kind).pass];
     }
   }
 
@@ -102,7 +102,7 @@ class replay {
       if (is_spread_) call_ends(replicas_[r], of, how);
       keep_sequences_in_order(replicas_[r], of.partition);
       for (std::size_t pack = 0; pack < of.partition.backward.size(); ++pack)
-        for (std::size_t part = 0; part < parts_ && of.weight.splits(pack); ++part)
+        for (std::size_t part = 0; part < parts_ && of.times.apart.splits(pack); ++part)
           order({replicas_[r], instruction_kind::backward, pack, part},
                 {replicas_[r], instruction_kind::weights, pack, part});
     }
@@ -221,10 +221,9 @@ class replay {
   /// go from part 0 to the last stage and on, down to stage 0. What goes from a stage to itself takes no message.
   template <class How>
   void call_ends(std::uint32_t replica, const replica_plan& of, const How& how) {
-    using v = vocabulary_timing;
     const std::size_t last = stages_ - 1;
-    const auto send = [&](const place& from, std::vector<seconds> v::*column, const place& priced, const place& to) {
-      const experiment::task message = how.carry_rows(todo_, column, priced);
+    const auto send = [&](const place& from, message_kind rows, const place& priced, const place& to) {
+      const experiment::task message = how.carry_rows(todo_, rows, priced);
       todo_.order(last_of(from), message);
       todo_.order(message, first_of(to));
     };
@@ -235,12 +234,12 @@ class replay {
       const auto weights = [&](std::size_t stage) { return at(instruction_kind::output_weights, stage); };
       const place first = at(instruction_kind::forward, 0), turn = at(instruction_kind::forward, parts_ - 1);
       for (std::size_t stage = 0; stage < stages_; ++stage) {
-        send(embed(stage), &v::embedded, embed(stage), stage < last ? embed(stage + 1) : first);
+        send(embed(stage), message_kind::embedded, embed(stage), stage < last ? embed(stage + 1) : first);
         order(output(stage), weights(stage));
         if (stage == last) continue;
-        send(turn, &v::hidden, output(stage), output(stage));
-        send(output(stage), &v::partial, output(stage), output(last));
-        send(output(last), &v::statistics, weights(stage), weights(stage));
+        send(turn, message_kind::hidden, output(stage), output(stage));
+        send(output(stage), message_kind::partial, output(stage), output(last));
+        send(output(last), message_kind::statistics, weights(stage), weights(stage));
       }
       order(turn, output(last));
     }
@@ -253,7 +252,7 @@ class replay {
       todo_.order(last_of(from), message);
       todo_.order(message, first_of(gradient(last)));
       for (std::size_t stage = last; stage > 0; --stage)
-        send(gradient(stage), &v::gradients, gradient(stage), gradient(stage - 1));
+        send(gradient(stage), message_kind::gradients, gradient(stage), gradient(stage - 1));
     }
   }
 

@@ -27,11 +27,10 @@ seconds makespan(program first, program second) {
       packs->push({{s}, {0}, {128}});
       packs->close();
     }
-  for (pass_timing* timing : {&r.forward, &r.backward}) {
-    timing->time.assign(4, {1});
-    timing->message.assign(4, {0.5});
-  }
-  r.weight = {{1, 1}, std::vector<seconds>(4, {1})};
+  for (const instruction_kind k : {instruction_kind::forward, instruction_kind::backward, instruction_kind::weights})
+    r.times.calls[k].assign(4, {1});
+  for (const pass way : both_passes) r.times.messages[way].assign(4, {0.5});
+  r.times.apart = {{1, 1}};
   r.programs = {std::move(first), std::move(second)};
   return replay(p, {0}, as_planned(p)).makespans()[0];
 }

@@ -36,7 +36,7 @@ struct replica {
 
   [[nodiscard]] workload work() const {
     workload priced = settled(price(packs, cost, on, rates, weights), programs);
-    std::vector<std::int64_t>& before = priced.forward.before;
+    std::vector<std::int64_t>& before = priced.times.before.forward;
     for (std::size_t i = 0; i + 1 < before.size() && shared; i += 3) {
       const std::int64_t size = before[i + 1] - before[i];
       for (std::size_t later = i + 1; later < before.size(); ++later) before[later] -= size;
@@ -61,7 +61,7 @@ struct replica {
   [[nodiscard]] std::vector<std::int64_t> needs() const {
     const workload priced = price(packs, cost, on, rates);
     std::vector<std::int64_t> tokens;
-    for (const std::uint32_t turn : priced.turn) tokens.push_back(priced.forward.before[turn + 1]);
+    for (const std::uint32_t turn : priced.turn) tokens.push_back(priced.times.before.forward[turn + 1]);
     return tokens;
   }
 };
@@ -160,12 +160,12 @@ replica joined(const replica& of, pass p, std::size_t at) {
 
 simulators::window_change change_of(const replica& after, pass p, std::size_t at, std::vector<std::uint32_t> places) {
   const workload work = after.work();
-  const pass_timing& t = work.of(p);
   const auto parts = static_cast<std::size_t>(after.on.parts());
-  simulators::window_change change{p, std::move(places), {}, {}, {t.before[at + 1] - t.before[at]}, {}, {}, {}};
+  simulators::window_change change{
+      p, std::move(places), {}, {}, {work.times.before[p][at + 1] - work.times.before[p][at]}, {}, {}, {}};
   for (std::size_t part = 0; part < parts; ++part) {
-    change.time.push_back(t.time[at * parts + part].value);
-    change.message.push_back(t.message[at * parts + part].value);
+    change.time.push_back(work.times.calls[p][at * parts + part].value);
+    change.message.push_back(work.times.messages[p][at * parts + part].value);
   }
   if (p == pass::backward) {
     change.needs = {after.needs()[at]};

@@ -61,8 +61,8 @@ std::vector<program> slice_level_1f1b(const workload& work, std::size_t n, std::
   std::vector<program> programs(stages);
   for (std::size_t r = 0; r < stages; ++r) {
     std::size_t run = 0;
-    for (std::size_t i = 0; i < work.backward.size(); ++i) {
-      for (; run < std::min(work.forward.size(), n + lead * (stages - 1 - r) + i); ++run)
+    for (std::size_t i = 0; i < work.times.packs(pass::backward); ++i) {
+      for (; run < std::min(work.times.packs(pass::forward), n + lead * (stages - 1 - r) + i); ++run)
         programs[r].push_back({instruction_kind::forward, {static_cast<std::uint32_t>(run)}, 0});
       programs[r].push_back({instruction_kind::backward, {static_cast<std::uint32_t>(i)}, 0});
     }

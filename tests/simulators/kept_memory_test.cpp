@@ -62,7 +62,7 @@ TEST(KeptMemory, IsEachStagesOwn) {
 TEST(KeptMemory, CountsFractionsAsWholeBytesAndEndsAtZero) {
   const micropacks packs = packed({{{0}, {0}, {3}}, {{1}, {0}, {5}}});  // 9 and 25 scores of 0.3 bytes: 2.7, 7.5
   const workload work = priced({packs, packs}, dense_cost{{}, {0.3}}, {});
-  EXPECT_EQ(work.forward.kept, (std::vector<double>{0, 3, 11}));
+  EXPECT_EQ(work.times.kept.forward, (std::vector<double>{0, 3, 11}));
   EXPECT_EQ(work.kept(0, 2, 1), 8);
   EXPECT_EQ(work.kept(0, 2, 2), 0);
 }
@@ -70,13 +70,13 @@ TEST(KeptMemory, CountsFractionsAsWholeBytesAndEndsAtZero) {
 TEST(KeptMemory, IsNotCountedInTokens) {
   const micropacks packs = packed({{{0}, {0}, {256}}});
   const workload work = priced({packs, packs}, dense_cost{{}, {1}}, {.memory = memory_limit{memory_unit::token, 256}});
-  EXPECT_TRUE(work.forward.kept.empty());
+  EXPECT_TRUE(work.times.kept.forward.empty());
 }
 
 TEST(KeptMemory, OfCostModelsWithoutItIsNothing) {
   const micropacks packs = packed({{{0}, {0}, {256}}});
   const workload work = price({packs, packs}, costs::quadratic{}, {}, std::vector<memory_rates>(1));
-  EXPECT_TRUE(work.forward.kept.empty());
+  EXPECT_TRUE(work.times.kept.forward.empty());
   EXPECT_EQ(work.kept(0, 1, 0), 0);
 }
 
@@ -132,7 +132,7 @@ TEST(KeptMemory, GoesWithTheLastForwardWhereForwardsRunAlone) {
   const plan p =
       planner<slicers::equal_cost, dense_cost>{{.stages = 3, .replicas = 2}, {}, {{}, {2}}}.plan_forward(mixed).value();
   for (std::size_t r = 0; r < 2; ++r) {
-    ASSERT_FALSE(p.replicas[r].forward.kept.empty());
+    ASSERT_FALSE(p.replicas[r].times.kept.forward.empty());
     EXPECT_EQ(simulators::peak_memory(simulators::workload_of(p, r), p.replicas[r].programs),
               p.replicas[r].peak_memory);
   }

@@ -51,7 +51,7 @@ TEST(Makespan, IsTheGraphsToTheBit) {
                                               ? schedules::one_f_one_b{}.programs(made.work).value()
                                               : schedules::zero_bubble{}.programs(made.work).value();
     const workload work = settled(made.work, programs);
-    split += !work.weight.apart.empty();
+    split += !work.times.apart.flags.empty();
     EXPECT_EQ(simulators::makespan(work, programs).value(), by_graph(work, programs).value()) << "seed " << seed;
   }
   EXPECT_GT(split, 0);

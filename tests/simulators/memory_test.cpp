@@ -79,7 +79,7 @@ TEST(PeakMemory, IsOfForwardsBeforeLessBackwards) {
         if (k.pass() == pass::forward)
           ++forwards;
         else
-          most = std::max(most, work.forward.before[forwards] - work.backward.before[k.pack.value]);
+          most = std::max(most, work.times.before.forward[forwards] - work.times.before.backward[k.pack.value]);
       }
       EXPECT_EQ(peak[r], static_cast<double>(most)) << "seed 32";
     }

@@ -44,8 +44,9 @@ seconds simulated(const costs::gpu& device, double size, int strands, int segmen
   std::vector<program> programs(3);
   for (std::uint32_t pack = 0; pack < n; ++pack)
     for (std::size_t stage = 0; stage < 3; ++stage) {
-      work.forward.time[pack * 3 + stage] = {stage == 1 ? b : a};
-      work.forward.message[pack * 3 + stage] = stage == 0 ? device.inside.latency : device.between.latency;
+      work.times.calls[pass::forward][pack * 3 + stage] = {stage == 1 ? b : a};
+      work.times.messages[pass::forward][pack * 3 + stage] =
+          stage == 0 ? device.inside.latency : device.between.latency;
     }
   for (program& code : programs) {
     for (std::uint32_t pack = 0; pack < n; ++pack) code.push_back({instruction_kind::forward, {pack}, 0});

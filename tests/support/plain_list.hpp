@@ -36,15 +36,15 @@ struct pipeline {
   static pipeline of(const workload& work, const schedules::memory_cap& cap) {
     pipeline p;
     p.stages = static_cast<std::size_t>(work.shape.stages);
-    const auto copy = [](const pass_timing& timing) {
+    const auto copy = [&](pass p) {
       flow f;
-      f.packs = timing.size();
-      for (const seconds s : timing.time) f.time.push_back(s.value);
-      for (const seconds s : timing.message) f.message.push_back(s.value);
+      f.packs = work.times.packs(p);
+      for (const seconds s : work.times.calls[p]) f.time.push_back(s.value);
+      for (const seconds s : work.times.messages[p]) f.message.push_back(s.value);
       return f;
     };
-    p.down = copy(work.forward);
-    p.up = copy(work.backward);
+    p.down = copy(pass::forward);
+    p.up = copy(pass::backward);
     for (const std::uint32_t turn : work.turn) p.need.push_back(turn + 1);
     for (std::size_t r = 0; r < p.stages; ++r)
       p.allow.insert(p.allow.end(), cap.allowed(r), cap.allowed(r) + p.up.packs + 1);

@@ -57,7 +57,7 @@ TEST(ScheduleLawsReport, FindsPacksThatDoNotRunOnceInOrder) {
 struct eager {  // the first stage runs a backward as soon as it has run one forward
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     result<std::vector<program>> good = schedules::one_f_one_b{.lead = 0}.programs(work);
-    if (!good || work.forward.size() < 2) return good;
+    if (!good || work.times.packs(pass::forward) < 2) return good;
     program& code = good.value().front();
     const auto first = std::find(code.begin(), code.end(), instruction{instruction_kind::backward, {0}, 0});
     std::rotate(code.begin() + 1, first, first + 1);

@@ -76,7 +76,7 @@
 ///                                                   as elements of row_format::gradients. May give
 ///                                                   result<void>
 ///
-/// Where the plan spreads the vocabulary over the stages (core/vocabulary.hpp), each has a share of the words, of
+/// Where the plan spreads the vocabulary over the stages (core/wiring/step_kinds.hpp), each has a share of the words, of
 /// the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the output
 /// layer, and five more calls are required, on every stage. Each is made once a pack, in run order, and gives void or
 /// result<void>. The chunk of their pieces is number chunks().

@@ -90,7 +90,7 @@ struct trial {
       if (t.apart) code.push_back({instruction_kind::weights, {i}, c});
     }
   r.programs.assign(static_cast<std::size_t>(on.stages), code);
-  if (t.apart) r.weight.apart.assign(packs, 1);
+  if (t.apart) r.times.apart.flags.assign(packs, 1);
   return p;
 }
 

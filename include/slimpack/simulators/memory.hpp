@@ -28,7 +28,8 @@ class stage_memory {
       : work_(&work),
         stage_(static_cast<std::size_t>(stage)),
         gradient_(static_cast<std::size_t>(work.shape.chunks), 0) {
-    if (!work.loans.empty()) lent_.resize((work.forward.size() + work.backward.size()) * gradient_.size());
+    if (!work.loans.empty())
+      lent_.resize((work.times.packs(pass::forward) + work.times.packs(pass::backward)) * gradient_.size());
     for (const loan& l : work.loans)
       if (l.helper.stage == stage_) lent_[cell(l.helper.what)] += l.context.length.value;
   }
@@ -124,17 +125,20 @@ class stage_memory {
     return static_cast<double>(n) / work_->shape.chunks;
   }
   [[nodiscard]] std::int64_t size_of(const instruction& i) const {
-    const std::vector<std::int64_t>& before = work_->of(i.pass()).before;
+    const std::vector<std::int64_t>& before = work_->times.before[i.pass()];
     return before[i.pack.value + 1] - before[i.pack.value];
   }
   /// A pack's place on a chunk, backward ones behind those of forward.
   [[nodiscard]] std::size_t cell(const instruction& i) const {
-    return (i.pack.value + (i.pass() == pass::forward ? 0 : work_->forward.size())) * gradient_.size() + i.chunk;
+    return (i.pack.value + (i.pass() == pass::forward ? 0 : work_->times.packs(pass::forward))) * gradient_.size() +
+           i.chunk;
   }
-  [[nodiscard]] bool splits(const instruction& i) const { return work_->weight.splits(i.pack.value); }
+  [[nodiscard]] bool splits(const instruction& i) const { return work_->times.apart.splits(i.pack.value); }
   /// What tokens keep for weight gradients that are to come, and `more` tokens with them.
   [[nodiscard]] double owed(std::int64_t more) const { return work_->rates[stage_].weight_token * share(owed_ + more); }
-  [[nodiscard]] double kept_by(const instruction& i) const { return work_->of(i.pass()).kept_by(i.pack.value, stage_); }
+  [[nodiscard]] double kept_by(const instruction& i) const {
+    return work_->times.kept_by(i.pass(), i.pack.value, stage_);
+  }
 
   const workload* work_;
   std::size_t stage_;

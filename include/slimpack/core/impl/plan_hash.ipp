@@ -49,17 +49,14 @@ struct plan_hasher {
   void add(const replica_plan& r) const {
     h.add(std::uint64_t{r.sequences.size()});
     for (const sequence_id s : r.sequences) h.add(s.value);
-    for (const pass direction : {pass::forward, pass::backward}) {
-      add(r.partition.of(direction));
-      add_all(r.of(direction).time);
-      add_all(r.of(direction).message);
-    }
-    if (r.weight.count() > 0) {
-      for (const std::uint8_t apart : r.weight.apart) h.add(std::uint32_t{apart});
-      add_all(r.weight.time);
-    }
-    if (!r.vocabulary.empty()) {
-      for (const auto& [name, column] : vocabulary_columns) add_all(r.vocabulary.*column);
+    for (const time_column c : time_columns) {
+      if (c == instruction_kind::weights ? r.times.apart.count() == 0
+                                         : c.each() == places::stages && !r.times.spreads_vocabulary())
+        continue;
+      if (c == instruction_kind::forward || c == instruction_kind::backward) add(r.partition.of(c.pass()));
+      if (c == instruction_kind::weights)
+        for (const std::uint8_t apart : r.times.apart.flags) h.add(std::uint32_t{apart});
+      add_all(r.times[c]);
     }
     if (!r.loans.empty()) h.add(std::string_view{"loans"}), h.add(std::uint64_t{r.loans.size()});
     for (const loan& l : r.loans) add(l);

@@ -57,14 +57,7 @@ struct wire_rule {
   bool of_receiver;  ///< its times are numbered by the place that it goes to, not by the sender's
 };
 
-/// An instruction is told by its place's wires who sends to it and whom it sends to, in the order of the rows and of
-/// their pairs.
-///
-/// V on the last stage comes after all others and puts their parts together: then loss and gradient are there, on the
-/// stage that runs the last part's B.
-/// Source    the vocabulary over pipeline stages, with one barrier, is Algorithm 2 of arXiv:2411.05288. Derived:
-///           messages to the last stage in place of all-reduces, since only its B needs the result; and that V does not
-///           go from stage to stage, as E does
+/// A place has its wires in the order of the rows and of their pairs.
 inline constexpr wire_rule wire_rules[]{
     {instruction_kind::forward, instruction_kind::forward, place_pattern::next, message_kind::forward, false},
     {instruction_kind::forward, instruction_kind::output, place_pattern::last_to_others, message_kind::hidden, true},

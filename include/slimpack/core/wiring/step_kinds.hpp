@@ -15,7 +15,19 @@ namespace slimpack {
 ///
 /// Where a schedule runs a backward pack's weight gradients apart, its B computes the gradients of inputs, which the
 /// part before waits for, and a W later those of weights, which nobody waits for. Where the vocabulary is spread over
-/// the stages, four more kinds run on each stage, on its share of the words (core/vocabulary.hpp).
+/// the stages, four more kinds run on each stage, on its share of the words:
+///   E  from stage 0 to the last, with the sum of embedded rows; from there to the F on part 0
+///   V  on each stage after the last part's F, which sends it the hidden rows. Of its own words it has for each token
+///      the largest logit, the sum of exponentials, the gradient of the hidden row that these make, and the row of the
+///      target. It sends these to the last stage, whose V comes after all others, and puts them together: then loss and
+///      gradient are there, on the stage that runs the last part's B
+///   U  on each stage, when the last stage has sent what makes its softmax the whole one
+///   G  after part 0's B, from the last stage to stage 0, with the gradient of embedded rows
+/// Source    the vocabulary over pipeline stages, with one barrier, is Algorithm 2 of arXiv:2411.05288. Derived:
+///           messages to the last stage in place of all-reduces, since only its B needs the result; and that V does not
+///           go from stage to stage, as E does: on each stage it waits for the instruction that runs there, so that a
+///           pack in flight more is needed for about four stages; gathered, it waits twice, however many stages there
+///           are
 enum class instruction_kind : unsigned char {
   forward,          ///< F  a forward pack through the layers of a part
   backward,         ///< B  a backward pack through them

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/wiring/rules.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
@@ -33,10 +34,6 @@ struct wire {
   std::uint32_t number{};    ///< among the wires that carry packs of its pass
 };
 
-/// How many places a kind of instruction, or of message, has in steps on a shape.
-[[nodiscard]] constexpr std::size_t count_of(places each, const shape& on) noexcept {
-  return static_cast<std::size_t>(each == places::parts ? on.parts() : on.stages);
-}
 /// Whether a step on a shape has instructions of a kind, if it has packs for them.
 [[nodiscard]] constexpr bool has(const shape& on, instruction_kind k) noexcept {
   return on.vocabulary == vocabulary::spread || !facts_of(k).of_vocabulary;
@@ -129,6 +126,11 @@ class wiring {
   std::vector<wire> out_, in_;
   std::array<std::uint32_t, 2> wires_{};
 };
+
+/// When a message arrives after its sender's end.
+[[nodiscard]] inline seconds message_of(const timings& t, const wire& w, pack_id pack, const shape& on) noexcept {
+  return t.messages[w.carries][pack.value * count_of(facts_of(w.carries).each, on) + w.priced];
+}
 
 /// Whether a message of a kind has a time at a place: none goes, for one, from the last stage to itself.
 [[nodiscard]] constexpr bool sends(message_kind m, int place, const shape& on) noexcept {

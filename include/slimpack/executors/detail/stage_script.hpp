@@ -206,7 +206,7 @@ class stage_script {
   result<void> list(const partition& packs, std::span<const tokens> lengths);
   void list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices, tokens& size,
                  std::span<const tokens> lengths) const;
-  result<void> split(const weight_timing& weight);
+  result<void> split(const apart_packs& of);
   void match();
   result<void> lends_pieces(std::span<const loan> all) const;
   result<void> follow();

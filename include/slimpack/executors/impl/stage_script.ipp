@@ -121,7 +121,7 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
       if (listed) match();
     }
     if (!listed) return listed;
-    if (result<void> apart = split(own.weight); !apart) return apart;
+    if (result<void> apart = split(own.times.apart); !apart) return apart;
   }
   wires_ = wiring(on);
   if (result<void> sound = follow(); !sound) return sound;
@@ -244,18 +244,18 @@ SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32
 
 /// Marks the backward pieces whose weight gradients run apart. From some backward piece of a sequence on they do, or
 /// nowhere: a compute lets go of its tokens from the last to the first, and has done with it after the first.
-SLIMPACK_DECL result<void> stage_script::split(const weight_timing& weight) {
-  if (weight.count() == 0) return success();
-  if (weight.apart.size() != backward.ends.size())
-    return error{errc::invalid_input, "the plan says of " + std::to_string(weight.apart.size()) +
+SLIMPACK_DECL result<void> stage_script::split(const apart_packs& of) {
+  if (of.count() == 0) return success();
+  if (of.flags.size() != backward.ends.size())
+    return error{errc::invalid_input, "the plan says of " + std::to_string(of.flags.size()) +
                                           " packs where their weight " + "gradients run, it has " +
                                           std::to_string(backward.ends.size())};
-  backward.weight = weight;
+  backward.apart = of;
   std::vector<std::uint8_t> apart(ids());  // per sequence, whether some of it was
   for (std::uint32_t pack = 0; pack < backward.ends.size(); ++pack) {
     for (auto [at, end] = backward.range(pack); at < end; ++at) {
       piece& one = backward.pieces[at];
-      one.weights_apart = weight.splits(pack);
+      one.weights_apart = of.splits(pack);
       std::uint8_t& before = apart[one.slice.sequence.value];
       if (before != 0 && !one.weights_apart)
         return error{errc::invalid_input,

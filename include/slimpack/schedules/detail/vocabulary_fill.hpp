@@ -25,7 +25,7 @@
 
 namespace slimpack::detail {
 
-/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/vocabulary.hpp) between the
+/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/wiring/step_kinds.hpp) between the
 /// forwards and backwards of programs, whatever schedule these come from.
 ///
 /// The programs run in simulated time, those of all replicas of a group together, with the packs of a row tied. A stage
@@ -57,7 +57,7 @@ class vocabulary_fill {
         stages_(static_cast<std::size_t>(on_.stages)),
         late_(late),
         to_beat_(to_beat.value),
-        packs_(group.size(), [&](std::size_t g, pass p) { return works[g].of(p).size(); }) {
+        packs_(group.size(), [&](std::size_t g, pass p) { return works[g].times.packs(p); }) {
     if (group.size() == 1) return;
     tied_ = tie_rows(packs_, group, merges);
     if (tied_) apart_ = rows_apart(packs_, group, merges);
@@ -70,7 +70,7 @@ class vocabulary_fill {
     std::size_t left = 0;
     for (std::size_t g = 0; g < works_.size(); ++g)
       for (const program& code : programs_[g])
-        left += code.size() + 3 * works_[g].forward.size() + works_[g].backward.size();
+        left += code.size() + 3 * works_[g].times.packs(pass::forward) + works_[g].times.packs(pass::backward);
     for (; left > 0; --left) {
       const std::size_t first = first_least(start_);
       if (start_[first] == never) return stuck();
@@ -131,7 +131,7 @@ class vocabulary_fill {
     double sum = 0;
     for (const instruction& i : layers_of(s)) sum += time_of(s / stages_, i, s % stages_);
     for (const instruction_kind f : ends) {
-      const std::vector<seconds>& calls = times_of(works_[s / stages_], f);
+      const std::vector<seconds>& calls = works_[s / stages_].times.calls[f];
       for (std::size_t i = s % stages_; i < calls.size(); i += stages_) sum += calls[i].value;
     }
     return sum;
@@ -174,7 +174,7 @@ class vocabulary_fill {
     state& own = states_[s];
     const std::size_t end = static_cast<std::size_t>(f);
     const auto inputs = [&](std::uint32_t pack) {
-      return pack < works_[s / stages_].of(facts_of(f).pass).size() ? inputs_of(s, call_of(s, f, pack)) : never;
+      return pack < works_[s / stages_].times.packs(facts_of(f).pass) ? inputs_of(s, call_of(s, f, pack)) : never;
     };
     own.call[end] = inputs(own.ran[end]);
     if (!is_awaited(f)) own.late[end] = inputs(own.ran[end] + late_);
@@ -233,7 +233,7 @@ class vocabulary_fill {
       sharers_.resize(packs_.size());
       for (std::size_t g = 0; g < works_.size(); ++g)
         for (const pass p : both_passes)
-          for (std::uint32_t pack = 0; pack < works_[g].of(p).size(); ++pack)
+          for (std::uint32_t pack = 0; pack < works_[g].times.packs(p); ++pack)
             if (const std::optional<std::uint32_t> of = packs_.stand_in(g, p, {pack})) {
               std::vector<std::uint32_t>& who = sharers_[*of];
               if (who.empty() || who.back() != g) who.push_back(static_cast<std::uint32_t>(g));
@@ -275,7 +275,7 @@ class vocabulary_fill {
   }
 
   [[nodiscard]] double time_of(std::size_t g, const instruction& i, std::size_t stage) const {
-    return slimpack::time_of(works_[g], i, stage, on_).value;
+    return slimpack::time_of(works_[g].times, i, stage, on_).value;
   }
 
   /// Runs what a stage, or all stages of a row, are about to. Returns how many ran.
@@ -351,7 +351,7 @@ class vocabulary_fill {
     if (place.kind == instruction_kind::forward) renew(s, instruction_kind::output);
     if (place.kind == instruction_kind::output) renew(s, instruction_kind::output_weights), renew_next(s);
     for (const wire& w : wires_.after(place)) {
-      arrival_[g][number_[g](w, i.pack)] = at + message_of(works_[g], w, i.pack, on_).value;
+      arrival_[g][number_[g](w, i.pack)] = at + message_of(works_[g].times, w, i.pack, on_).value;
       const std::size_t receiver = g * stages_ + w.receiver;
       if (facts_of(w.to.kind).each == places::parts)
         renew_next(receiver);

@@ -56,7 +56,7 @@ SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work,
     if (end <= start[n] && !t.what.is_weights()) return takes_no_time(t, work.shape);
     const bool forward = t.what.pass() == pass::forward, is_first = t.stage == 0 && t.what.chunk == 0,
                is_last = t.stage + 1 == stages && t.what.chunk == last_chunk;
-    if (forward && is_first && t.what.pack.value + 1 < work.forward.size())
+    if (forward && is_first && t.what.pack.value + 1 < work.times.packs(pass::forward))
       add(start[n], instruction_kind::embed, t.what.pack.value + 1);
     if (!forward && is_first && !t.what.is_weights()) add(end, instruction_kind::embed_gradients, t.what.pack.value);
     if (forward && is_last) ends.push_back(end);

@@ -31,8 +31,8 @@ result<seconds> run_in_time(const workload& work, std::span<const program> progr
     const instruction& i = s.instruction;
     seconds begin = free[s.stage];
     for (const wire& w : wires.before(s.place)) begin = std::max(begin, arrival[number(w, i.pack)]);
-    const seconds end = begin + time_of(work, i, s.stage, on);
-    for (const wire& w : wires.after(s.place)) arrival[number(w, i.pack)] = end + message_of(work, w, i.pack, on);
+    const seconds end = begin + time_of(work.times, i, s.stage, on);
+    for (const wire& w : wires.after(s.place)) arrival[number(w, i.pack)] = end + message_of(work.times, w, i.pack, on);
     free[s.stage] = end;
     makespan = std::max(makespan, end);
     tell(s.stage, timed_instruction{i, begin, end});

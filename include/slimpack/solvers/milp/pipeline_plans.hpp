@@ -106,12 +106,11 @@ class milp_pipeline::told_values {
     work.shape.stages = static_cast<int>(of_.of_.stages);
     work.turn.assign(plan_.partition.backward.size(), 0);
     for (const pass p : both_passes) {
-      pass_timing& timing = work.of(p);
-      timing.before.resize(plan_.partition.of(p).size() + 1);
+      work.times.before[p].resize(plan_.partition.of(p).size() + 1);
       for (std::size_t i = 0; i < plan_.partition.of(p).size(); ++i)
         for (std::size_t r = 0; r < of_.of_.stages; ++r) {
-          timing.time.push_back({of_.duration(p, r, place_of(p, i)).at(values_)});
-          timing.message.push_back({of_.message(p, r, place_of(p, i)).at(values_)});
+          work.times.calls[p].push_back({of_.duration(p, r, place_of(p, i)).at(values_)});
+          work.times.messages[p].push_back({of_.message(p, r, place_of(p, i)).at(values_)});
         }
     }
     return work;

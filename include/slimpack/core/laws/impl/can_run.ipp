@@ -105,8 +105,8 @@ class joint_programs {
     if (programs.size() != stages_)
       return error{errc::invalid_input, name(one) + " has " + std::to_string(programs.size()) + " programs for " +
                                             std::to_string(stages_) + " stages"};
-    if (!one.of->weight.apart.empty() && one.of->weight.apart.size() != backward)
-      return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->weight.apart.size()) +
+    if (!one.of->times.apart.flags.empty() && one.of->times.apart.flags.size() != backward)
+      return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->times.apart.flags.size()) +
                                             " packs where their weight gradients run, it has " +
                                             std::to_string(backward)};
     const std::size_t least = (forward + backward) * static_cast<std::size_t>(on_.chunks);
@@ -123,7 +123,7 @@ class joint_programs {
     if (one.of->programs.empty() || one.of->programs.front().empty()) return;
     if (!wires_) wires_.emplace(on_);
     one.ran.resize(wires_->size());
-    if (!one.of->weight.apart.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
+    if (!one.of->times.apart.flags.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
     one.at.resize(stages_), one.queued.resize(stages_);
     find_turns(one);
   }
@@ -240,7 +240,7 @@ class joint_programs {
     const pack_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
     const std::size_t count = packs(one, i.pass());
     if (i.is_weights()) {
-      if (i.pass() == pass::forward || i.pack.value >= count || !one.of->weight.splits(i.pack.value))
+      if (i.pass() == pass::forward || i.pack.value >= count || !one.of->times.apart.splits(i.pack.value))
         return wrong(m, "is of a pack whose weight gradients do not run apart");
       if (ran(m.g, {instruction_kind::backward, place.at}) <= i.pack.value)
         return wrong(m, "would run before its backward");
@@ -340,7 +340,7 @@ class joint_programs {
           return instruction_at({kind, at}, {next}, on_);
     }
     for (std::uint32_t pack = 0; pack < packs(one, pass::backward); ++pack)
-      for (std::size_t part = stage; one.of->weight.splits(pack) && part < parts_; part += stages_)
+      for (std::size_t part = stage; one.of->times.apart.splits(pack) && part < parts_; part += stages_)
         if (one.weights[pack * parts_ + part] == 0)
           return instruction{instruction_kind::weights, {pack}, static_cast<std::uint32_t>(part / stages_)};
     return std::nullopt;

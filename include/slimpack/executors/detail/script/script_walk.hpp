@@ -40,7 +40,7 @@ class script_walk {
     for (chunk_state& c : chunks_) {
       c.open.resize(ids);
       c.live.resize(forward.ends.size());
-      c.next_weights = backward.weight.next(0);
+      c.next_weights = backward.apart.next(0);
     }
   }
 
@@ -58,7 +58,7 @@ class script_walk {
   /// Errors    out_of_order: something is left
   [[nodiscard]] result<void> ended() const {
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
-      if (chunks_[c].next_weights != backward_.weight.apart.size())
+      if (chunks_[c].next_weights != backward_.apart.flags.size())
         return left({instruction_kind::weights, {static_cast<std::uint32_t>(chunks_[c].next_weights)}, c});
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
       for (const pass p : {pass::forward, pass::backward})
@@ -131,9 +131,9 @@ class script_walk {
   result<void> take_weights(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
     if (i.pass() == pass::forward || i.pack.value >= c.packs.backward) return wrong(i, "would run before its backward");
-    if (i.pack.value != c.next_weights || !backward_.weight.splits(i.pack.value))
+    if (i.pack.value != c.next_weights || !backward_.apart.splits(i.pack.value))
       return wrong(i, "stands where W" + std::to_string(c.next_weights) + " comes next");
-    c.next_weights = backward_.weight.next(c.next_weights + 1);
+    c.next_weights = backward_.apart.next(c.next_weights + 1);
     live_ -= backward_.size[i.pack.value].value;
     return success();
   }
@@ -209,7 +209,7 @@ class script_walk {
         if (tokens_left == 0) open.packs.pop_back();
       }
     }
-    if (!backward_.weight.splits(i.pack.value)) live_ -= backward_.size[i.pack.value].value;
+    if (!backward_.apart.splits(i.pack.value)) live_ -= backward_.size[i.pack.value].value;
     return success();
   }
 

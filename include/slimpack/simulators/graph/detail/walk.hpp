@@ -31,7 +31,7 @@ struct step_of_walk {
   for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
     const auto kind = static_cast<instruction_kind>(k);
     const std::size_t packs =
-        kind == instruction_kind::weights ? work.weight.count() : work.of(facts_of(kind).pass).size();
+        kind == instruction_kind::weights ? work.times.apart.count() : work.times.packs(facts_of(kind).pass);
     if (has(work.shape, kind))
       count += packs * (facts_of(kind).each == places::parts ? static_cast<std::size_t>(work.shape.chunks) : 1);
   }
@@ -50,7 +50,7 @@ class walker {
         next_(static_cast<std::size_t>(on_.stages)),
         packs_(wires.size()) {
     for (std::uint32_t part = 0; part < wires.places(instruction_kind::weights); ++part)
-      next_at({instruction_kind::weights, part}) = static_cast<std::uint32_t>(work.weight.next(0));
+      next_at({instruction_kind::weights, part}) = static_cast<std::uint32_t>(work.times.apart.next(0));
   }
 
   /// Programs of as many stages, and of as many instructions, as there are.
@@ -81,7 +81,7 @@ class walker {
         visit(step);
         continue;
       }
-      if (!wires_.has(place) || i.pack.value != next_at(place) || i.pack.value >= work_.of(i.pass()).size())
+      if (!wires_.has(place) || i.pack.value != next_at(place) || i.pack.value >= work_.times.packs(i.pass()))
         return wrong(stage, at, "packs must run once and in order");
       if (waits(i, place)) break;
       visit(step);
@@ -111,9 +111,10 @@ class walker {
   [[nodiscard]] std::uint32_t& next_at(pack_place p) { return packs_[wires_.number_of(p)]; }
   /// Counts the weight gradients of a pack, if it is their turn.
   [[nodiscard]] bool runs_weights(const instruction& i, pack_place place) {
-    if (!wires_.has(place) || i.pack.value != next_at(place) || waits(i, place) || !work_.weight.splits(i.pack.value))
+    if (!wires_.has(place) || i.pack.value != next_at(place) || waits(i, place) ||
+        !work_.times.apart.splits(i.pack.value))
       return false;
-    next_at(place) = static_cast<std::uint32_t>(work_.weight.next(next_at(place) + 1));
+    next_at(place) = static_cast<std::uint32_t>(work_.times.apart.next(next_at(place) + 1));
     return true;
   }
   [[nodiscard]] bool waits(const instruction& i, pack_place place) {
@@ -162,8 +163,8 @@ class messages_under_way {
   /// wires: of the workload's shape
   messages_under_way(const wiring& wires, const workload& work)
       : wires_{wires.wires(pass::forward), wires.wires(pass::backward)},
-        backward_(work.forward.size() * wires_[0]),
-        size_(backward_ + work.backward.size() * wires_[1]) {}
+        backward_(work.times.packs(pass::forward) * wires_[0]),
+        size_(backward_ + work.times.packs(pass::backward) * wires_[1]) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t operator()(const wire& w, pack_id pack) const noexcept {

@@ -97,12 +97,12 @@ SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<co
   inbox_.resize(number.size());
   result<void> walked = detail::walk(wires, work, programs, [&](const detail::step_of_walk& s) {
     const instruction& i = s.instruction;
-    const node self = append(i, s.stage, slimpack::time_of(work, i, s.stage, on), s.is_followed);
+    const node self = append(i, s.stage, slimpack::time_of(work.times, i, s.stage, on), s.is_followed);
     for (const wire& w : wires.before(s.place)) targets_[inbox_[number(w, i.pack)]] = self;
     const std::span<const wire> sent = wires.after(s.place);
     for (node message = self; message < self + sent.size();) targets_.push_back(++message);
     for (const wire& w : sent) {
-      tasks_.push_back({i, s.stage, true, message_of(work, w, i.pack, on), 0, false, w.receiver});
+      tasks_.push_back({i, s.stage, true, message_of(work.times, w, i.pack, on), 0, false, w.receiver});
       rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
       inbox_[number(w, i.pack)] = static_cast<std::uint32_t>(targets_.size());
       targets_.push_back(unknown);
