@@ -2,8 +2,6 @@
 #define SLIMPACK_CORE_TIMINGS_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/error.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
@@ -173,12 +171,6 @@ struct timings {
                          i.chunk * static_cast<std::size_t>(on.stages) + stage];
 }
 
-/// The times of a replica, whole: a plan that is written by hand has none, or some. Columns that are empty become 0, and
-/// tokens before packs are summed up.
-/// Errors    invalid_input: a column that has another number of times than the packs need, or a time that is none
-/// Complexity O(packs * parts + slices)
-[[nodiscard]] result<timings> completed(timings t, const partition& packs, const shape& on, std::size_t replica);
-
 namespace detail {
 /// The messages of one pack, boundary by boundary: b lies between parts b and b + 1, and a forward message is kept with
 /// the part below it, a backward message with the part above.
@@ -190,9 +182,5 @@ template <class Seconds>
 }  // namespace detail
 
 }  // namespace slimpack
-
-#ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/core/impl/timings.ipp>
-#endif
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/laws/completed_times.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/legs.hpp>

@@ -1,7 +1,8 @@
-#ifndef SLIMPACK_CORE_IMPL_TIMINGS_IPP
-#define SLIMPACK_CORE_IMPL_TIMINGS_IPP
+#ifndef SLIMPACK_CORE_LAWS_IMPL_COMPLETED_TIMES_IPP
+#define SLIMPACK_CORE_LAWS_IMPL_COMPLETED_TIMES_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/laws/completed_times.hpp>
 #include <slimpack/core/timings.hpp>
 
 #include <algorithm>
