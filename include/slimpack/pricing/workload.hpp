@@ -46,11 +46,10 @@ struct workload {
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage
-  seconds turn_wait{};                         ///< of each forward pack's message to the stage that stands for a spread
-                                               ///< vocabulary in a search (pricing/detail/vocabulary_turn.hpp): a part
-                                               ///< that packs do not set
-  std::vector<backward_call> calls{};          ///< of backward packs that have several
-  std::vector<std::uint32_t> calls_before{};   ///< packs + 1: where those of each begin; empty where none has several
+  seconds turn_wait{};                        ///< of each forward pack's message to a stage where packs only turn, in a
+                                              ///< search: a part that packs do not set
+  std::vector<backward_call> calls{};         ///< of backward packs that have several
+  std::vector<std::uint32_t> calls_before{};  ///< packs + 1: where those of each begin; empty where none has several
   std::vector<std::int64_t> ended{};  ///< where there are forward packs alone: of each, the tokens of the sequences
                                       ///< that end in it, which are let go of after it; empty of a step
 

@@ -32,8 +32,8 @@ struct observation {
 };
 
 /// What a rank's step tells: each pack on each chunk. A pack whose weight gradients ran apart is told twice, B and W
-/// together as a backward, and W alone. Nothing of a replica without work, of calls of a spread vocabulary, or of packs
-/// for which stages lend each other attention: they run other work than their slices'.
+/// together as a backward, and W alone. Nothing of a replica without work, of E, V, U and G, or of packs for which
+/// stages lend each other attention: they run other work than their slices'.
 /// Requires  the report of that rank of the plan, or of the part that it runs
 /// Errors    invalid_input: the report is of another program            Complexity  O(instructions * log packs +
 ///           slices)

@@ -166,7 +166,7 @@ struct zero_bubble {
       const std::size_t cell = (packs - 1) * parts + part;
       drain += work.times.messages[pass::backward][cell + 1].value + work.times.calls[pass::backward][cell].value;
     }
-    // A last stage that only turns packs (pricing/detail/vocabulary_turn.hpp) has none.
+    // A last stage that only turns packs has none.
     std::size_t last = stages - 1;
     const auto has_weights = [&](std::size_t stage) {
       return work.split.weights[(packs - 1) * parts + stage] > seconds{};

@@ -2,6 +2,7 @@
 #define SLIMPACK_SIMULATORS_MEMORY_HPP
 
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ class stage_memory {
 
   /// What the stage holds while `i` runs next.
   [[nodiscard]] double during(const instruction& i) const {
-    if (!i.is_of_part()) return during_end(i);
+    if (!i.is_pass() && !i.is_weights()) return during_end(i);
     if (lent_.empty() || i.is_weights()) return during_pass(i);
     return during_pass(i) +
            work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass() == pass::forward ? 1 : 2);
@@ -44,7 +45,7 @@ class stage_memory {
 
   /// Runs `i`: what it acquires stays, what it was kept for goes.
   void run(const instruction& i) {
-    if (!i.is_of_part()) return run_end(i);
+    if (!i.is_pass() && !i.is_weights()) return run_end(i);
     if (i.pass() == pass::forward) {
       live_ += size_of(i);
       kept_ += kept_by(i);
@@ -96,7 +97,7 @@ class stage_memory {
     return most;
   }
 
-  /// Calls of the ends of the model, beside the live tokens of layers.
+  /// What is neither F, B nor W, beside the live tokens of layers.
   [[nodiscard]] double during_end(const instruction& i) const {
     const memory_rates& rates = work_->rates[stage_];
     const std::int64_t more = i.kind == instruction_kind::output ? size_of(i) : 0;
@@ -110,11 +111,11 @@ class stage_memory {
     if (is_last()) turned_ += size_of(i);
   }
   [[nodiscard]] bool is_last() const { return stage_ + 1 == static_cast<std::size_t>(work_->shape.stages); }
-  /// A B of the last part, which the gradients of a spread vocabulary have waited for.
+  /// A B of the last part, which the gradients of V have waited for.
   [[nodiscard]] bool is_turn(const instruction& i) const {
-    return work_->shape.vocabulary == vocabulary::spread && is_last() && i.chunk + 1 == gradient_.size();
+    return has(work_->shape, instruction_kind::output) && is_last() && i.chunk + 1 == gradient_.size();
   }
-  /// What a spread vocabulary holds between calls.
+  /// What V, U and B hold between them.
   [[nodiscard]] double ends() const {
     const memory_rates& rates = work_->rates[stage_];
     return rates.logit_token * static_cast<double>(logits_) + rates.turned_token * static_cast<double>(turned_);

@@ -18,7 +18,7 @@ namespace slimpack::solvers {
 ///           search. Of those that stand last, and of sharing_gain and alike_step, it is the mean of the plans that can
 ///           ask the constant: 76 of seed 1; of two seeds 14 with passes cut alike, as many evaluations on equal stages
 ///           and 21 on others, 14 whose cuts cost, 7 long ones of replicas that share and as many with free exchanges
-///           or of a spread vocabulary, and 14 by estimates; of seed 1 fifteen under tight limits, eight of them
+///           or with E, V, U and G, and 14 by estimates; of seed 1 fifteen under tight limits, eight of them
 ///           shared, and eight with weight gradients apart. Each constant changes some of these plans
 struct search_options {
   // Divisions: which replicas share what (divide/searched.hpp, divide/estimated.hpp).

@@ -53,24 +53,25 @@ enum class message_kind : unsigned char {
 enum class places : unsigned char { parts, stages };
 
 struct instruction_facts {
-  char letter;            ///< its name in programs, files and messages: F12
-  slimpack::pass pass;    ///< whose packs it runs
-  slimpack::places each;  ///< where a pack comes to it once
-  bool weight_gradients;  ///< it computes gradients of weights, which a reduction waits for
-  bool of_vocabulary;     ///< only steps whose vocabulary is spread over the stages have it
-  std::uint32_t hash;     ///< its number in hashes of plans, which stays as it is
-  std::string_view name;  ///< of its times in plan files
+  char letter;                ///< its name in programs, files and messages: F12
+  slimpack::pass pass;        ///< whose packs it runs
+  slimpack::places each;      ///< where a pack comes to it once
+  bool weight_gradients;      ///< it computes gradients of weights, which a reduction waits for
+  bool of_vocabulary;         ///< only steps whose vocabulary is spread over the stages have it
+  std::uint32_t hash;         ///< its number in hashes of plans, which stays as it is
+  std::string_view name;      ///< of its times in plan files
+  std::string_view category;  ///< in traces, whose viewers give each a colour
 };
 
-inline constexpr std::array<instruction_facts, 7> instruction_kinds{{
-    {'F', pass::forward, places::parts, false, false, 0, "forward"},
-    {'B', pass::backward, places::parts, true, false, 1, "backward"},
-    {'W', pass::backward, places::parts, true, false, 2, "weights"},
-    {'E', pass::forward, places::stages, false, true, 4, "embed"},
-    {'V', pass::forward, places::stages, false, true, 8, "output"},
-    {'U', pass::forward, places::stages, true, true, 10, "output_weights"},
-    {'G', pass::backward, places::stages, true, true, 5, "embed_gradients"},
-}};
+inline constexpr auto instruction_kinds = std::to_array<instruction_facts>({
+    {'F', pass::forward, places::parts, false, false, 0, "forward", "forward"},
+    {'B', pass::backward, places::parts, true, false, 1, "backward", "backward"},
+    {'W', pass::backward, places::parts, true, false, 2, "weights", "weights"},
+    {'E', pass::forward, places::stages, false, true, 4, "embed", "vocabulary"},
+    {'V', pass::forward, places::stages, false, true, 8, "output", "vocabulary"},
+    {'U', pass::forward, places::stages, true, true, 10, "output_weights", "vocabulary"},
+    {'G', pass::backward, places::stages, true, true, 5, "embed_gradients", "vocabulary"},
+});
 
 struct message_facts {
   slimpack::pass pass;    ///< whose packs it is of
@@ -78,7 +79,7 @@ struct message_facts {
   std::string_view name;  ///< of its times in plan files
 };
 
-inline constexpr std::array<message_facts, 7> message_kinds{{
+inline constexpr auto message_kinds = std::to_array<message_facts>({
     {pass::forward, places::parts, "forward"},
     {pass::backward, places::parts, "backward"},
     {pass::forward, places::stages, "embedded"},
@@ -86,7 +87,7 @@ inline constexpr std::array<message_facts, 7> message_kinds{{
     {pass::forward, places::stages, "partial"},
     {pass::forward, places::stages, "statistics"},
     {pass::backward, places::stages, "gradients"},
-}};
+});
 
 [[nodiscard]] constexpr const instruction_facts& facts_of(instruction_kind k) noexcept {
   return instruction_kinds[static_cast<std::size_t>(k)];

@@ -34,10 +34,13 @@ struct wire {
   std::uint32_t number{};    ///< among the wires that carry packs of its pass
 };
 
-/// Whether a step on a shape has instructions of a kind, if it has packs for them.
+/// Whether a step on a shape has instructions of a kind, if it has packs for them; and what is wrong with one that it
+/// has not.
 [[nodiscard]] constexpr bool has(const shape& on, instruction_kind k) noexcept {
   return on.vocabulary == vocabulary::spread || !facts_of(k).of_vocabulary;
 }
+inline constexpr const char* is_not_of_shape =
+    "is of a vocabulary that is spread over the stages, which the plan's is not";
 
 [[nodiscard]] constexpr pack_place place_of(const instruction& i, std::uint32_t stage, const shape& on) noexcept {
   return {i.kind, i.chunk * static_cast<std::uint32_t>(on.stages) + stage};

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -90,8 +91,8 @@ class reduction_waits {
   bool empty_{true};
 };
 
-/// Adds to the first forward pack of each part, and of a spread vocabulary to the first call of each stage, what they
-/// wait for: that call waits for all of its stage's share, which is gathered before layers.
+/// Adds to the first forward pack of each part, and to the first E of each stage, what they
+/// wait for: that E waits for all of its stage's share of the words, which is gathered before layers.
 template <class Cost>
 void wait_for_weights(const Cost& cost, workload& w) {
   const reduction_waits waits(cost, w.shape);
@@ -99,7 +100,7 @@ void wait_for_weights(const Cost& cost, workload& w) {
   std::vector<seconds> gathered(static_cast<std::size_t>(w.shape.stages));
   std::vector<seconds> all(gathered.size());
   seconds start{};
-  if (w.shape.vocabulary == vocabulary::spread)
+  if (has(w.shape, instruction_kind::embed))
     for (std::size_t stage = 0; stage < gathered.size(); ++stage) {
       for (const gradient_bucket& b : gradient_buckets_of(cost, w.shape.parts() + static_cast<int>(stage)))
         gathered[stage] += b.gather;

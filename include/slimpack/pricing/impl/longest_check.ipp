@@ -39,7 +39,7 @@ SLIMPACK_DECL result<void> longest_check::operator()(weight_gradients split) con
   for (int part = 0; part < on_.parts(); ++part)
     if (result<void> fine = buckets(part); !fine) return fine;
   if (on_.vocabulary == vocabulary::spread)
-    if (result<void> fine = spread_vocabulary(); !fine) return fine;
+    if (result<void> fine = ends_of_model(); !fine) return fine;
   for (int share = on_.parts(); on_.has_copies() && share < on_.reduced_parts(); ++share)
     if (result<void> fine = buckets(share); !fine) return fine;
   const seconds reduce = reduce_time_of(cost_);
@@ -102,7 +102,7 @@ SLIMPACK_DECL result<void> longest_check::buckets(int part) const {
   return success();
 }
 
-SLIMPACK_DECL result<void> longest_check::spread_vocabulary() const {
+SLIMPACK_DECL result<void> longest_check::ends_of_model() const {
   const tokens longest = whole_.length;
   for (int stage = 0; stage < on_.stages; ++stage) {
     for (const time_column c : time_columns) {
@@ -110,14 +110,14 @@ SLIMPACK_DECL result<void> longest_check::spread_vocabulary() const {
       const seconds t = c.is_call()                      ? vocabulary_time(cost_, longest, c.call(), stage)
                         : sends(c.message(), stage, on_) ? vocabulary_message(cost_, longest, c.message(), stage)
                                                          : seconds{};
-      if (!is_time(t)) return no_vocabulary(t, stage);
+      if (!is_time(t)) return no_end(t, stage);
     }
   }
   const seconds back = message_time(cost_, longest, pass::backward, 0);
-  return is_time(back) ? result<void>(success()) : no_vocabulary(back, 0);
+  return is_time(back) ? result<void>(success()) : no_end(back, 0);
 }
 
-SLIMPACK_DECL error longest_check::no_vocabulary(seconds t, int stage) const {
+SLIMPACK_DECL error longest_check::no_end(seconds t, int stage) const {
   const std::string where = "a spread vocabulary and " + sequence_ + " on stage " + std::to_string(stage);
   return std::isnan(t.value) ? wrong(" has no times for " + where + ": make it for a shape with vocabulary::spread")
                              : no_time(t, where);

@@ -91,7 +91,7 @@ struct slimpipe {
  private:
   [[nodiscard]] constexpr int row_slices() const noexcept { return slices > 0 ? slices : stages; }
 
-  /// A workload without the stage on which a search may see packs turn (pricing/detail/vocabulary_turn.hpp).
+  /// A workload without the stage on which a search may see packs turn.
   [[nodiscard]] workload on_own_stages(workload w) const {
     const auto own = static_cast<std::size_t>(stages), all = static_cast<std::size_t>(w.shape.stages);
     if (own == all) return w;

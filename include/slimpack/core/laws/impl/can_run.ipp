@@ -235,8 +235,7 @@ class joint_programs {
     const of_replica& one = all_[m.g];
     if (i.chunk >= static_cast<std::uint32_t>(i.is_of_part() ? on_.chunks : 1))
       return wrong(m, "is of a chunk that the plan has not");
-    if (!has(on_, i.kind))
-      return wrong(m, "is of a vocabulary that is spread over the stages, which the plan's is not");
+    if (!has(on_, i.kind)) return wrong(m, is_not_of_shape);
     const pack_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
     const std::size_t count = packs(one, i.pass());
     if (i.is_weights()) {

@@ -10,7 +10,7 @@ namespace slimpack::detail {
 struct call_messages {
   std::span<const std::byte> in;  ///< empty at the ends of the pipeline, as `out` is
   std::span<std::byte> out;
-  // Of V on the last stage, where the vocabulary is spread:
+  // Of V on the last stage:
   std::span<const std::span<const std::byte>> partials{};  ///< of all stages; the last is what `out` gets
   std::span<std::byte> rows{};                             ///< gradients of hidden rows
   std::span<std::byte> statistics{};

@@ -26,8 +26,8 @@ class turned_rows;  // detail/shared/turned_rows.hpp
 /// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this
 /// rank's instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds
 /// the largest message of its content, so that each can be used again for any: when all that were sent from it are
-/// through, and nothing on this stage will read it. What the calls of a spread vocabulary give others on their own
-/// stage is handed on here, as if by messages.
+/// through, and nothing on this stage will read it. What V gives others on its own stage is handed on here, as if by
+/// messages.
 class messages {
  public:
   /// hidden: of the compute's format; ends: vocabulary_format_of it            Requires  what is not copied outlives it
@@ -115,7 +115,7 @@ class messages {
   buffer output_;
   buffer gradients_made_, statistics_made_;  // of V on the last stage
   std::vector<std::span<const std::byte>> partials_;
-  // On the last stage, where the vocabulary is spread, by pack in run order:
+  // On the last stage, by pack in run order:
   std::deque<buffer> hidden_rows_;  // from the last part's F to V
   std::deque<buffer> statistics_;   // from V to U
   std::unique_ptr<turned_rows> turned_;

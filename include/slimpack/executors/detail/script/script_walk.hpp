@@ -93,7 +93,7 @@ class script_walk {
   };
 
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward_ : backward_; }
-  [[nodiscard]] bool spreads() const noexcept { return on_.vocabulary == vocabulary::spread; }
+  [[nodiscard]] bool spreads() const noexcept { return has(on_, instruction_kind::output); }
   /// Packs that have run at a place of this stage, which is not W's.
   [[nodiscard]] std::uint32_t ran(pack_place place) const {
     if (place.kind > instruction_kind::weights) return calls_[wires_.number_of(place)];
@@ -111,8 +111,7 @@ class script_walk {
   /// else it waits for comes in messages.
   result<void> take_call(const instruction& i) {
     const pack_place place = place_of(i, stage_, on_);
-    if (!has(on_, i.kind))
-      return wrong(i, "is of a vocabulary that is spread over the stages, which the plan's is not");
+    if (!has(on_, i.kind)) return wrong(i, is_not_of_shape);
     if (!wires_.has(place)) return wrong(i, "is of a chunk that the plan has not");
     std::uint32_t& next = calls_[wires_.number_of(place)];
     const std::size_t packs = of(i.pass()).ends.size();

@@ -93,7 +93,7 @@ inline void read_messages(const json_place& messages, const plan& p, timings& ti
   std::vector<const char*> keys;
   for (const time_column c : time_columns)
     if (!c.is_call() && is_timed(c, p.shape)) keys.push_back(c.name());
-  const bool spread = p.shape.vocabulary == vocabulary::spread;
+  const bool spread = has(p.shape, instruction_kind::embed_gradients);
   if (spread) keys.push_back(to_gradients);
   messages.must_only_have(keys);
   for (const time_column c : time_columns) {

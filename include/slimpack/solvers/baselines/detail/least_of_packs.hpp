@@ -51,7 +51,8 @@ namespace slimpack::detail {
   return least;
 }
 
-/// What each stage computes at least beside its layers before tokens run backward, where the vocabulary is spread.
+/// What each stage computes at least beside its layers before tokens run backward: its part of the output layer, where
+/// all stages have one.
 [[nodiscard]] inline seconds least_output_of(const workload& work) {
   const std::vector<seconds>& output = work.times.calls[instruction_kind::output];
   if (output.empty()) return {};

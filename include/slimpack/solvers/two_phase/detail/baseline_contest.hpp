@@ -92,7 +92,7 @@ class baseline_contest {
       if (known.empty()) known = rows_of_alike_tokens(batch_, row);
       return known;
     };
-    // A search may see one stage more than there are (pricing/detail/vocabulary_turn.hpp), and so one slice more.
+    // A search may see one stage more than there are on which packs only turn, and so one slice more.
     for (int stages = batch_.shape.stages; stages >= std::max(1, batch_.shape.stages - batch_.estimated); --stages)
       for (const int slices : baselines::slice_counts(stages))
         consider_lengths(packs, early,
