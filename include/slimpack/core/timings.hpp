@@ -117,10 +117,10 @@ inline constexpr time_column time_columns[]{instruction_kind::forward,
 /// What the packs of a replica take on each part of the model, or on each stage, and what follows from them: what a
 /// workload and a replica of a plan have in common.
 /// Units     seconds; those of calls with the overhead of their packs
-/// Shapes    calls, messages: [pack * places + place], with packs of the kind's pass and as many places as its facts say
-///           (core/wiring/step_kinds.hpp); those of weights empty where none run apart, and those of stages empty where the
-///           vocabulary is in one place. before: packs + 1. kept: empty, or [stage * (packs + 1) + pack]; of a backward
-///           without packs by the forward ones (workload::ended_kept). weight_waits: empty, or one per stage
+/// Shapes    calls, messages: [pack * places + place], with packs of the kind's pass and as many places as its facts
+///           say (core/wiring/step_kinds.hpp); those of weights empty where none run apart, and those of stages empty
+///           where the vocabulary is in one place. before: packs + 1. kept: empty, or [stage * (packs + 1) + pack]; of
+///           a backward without packs by the forward ones (workload::ended_kept). weight_waits: empty, or one per stage
 struct timings {
   columns<instruction_kind> calls{};  ///< what each takes; of a B whose W runs apart what is left, of such a W alone
                                       ///< what it takes, and 0 of others

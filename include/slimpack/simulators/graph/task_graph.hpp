@@ -36,8 +36,8 @@ struct task {
 ///           A backward on the last part also waits for all forwards of its sequences; program order
 ///           implies it, since a program that runs them later would wait for itself and is rejected. Weight
 ///           gradients (W) come after their backward by program order too, and nothing waits for them. The ends of a
-///           model whose vocabulary is spread are flows of their own (core/wiring/step_kinds.hpp); a backward on the last
-///           part then waits, by program order, for the output layer's last call (V) of its sequences there.
+///           model whose vocabulary is spread are flows of their own (core/wiring/step_kinds.hpp); a backward on the
+///           last part then waits, by program order, for the output layer's last call (V) of its sequences there.
 /// Source    derived; SlimPack (arXiv:2509.26246) describes its simulator as a DAG solved by its critical path
 /// Messages neither occupy a stage nor delay each other.
 class task_graph {
