@@ -122,8 +122,8 @@ inline constexpr time_column time_columns[]{instruction_kind::forward,
 ///           where the vocabulary is in one place. before: packs + 1. kept: empty, or [stage * (packs + 1) + pack]; of
 ///           a backward without packs by the forward ones (workload::ended_kept). weight_waits: empty, or one per stage
 struct timings {
-  columns<instruction_kind> calls{};  ///< what each takes; of a B whose W runs apart what is left, of such a W alone
-                                      ///< what it takes, and 0 of others
+  columns<instruction_kind> calls{};  ///< what each takes. Of a pack whose weight gradients run apart, B takes what is
+                                      ///< left; of any other, the time of W is 0
   columns<message_kind> messages{};   ///< from the end of the sender to the arrival; 0 where a place sends none
   by_pass<std::vector<std::int64_t>> before{};  ///< tokens of the packs run earlier: before[p][i] sums packs 0..i-1
   by_pass<std::vector<double>> kept{};          ///< whole bytes that packs 0..i-1 keep, or release, beside their tokens
