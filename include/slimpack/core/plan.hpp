@@ -62,7 +62,7 @@ inline constexpr std::pair<const char*, seconds rank_time::*> rank_time_parts[]{
 struct replica_plan {
   std::vector<sequence_id> sequences;
   slimpack::partition partition;
-  timings times{};
+  timings times{};                         ///< of its packs
   std::vector<loan> loans{};               ///< attention that its stages lend each other; times of packs have it in
   std::vector<program> programs;           ///< one per stage
   std::vector<double> peak_memory;         ///< per stage, in the plan's memory unit

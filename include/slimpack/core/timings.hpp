@@ -120,13 +120,13 @@ inline constexpr time_column time_columns[]{instruction_kind::forward,
 /// What the packs of a replica take on each part of the model, or on each stage, and what follows from them: what a
 /// workload and a replica of a plan have in common.
 /// Units     seconds; those of calls with the overhead of their packs
-/// Shapes    calls, messages: [pack * places + place], with packs of the kind's pass and as many places as its facts say
-///           (core/wiring/step_kinds.hpp); those of weights empty where none run apart, and those of stages empty where the
-///           vocabulary is in one place. before: packs + 1. kept: empty, or [stage * (packs + 1) + pack]; of a backward
-///           without packs by the forward ones (workload::ended_kept). weight_waits: empty, or one per stage
+/// Shapes    calls, messages: [pack * places + place], with packs of the kind's pass and as many places as its facts
+///           say (core/wiring/step_kinds.hpp); those of weights empty where none run apart, and those of stages empty
+///           where the vocabulary is in one place. before: packs + 1. kept: empty, or [stage * (packs + 1) + pack]; of
+///           a backward without packs by the forward ones (workload::ended_kept). weight_waits: empty, or one per stage
 struct timings {
-  columns<instruction_kind> calls{};  ///< what each takes; of a B whose W runs apart what is left, of such a W alone
-                                      ///< what it takes, and 0 of others
+  columns<instruction_kind> calls{};  ///< what each takes. Of a pack whose weight gradients run apart, B takes what is
+                                      ///< left; of any other, the time of W is 0
   columns<message_kind> messages{};   ///< from the end of the sender to the arrival; 0 where a place sends none
   by_pass<std::vector<std::int64_t>> before{};  ///< tokens of the packs run earlier: before[p][i] sums packs 0..i-1
   by_pass<std::vector<double>> kept{};          ///< whole bytes that packs 0..i-1 keep, or release, beside their tokens

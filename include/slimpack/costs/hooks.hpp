@@ -52,9 +52,11 @@
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     what is left of backward does not
 ///                                                     fall as a slice grows
-///   seconds vocabulary_time(tokens, instruction_kind,  what a stage's share of a spread vocabulary   none: it cannot be
-///                           int stage)                takes for a pack; of 0 tokens its overhead    spread
-///   seconds vocabulary_message(tokens,                of its messages (core/wiring/step_kinds.hpp)  0 s
+///   seconds vocabulary_time(tokens,                   what a stage's share of a spread       none: it cannot
+///                  instruction_kind, int stage)       vocabulary takes for a pack (E, V, U   be spread
+///                                                     and G, core/wiring/step_kinds.hpp);
+///                                                     of 0 tokens its overhead
+///   seconds vocabulary_message(tokens,                of its messages                        0 s
 ///                  message_kind, int stage)
 ///
 /// Where the vocabulary is spread, `time` is of layers alone, and `message` is also asked of part 0 backward: what it

@@ -4,6 +4,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <algorithm>
@@ -58,9 +59,9 @@ template <class Cost>
   if (p.shape.vocabulary == vocabulary::spread)
     for (const tokens length : p.lengths)
       for (int stage = 0; stage < p.shape.stages; ++stage)
-        for (const instruction_kind call : {instruction_kind::embed, instruction_kind::output,
-                                            instruction_kind::output_weights, instruction_kind::embed_gradients})
-          sum.work += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {0}, call, stage);
+        for (const time_column c : time_columns)
+          if (c.is_call() && c.each() == places::stages)
+            sum.work += vocabulary_time(cost, length, c.call(), stage) - vocabulary_time(cost, {0}, c.call(), stage);
   return sum;
 }
 

@@ -62,8 +62,8 @@ struct workload {
   }
 
   /// Bytes beside their tokens that a stage lets go of after a forward pack, where there are forward packs alone: what
-  /// the sequences that end in it have kept. A plan keeps them as times.kept.backward, by forward packs: [stage * (packs +
-  /// 1) + pack].
+  /// the sequences that end in it have kept. A plan keeps them as times.kept.backward, by forward packs: [stage *
+  /// (packs + 1) + pack].
   [[nodiscard]] double ended_kept(std::size_t pack, std::size_t stage) const noexcept {
     if (times.kept.backward.empty()) return 0;
     const double* const sums = &times.kept.backward[stage * (times.packs(pass::forward) + 1)];

@@ -10,8 +10,8 @@
 
 namespace slimpack {
 
-/// The times of a replica, whole: a plan that is written by hand has none, or some. Columns that are empty become 0, and
-/// tokens before packs are summed up.
+/// The times of a replica, whole: a plan that is written by hand has none, or some. Columns that are empty become 0,
+/// and tokens before packs are summed up.
 /// Errors    invalid_input: a column that has another number of times than the packs need, or a time that is none
 /// Complexity O(packs * parts + slices)
 [[nodiscard]] result<timings> completed(timings t, const partition& packs, const shape& on, std::size_t replica);

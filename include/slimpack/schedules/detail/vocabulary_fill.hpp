@@ -25,8 +25,8 @@
 
 namespace slimpack::detail {
 
-/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/wiring/step_kinds.hpp) between the
-/// forwards and backwards of programs, whatever schedule these come from.
+/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/wiring/step_kinds.hpp) between
+/// the forwards and backwards of programs, whatever schedule these come from.
 ///
 /// The programs run in simulated time, those of all replicas of a group together, with the packs of a row tied. A stage
 /// that is free runs the first of these that is ready:

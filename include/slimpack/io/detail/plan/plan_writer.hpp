@@ -107,7 +107,7 @@ class plan_writer {
     packs("backward", views::packs(plan_, index, pass::backward));
     json_.line();
     json_.key("message").open('{');
-    messages(r.times);
+    messages(r);
     json_.close('}');
     json_.line();
     json_.key("programs").open('[');
@@ -201,12 +201,12 @@ class plan_writer {
 
   /// What the calls for a pack take: [stage], or with virtual stages [stage][chunk] of those of parts.
   void times(const pack_view& pack) {
-    const timings& of = plan_.replicas[pack.replica].times;
+    const timings& all = plan_.replicas[pack.replica].times;
     for (const time_column c : time_columns) {
       if (!c.is_call() || c.pass() != pack.pass || !is_timed(c, plan_.shape)) continue;
-      if (c == instruction_kind::weights && !of.apart.splits(pack.pack.value)) continue;
+      if (c == instruction_kind::weights && !all.apart.splits(pack.pack.value)) continue;
       json_.key(key_of(c));
-      const std::span<const seconds> column = of.of(c, pack.pack.value, plan_.shape);
+      const std::span<const seconds> column = all.of(c, pack.pack.value, plan_.shape);
       c.each() == places::parts ? times_of_parts(column) : times_of_stages(column);
     }
   }
@@ -227,10 +227,10 @@ class plan_writer {
   }
 
   /// What packs send.
-  void messages(const timings& of) {
+  void messages(const replica_plan& r) {
     const auto write = [&](std::string_view name, time_column c, const auto& sent_of) {
-      messages(name, ranges::views::iota(std::size_t{0}, of.packs(c.pass())),
-               [&](std::size_t pack) { return sent_of(of.of(c, pack, plan_.shape)); });
+      messages(name, ranges::views::iota(std::size_t{0}, r.partition.of(c.pass()).size()),
+               [&](std::size_t pack) { return sent_of(r.times.of(c, pack, plan_.shape)); });
     };
     for (const time_column c : time_columns)
       if (!c.is_call() && is_timed(c, plan_.shape))

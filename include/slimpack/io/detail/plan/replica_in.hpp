@@ -34,7 +34,7 @@ namespace slimpack::io::detail {
   return s;
 }
 
-/// The times of a pack, [stage], or with virtual stages [stage][chunk] of those of parts, added to a column of all packs.
+/// The times of a pack, [stage], or of parts with virtual stages [stage][chunk], added to a column of all packs.
 inline void read_times(const json_place& time, const shape& s, places each, std::vector<seconds>& table) {
   const auto stages = static_cast<std::size_t>(s.stages);
   const auto chunks = static_cast<std::size_t>(each == places::parts ? s.chunks : 1);
