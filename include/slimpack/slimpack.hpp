@@ -73,7 +73,6 @@
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
@@ -165,17 +164,9 @@
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/hooks.hpp>
-#include <slimpack/solvers/improve/give.hpp>
-#include <slimpack/solvers/improve/join.hpp>
-#include <slimpack/solvers/improve/merge.hpp>
 #include <slimpack/solvers/improve/move.hpp>
-#include <slimpack/solvers/improve/reorder.hpp>
-#include <slimpack/solvers/improve/shift.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
-#include <slimpack/solvers/improve/split.hpp>
-#include <slimpack/solvers/improve/swap.hpp>
-#include <slimpack/solvers/improve/take.hpp>
 #include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/refined.hpp>
@@ -196,7 +187,6 @@
 #include <slimpack/transports/nccl.hpp>
 #include <slimpack/transports/over.hpp>
 #include <slimpack/transports/threads.hpp>
-#include <slimpack/transports/traffic.hpp>
 #include <slimpack/version.hpp>
 
 #endif

@@ -28,7 +28,6 @@
 #include <slimpack/transports/detail/any_transport.hpp>
 #include <slimpack/transports/gathered.hpp>
 #include <slimpack/transports/hooks.hpp>
-#include <slimpack/transports/traffic.hpp>
 
 #include <boost/container/small_vector.hpp>
 

@@ -6,12 +6,11 @@
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
-#include <slimpack/executors/detail/messages/call_messages.hpp>
-#include <slimpack/executors/detail/no_transfers.hpp>
+#include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
-#include <slimpack/executors/detail/result_of.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
+#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/job/detail/watched_call.hpp>

@@ -3,9 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
-#include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
-#include <slimpack/executors/detail/messages/message_owner.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
@@ -20,6 +18,16 @@
 
 namespace slimpack::detail {
 
+/// What an instruction reads and writes, valid until it has ended.
+struct call_messages {
+  std::span<const std::byte> in;  ///< empty at the ends of the pipeline, as `out` is
+  std::span<std::byte> out;
+  // Of V on the last stage:
+  std::span<const std::span<const std::byte>> partials{};  ///< of all stages; the last is what `out` gets
+  std::span<std::byte> rows{};                             ///< gradients of hidden rows
+  std::span<std::byte> statistics{};
+};
+
 class turned_rows;  // detail/shared/turned_rows.hpp
 
 /// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
@@ -30,7 +38,7 @@ class turned_rows;  // detail/shared/turned_rows.hpp
 /// messages.
 class messages {
  public:
-  /// hidden: of the compute's format; ends: vocabulary_format_of it            Requires  what is not copied outlives it
+  /// hidden: of the compute's format; ends: of its output layer               Requires  what is not copied outlives it
   messages(message_owner& owner, any_transport& transport, const stage_script& script, const message_format& hidden,
            const vocabulary_format& ends)
       : messages(owner, transport, script,
