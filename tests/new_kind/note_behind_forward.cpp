@@ -1,5 +1,5 @@
-// A library with one kind of instruction more, made by note_behind_forward.patch: N takes .1 ms behind each F. Plans with
-// it, writes and reads the plan, and runs it on threads.
+// A library with one kind of instruction more, made by note_behind_forward.patch: N takes .1 ms behind each F. This
+// program plans with it, writes and reads the plan, and runs it on threads.
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/planner.hpp>

@@ -60,7 +60,7 @@ struct observation {
     const auto lends = [&](const loan& l) {
       return (l.lender.stage == stage && l.lender.what == i) || (l.helper.stage == stage && l.helper.what == i);
     };
-    if (!i.is_of_part() || std::any_of(r.loans.begin(), r.loans.end(), lends)) continue;
+    if ((!i.is_pass() && !i.is_weights()) || std::any_of(r.loans.begin(), r.loans.end(), lends)) continue;
     const std::span<const slice> pack = r.partition.of(i.pass())[i.pack.value];
     const int part = static_cast<int>(i.chunk) * p.shape.stages + static_cast<int>(stage);
     if (i.is_weights()) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;
