@@ -9,6 +9,7 @@
 
 #include <slimpack/core/impl/plan_hash.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
+#include <slimpack/core/soundness/impl/completed_times.ipp>
 #include <slimpack/core/soundness/impl/is_sound.ipp>
 #include <slimpack/core/soundness/impl/sound_packs.ipp>
 #include <slimpack/core/soundness/impl/sound_programs.ipp>

@@ -2,13 +2,14 @@
 #define SLIMPACK_EXECUTORS_IMPL_STAGE_SCRIPT_IPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/core/soundness/detail/sound_programs.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/script_walk.hpp>
@@ -75,14 +76,13 @@ SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, bac
 
 SLIMPACK_DECL stage_script::message_ends stage_script::sources(const instruction& i) const {
   message_ends all;
-  if (!i.is_weights())
-    each_before(place(i), on, [&](flow_place from) { all.push_back({rank_of(from), channel(place(i))}); });
+  for (const wire& w : wires_.before(place(i))) all.push_back({rank_of(w.from), channel(w.to)});
   return all;
 }
 
 SLIMPACK_DECL stage_script::message_ends stage_script::targets(const instruction& i) const {
   message_ends all;
-  if (!i.is_weights()) each_after(place(i), on, [&](flow_place to) { all.push_back({rank_of(to), channel(to)}); });
+  for (const wire& w : wires_.after(place(i))) all.push_back({rank_of(w.to), channel(w.to)});
   return all;
 }
 
@@ -102,8 +102,9 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
       list(common_refinement(own.partition), p.lengths);
       match();
     }
-    split(own.weight);
+    split(own.times.apart);
   }
+  wires_ = wiring(on);
   follow();
   result<transfer_script> ordered = outline.idle ? transfer_script::idle(code, own_replica, own_stage, p.shape)
                                                  : transfer_script::of(p, own_replica, own_stage);
@@ -147,18 +148,19 @@ SLIMPACK_DECL void stage_script::idle(const plan& p) {
     list.size.push_back(length);
   }
   if (!outline.forward_only) forward_of.push_back(0);
-  // Each flow after the one that it follows on all stages, so that no transfer waits for one behind it.
-  const auto end = [&](flow f) {
-    if (spreads_vocabulary()) code.push_back(instruction_at({f, static_cast<std::uint32_t>(stage)}, {0}, on));
+  // Each kind after the one that it follows on all stages, so that no transfer waits for one behind it.
+  const auto add = [&](instruction_kind kind) {
+    if (has(on, kind)) code.push_back({kind, {0}});
   };
-  end(flow::embedding);
+  add(instruction_kind::embed);
   for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
-    code.push_back({pass::forward, {0}, chunk});
+    code.push_back({instruction_kind::forward, {0}, chunk});
   if (outline.forward_only) return;
-  end(flow::output);
-  end(flow::output_weights);
-  for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;) code.push_back({pass::backward, {0}, chunk});
-  end(flow::embedding_gradients);
+  add(instruction_kind::output);
+  add(instruction_kind::output_weights);
+  for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;)
+    code.push_back({instruction_kind::backward, {0}, chunk});
+  add(instruction_kind::embed_gradients);
 }
 
 /// Lists the pieces of both passes.
@@ -208,11 +210,11 @@ SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32
 }
 
 /// Marks the backward pieces whose weight gradients run apart.
-SLIMPACK_DECL void stage_script::split(const weight_timing& weight) {
-  if (weight.count() == 0) return;
-  backward.weight = weight;
+SLIMPACK_DECL void stage_script::split(const apart_packs& of) {
+  if (of.count() == 0) return;
+  backward.apart = of;
   for (std::uint32_t pack = 0; pack < backward.ends.size(); ++pack)
-    for (auto [at, end] = backward.range(pack); at < end; ++at) backward.pieces[at].weights_apart = weight.splits(pack);
+    for (auto [at, end] = backward.range(pack); at < end; ++at) backward.pieces[at].weights_apart = of.splits(pack);
 }
 
 /// Finds the forward piece of each backward piece: the last of its sequence that has none yet.

@@ -32,7 +32,7 @@ class script_walk {
   void take(const instruction& i) {
     if (i.is_weights()) live_ -= backward_.size[i.pack.value].value;
     if (!i.is_pass()) return;
-    i.pass == pass::forward ? open(i) : close(i);
+    i.pass() == pass::forward ? open(i) : close(i);
   }
 
   [[nodiscard]] std::size_t most_packs_in_flight() const noexcept { return most_in_flight_; }
@@ -97,7 +97,7 @@ class script_walk {
         if (tokens_left == 0) open.packs.pop_back();
       }
     }
-    if (!backward_.weight.splits(i.pack.value)) live_ -= backward_.size[i.pack.value].value;
+    if (!backward_.apart.splits(i.pack.value)) live_ -= backward_.size[i.pack.value].value;
   }
 
   const piece_list& forward_;
