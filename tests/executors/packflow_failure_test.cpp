@@ -608,7 +608,7 @@ TEST(PackflowOrder, RefusesPacksOutOfTheirOrder) {
 TEST(PackflowOrder, RefusesAProgramThatEndsEarly) {
   plan p = small_plan();
   p.replicas[0].programs[0].pop_back();
-  refuses(p, "the program ends before B");
+  refuses(p, "replica 0, stage 0: the program has ");
 }
 
 TEST(PackflowOrder, RefusesSlicesOutOfTheirOrder) {

@@ -49,12 +49,12 @@ namespace slimpack::detail {
 
 SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, backward_cuts cuts, exchange_set shares,
                                                     bool is_part, bool forward_only) {
+  for (const merge& m : p.merges)
+    if (!shares.contains(m.exchange)) return not_shared(m, shares);
   if (result<void> packs = sound_packs(p, is_part ? extent::listed : extent::all); !packs)
     return std::move(packs).error();
   if (rank < 0 || rank / p.shape.stages >= p.shape.replicas)
     return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
-  for (const merge& m : p.merges)
-    if (!shares.contains(m.exchange)) return not_shared(m, shares);
   stage_script s;
   s.on = p.shape;
   s.replica = rank / p.shape.stages;

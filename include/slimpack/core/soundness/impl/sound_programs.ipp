@@ -312,10 +312,9 @@ class joint_programs {
   [[nodiscard]] result<void> ended() {
     for (std::size_t g = 0; g < all_.size(); ++g)
       for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage)
-        if (all_[g].at[stage] == code(g, stage).size())
-          if (const std::optional<instruction> left = left_on(g, stage))
-            return error{errc::out_of_order, name(all_[g]) + ", stage " + std::to_string(stage) +
-                                                 ": the program ends before " + name_of(*left, on_.chunks)};
+        if (const std::optional<instruction> left = left_on(g, stage))
+          return error{errc::out_of_order, name(all_[g]) + ", stage " + std::to_string(stage) +
+                                               ": the program ends before " + name_of(*left, on_.chunks)};
     std::optional<member> waiting;
     for (std::size_t g = 0; g < all_.size(); ++g)
       for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage) {
@@ -328,20 +327,24 @@ class joint_programs {
     if (waiting) return stuck(*waiting);
     return success();
   }
-  /// What a program that has ended has not run.
+  /// What a program has not run, and does not have either in what is left of it.
   [[nodiscard]] std::optional<instruction> left_on(std::size_t g, std::size_t stage) const {
     const of_replica& one = all_[g];
+    const std::span<const instruction> rest = std::span(code(g, stage)).subspan(one.at[stage]);
+    const auto is_left = [&](const instruction& i) { return std::find(rest.begin(), rest.end(), i) == rest.end(); };
     for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
       const auto kind = static_cast<instruction_kind>(k);
       if (kind == instruction_kind::weights) continue;  // not of all packs
       for (auto at = static_cast<std::uint32_t>(stage); at < wires_->places(kind);
            at += static_cast<std::uint32_t>(stages_))
         if (const std::uint32_t next = ran(g, {kind, at}); next < packs(one, facts_of(kind).pass))
-          return instruction_at({kind, at}, {next}, on_);
+          if (const instruction i = instruction_at({kind, at}, {next}, on_); is_left(i)) return i;
     }
     for (std::size_t part = stage; part < parts_; part += stages_)
       if (const std::uint32_t next = one.weights[part]; next < one.of->times.apart.flags.size())
-        return instruction{instruction_kind::weights, {next}, static_cast<std::uint32_t>(part / stages_)};
+        if (const instruction i{instruction_kind::weights, {next}, static_cast<std::uint32_t>(part / stages_)};
+            is_left(i))
+          return i;
     return std::nullopt;
   }
   [[nodiscard]] error stuck(const member& m) {
