@@ -23,7 +23,6 @@
 #include <slimpack/executors/impl/outgoing.ipp>
 #include <slimpack/executors/impl/running_sums.ipp>
 #include <slimpack/executors/impl/shared/row_order.ipp>
-#include <slimpack/executors/impl/shared/row_pool.ipp>
 #include <slimpack/executors/impl/shared/row_rehearsal.ipp>
 #include <slimpack/executors/impl/shared/row_transfers.ipp>
 #include <slimpack/executors/impl/shared/running_exchange.ipp>

@@ -7,7 +7,6 @@
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_order.hpp>
-#include <slimpack/executors/detail/shared/row_pool.hpp>
 #include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
-#include <slimpack/executors/detail/shared/row_pool.hpp>
+#include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 

@@ -18,7 +18,6 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
-#include <slimpack/solvers/assembly/detail/laws_check.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
