@@ -6,12 +6,12 @@
 #include "model/config.hpp"
 
 #include <slimpack/core/lending/attention_lending.hpp>
-#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>

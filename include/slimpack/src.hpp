@@ -9,12 +9,12 @@
 
 #include <slimpack/core/impl/plan_hash.ipp>
 #include <slimpack/core/laws/impl/can_run.ipp>
+#include <slimpack/core/laws/impl/completed_times.ipp>
 #include <slimpack/core/laws/impl/is_covered.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
 #include <slimpack/costs/impl/profiled.ipp>
 #include <slimpack/costs/impl/profiled_of.ipp>
 #include <slimpack/costs/impl/transformer.ipp>
-#include <slimpack/executors/impl/call_check.ipp>
 #include <slimpack/executors/impl/checked_transport.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
@@ -22,7 +22,6 @@
 #include <slimpack/executors/impl/messages.ipp>
 #include <slimpack/executors/impl/outgoing.ipp>
 #include <slimpack/executors/impl/running_sums.ipp>
-#include <slimpack/executors/impl/shared/joined_rows.ipp>
 #include <slimpack/executors/impl/shared/row_order.ipp>
 #include <slimpack/executors/impl/shared/row_pool.ipp>
 #include <slimpack/executors/impl/shared/row_rehearsal.ipp>
@@ -40,7 +39,6 @@
 #include <slimpack/schedules/impl/list.ipp>
 #include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
-#include <slimpack/simulators/bounds/impl/batch_quanta.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
 #include <slimpack/simulators/graph/impl/lending_tasks.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
@@ -48,9 +46,7 @@
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif
-#include <slimpack/simulators/impl/memory.ipp>
 #include <slimpack/solvers/assembly/impl/batch_check.ipp>
-#include <slimpack/solvers/assembly/impl/checked_slicer.ipp>
 #include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
 #include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>

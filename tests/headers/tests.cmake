@@ -46,10 +46,6 @@ add_test(NAME headers.reach
          COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
                  -D INCLUDE=${PROJECT_SOURCE_DIR}/include
                  -D SCRATCH=${CMAKE_CURRENT_BINARY_DIR}/reach -P ${headers}/reach.cmake)
-add_test(NAME headers.moved
-         COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
-                 -D INCLUDE=${PROJECT_SOURCE_DIR}/include -D SCRATCH=${CMAKE_CURRENT_BINARY_DIR}/moved
-                 -P ${headers}/moved.cmake)
 
 # Every public header has a test that fails when its body is emptied: others of them after most changes, or all under --full.
 if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
@@ -61,4 +57,11 @@ if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME headers.emptied
            COMMAND Python3::Interpreter ${headers}/emptied.py --sample 3 --compiler ${CMAKE_CXX_COMPILER} ${device_headers})
   set_tests_properties(headers.emptied PROPERTIES TIMEOUT 3600)
+endif()
+
+# A new kind of instruction is a change of few files.
+if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_test(NAME headers.new_kind
+           COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/../new_kind/new_kind.py --compiler ${CMAKE_CXX_COMPILER})
+  set_tests_properties(headers.new_kind PROPERTIES TIMEOUT 600)
 endif()

@@ -44,12 +44,14 @@ seconds simulated(const costs::gpu& device, double size, int strands, int segmen
   std::vector<program> programs(3);
   for (std::uint32_t pack = 0; pack < n; ++pack)
     for (std::size_t stage = 0; stage < 3; ++stage) {
-      work.forward.time[pack * 3 + stage] = {stage == 1 ? b : a};
-      work.forward.message[pack * 3 + stage] = stage == 0 ? device.inside.latency : device.between.latency;
+      work.times.calls[pass::forward][pack * 3 + stage] = {stage == 1 ? b : a};
+      work.times.messages[pass::forward][pack * 3 + stage] =
+          stage == 0 ? device.inside.latency : device.between.latency;
     }
   for (program& code : programs) {
-    for (std::uint32_t pack = 0; pack < n; ++pack) code.push_back({pass::forward, {pack}, 0});
-    for (std::uint32_t pack = 0; pack < n; ++pack) code.push_back({pass::backward, {pack}, 0});  // which take no time
+    for (std::uint32_t pack = 0; pack < n; ++pack) code.push_back({instruction_kind::forward, {pack}, 0});
+    for (std::uint32_t pack = 0; pack < n; ++pack)
+      code.push_back({instruction_kind::backward, {pack}, 0});  // which take no time
   }
   simulators::task_graph graph;
   graph.assign(work, programs).value();
@@ -59,7 +61,7 @@ seconds simulated(const costs::gpu& device, double size, int strands, int segmen
   seconds last{};
   for (std::size_t node = 0; node < graph.size(); ++node)
     if (const simulators::task& t = graph.tasks()[node];
-        t.is_instruction() && t.stage == 2 && t.what.pass == pass::forward)
+        t.is_instruction() && t.stage == 2 && t.what.pass() == pass::forward)
       last = std::max(last, start[node] + t.duration);
   return last + device.inside.latency;
 }
@@ -163,7 +165,7 @@ TEST(RelayedTransfer, LegsStandInTheOrderOfTransfers) {
   std::string forward;
   const auto order = simulators::transfer_order(p, 0);
   for (const simulators::transfer& t : order.value())
-    if (t.what.pass == pass::forward)
+    if (t.what.pass() == pass::forward)
       forward += t.is_leg ? ' ' + std::to_string(t.replica) + '>' + std::to_string(t.receiver)
                           : " rows" + std::to_string(t.replica);
   // 1 > 2 over 1 and 0, 3 > 0 over 3 and 2: spread, spread and cross, cross, gather twice.

@@ -7,13 +7,7 @@
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
-#include <slimpack/io/detail/timeline/batches.hpp>
-#include <slimpack/io/detail/timeline/details.hpp>
-#include <slimpack/io/detail/timeline/drawing.hpp>
-#include <slimpack/io/detail/timeline/input.hpp>
-#include <slimpack/io/detail/timeline/page.hpp>
-#include <slimpack/io/detail/timeline/panels.hpp>
-#include <slimpack/io/detail/timeline/script.hpp>
+#include <slimpack/io/detail/timeline_page.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>
@@ -31,6 +25,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -249,8 +244,8 @@ class timeline_writer {
     json_.key("passes").open('[');
     for (const pass d : {pass::forward, pass::backward}) write_pass(p, replica, d);
     json_.close(']');
-    if (r.weight.count() > 0) write_weights(p, replica);
-    if (!r.vocabulary.empty()) write_vocabulary(r.vocabulary, p.shape);
+    if (r.times.apart.count() > 0) write_weights(p, replica);
+    if (r.times.spreads_vocabulary()) write_vocabulary(r.times, p.shape);
     if (!r.loans.empty()) write_loans(r.loans);
     json_.key("stages").open('[');
     const bool follows_memory = p.memory_unit == memory_unit::token || !r.rates.empty();
@@ -277,8 +272,8 @@ class timeline_writer {
     for (const pack_view& pack : packs)
       for (const slice& x : pack.slices) json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
     json_.close(']');
-    write_columns("time", r.of(d).time, static_cast<std::size_t>(p.shape.parts()));
-    write_columns("message", r.of(d).message, static_cast<std::size_t>(p.shape.parts()));
+    write_columns("time", r.times.calls[d], static_cast<std::size_t>(p.shape.parts()));
+    write_columns("message", r.times.messages[d], static_cast<std::size_t>(p.shape.parts()));
     json_.close('}');
   }
 
@@ -288,15 +283,16 @@ class timeline_writer {
     for (const pack_view& pack : views::packs(p, replica, pass::backward))
       if (!pack.weight_times.empty()) json_.value(pack.pack.value);
     json_.close(']');
-    write_columns("time", p.replicas[replica].weight.time, static_cast<std::size_t>(p.shape.parts()));
+    write_columns("time", p.replicas[replica].times.calls[instruction_kind::weights],
+                  static_cast<std::size_t>(p.shape.parts()));
     json_.close('}');
   }
 
   /// What calls of a spread vocabulary take, and their messages, per stage.
-  void write_vocabulary(const vocabulary_timing& calls, const shape& s) {
+  void write_vocabulary(const timings& times, const shape& s) {
     json_.key("vocabulary").open('{');
-    for (const auto& [name, column] : vocabulary_columns)
-      write_columns(name, calls.*column, static_cast<std::size_t>(s.stages));
+    for (const time_column c : time_columns)
+      if (c.each() == places::stages) write_columns(c.name(), times[c], count_of(c.each(), s));
     json_.close('}');
   }
 
@@ -358,7 +354,7 @@ class timeline_writer {
         last = i;
         known += gap;
       }
-      known += ticks(time_of(work, lane[i].instruction, stage, work.shape));
+      known += ticks(time_of(work.times, lane[i].instruction, stage, work.shape));
     }
     json_.close(']');
   }
@@ -452,13 +448,12 @@ template <class Simulator = simulators::sweep>
     if (!measured[k].empty())
       if (result<void> fits = executors::check_measured(plans[k], measured[k]); !fits) return fits;
   if (result<void> known = detail::check_facts(facts, plans.size()); !known) return known;
-  out << detail::timeline_head;
+  for (const std::string_view text : detail::timeline_page) out << text;
   out << "<script id=\"data\" type=\"application/json\">";
   if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches, facts); !written)
     return written;
   out << "</script>\n<script>\n";
-  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details
-      << detail::timeline_input << detail::timeline_batches;
+  for (const std::string_view text : detail::timeline_script) out << text;
   out << "</script>\n</body>\n</html>\n";
   if (!out) return error{errc::unwritable, "the timeline page could not be written: the output stream failed"};
   return success();

@@ -32,8 +32,8 @@ struct observation {
 };
 
 /// What a rank's step tells: each pack on each chunk. A pack whose weight gradients ran apart is told twice, B and W
-/// together as a backward, and W alone. Nothing of a replica without work, of calls of a spread vocabulary, or of packs
-/// for which stages lend each other attention: they run other work than their slices'.
+/// together as a backward, and W alone. Nothing of a replica without work, of E, V, U and G, or of packs for which
+/// stages lend each other attention: they run other work than their slices'.
 /// Requires  the report of that rank of the plan, or of the part that it runs
 /// Errors    invalid_input: the report is of another program            Complexity  O(instructions * log packs +
 ///           slices)
@@ -60,12 +60,12 @@ struct observation {
     const auto lends = [&](const loan& l) {
       return (l.lender.stage == stage && l.lender.what == i) || (l.helper.stage == stage && l.helper.what == i);
     };
-    if (i.end != model_end::none || std::any_of(r.loans.begin(), r.loans.end(), lends)) continue;
-    const std::span<const slice> pack = r.partition.of(i.pass)[i.pack.value];
+    if ((!i.is_pass() && !i.is_weights()) || std::any_of(r.loans.begin(), r.loans.end(), lends)) continue;
+    const std::span<const slice> pack = r.partition.of(i.pass())[i.pack.value];
     const int part = static_cast<int>(i.chunk) * p.shape.stages + static_cast<int>(stage);
-    if (i.weights_only) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;
-    if (i.pass == pass::backward && !i.weights_only) split[{i.pack.value, i.chunk}] = all.size();
-    all.push_back({i.pass, part, i.weights_only, {pack.begin(), pack.end()}, t.end - t.begin});
+    if (i.is_weights()) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;
+    if (i.pass() == pass::backward && !i.is_weights()) split[{i.pack.value, i.chunk}] = all.size();
+    all.push_back({i.pass(), part, i.is_weights(), {pack.begin(), pack.end()}, t.end - t.begin});
   }
   return all;
 }

@@ -1,12 +1,11 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_CHECKED_TRANSPORT_IPP
 #define SLIMPACK_EXECUTORS_IMPL_CHECKED_TRANSPORT_IPP
 
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/messages/checked_transport.hpp>
 #include <slimpack/executors/detail/messages/checksum.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -29,9 +28,7 @@ namespace slimpack::detail {
     case traffic::rows:
       break;
   }
-  return number == 0                         ? "rows that replicas share"
-         : number <= static_cast<int>(flows) ? "rows of a spread vocabulary"
-                                             : "lent attention";
+  return number == 0 ? "rows that replicas share" : number < 7 ? "rows of a spread vocabulary" : "lent attention";
 }
 
 SLIMPACK_DECL result<any_transport::handle> checked_transport::send(int peer, int channel,

@@ -2,12 +2,13 @@
 #define SLIMPACK_EXECUTORS_IMPL_TRANSFER_SCRIPT_IPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 
@@ -31,17 +32,11 @@ class transfer_script_maker {
   /// Requires  all outlive it
   transfer_script_maker(const plan& p, std::uint32_t replica, std::uint32_t stage,
                         std::span<const simulators::transfer> order)
-      : plan_(p),
-        replica_(replica),
-        stage_(stage),
-        order_(order),
-        spread_(p.shape.vocabulary == vocabulary::spread),
-        receivers_(spread_ ? static_cast<std::size_t>(p.shape.stages) : 1) {
-    for (std::size_t f = 0; f < (spread_ ? flows : 2); ++f) {
-      const auto way = static_cast<flow>(f);
-      const std::size_t places = p.replicas[replica].partition.of(pass_of(way)).size() * width_of(way, p.shape);
-      message_[f].assign(places * receivers_, never);
-      if (is_of_layers(way)) rows_[f].assign(places, never);
+      : plan_(p), replica_(replica), stage_(stage), order_(order), wires_(p.shape) {
+    for (const pass way : both_passes) {
+      const std::size_t packs = p.replicas[replica].partition.of(way).size();
+      message_[way].assign(packs * wires_.wires(way), never);
+      rows_[way].assign(packs * parts_of(way), never);
     }
   }
 
@@ -60,14 +55,15 @@ class transfer_script_maker {
   using kind = transfer_script::kind;
   static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
 
-  [[nodiscard]] std::uint32_t& rows_of(flow_place place, pack_id pack) {
-    return rows_[static_cast<std::size_t>(place.flow)]
-                [std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at];
+  [[nodiscard]] std::size_t parts_of(pass way) const { return wires_.places(pass_kind(way)); }
+  /// place: of F or B
+  [[nodiscard]] std::uint32_t& rows_of(pack_place place, pack_id pack) {
+    const pass way = facts_of(place.kind).pass;
+    return rows_[way][std::size_t{pack.value} * parts_of(way) + place.at];
   }
-  [[nodiscard]] std::uint32_t& message_of(flow_place place, pack_id pack, std::uint32_t receiver) {
-    return message_[static_cast<std::size_t>(place.flow)]
-                   [(std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at) * receivers_ +
-                    (spread_ ? receiver : 0)];
+  [[nodiscard]] std::uint32_t& message_of(const wire& w, pack_id pack) {
+    const pass way = facts_of(w.carries).pass;
+    return message_[way][std::size_t{pack.value} * wires_.wires(way) + w.number];
   }
 
   /// Notes where in the order what is this replica's stands, and what all ranks compare.
@@ -84,21 +80,20 @@ class transfer_script_maker {
         if (t.stage == stage_) away_.push_back(n);
         continue;
       }
-      const flow_place place = place_of(t.what, t.stage, plan_.shape);
+      const pack_place place = place_of(t.what, t.stage, plan_.shape);
       if (t.is_rows)
         own_rows_[{t.gate, t.stage}] = rows_of(place, t.what.pack) = n;
       else
-        message_of(place, t.what.pack, t.receiver) = n;
+        for (const wire& w : wires_.after(place))
+          if (w.receiver == t.receiver) message_of(w, t.what.pack) = n;
     }
     script_.hash = hash.value();
   }
   void add(const simulators::transfer& t, word_hash& hash) const {
     hash.add(t.replica), hash.add(t.stage), hash.add(t.what.chunk), hash.add(t.what.pack.value);
-    hash.add(static_cast<std::uint32_t>(flow_of(t.what)) + (t.is_rows ? 8u : 0u) + (t.is_absent ? 16u : 0u) +
-             (t.is_leg ? 32u : 0u));
-    hash.add(t.merge);
-    if (t.is_leg) hash.add(t.receiver), hash.add(t.leg);
-    if (spread_) hash.add(t.receiver);
+    hash.add(facts_of(t.what.kind).hash);
+    hash.add((t.is_rows ? 1u : 0u) + (t.is_absent ? 2u : 0u) + (t.is_leg ? 4u : 0u));
+    hash.add(t.merge), hash.add(t.receiver), hash.add(t.leg);
   }
 
   /// What the rank's instructions read, exchange and send.
@@ -106,21 +101,17 @@ class transfer_script_maker {
     const program& code = plan_.replicas[replica_].programs[stage_];
     for (std::uint32_t at = 0; at < code.size(); ++at) {
       const instruction& i = code[at];
-      if (i.is_weights()) continue;
-      const flow_place place = place_of(i, stage_, plan_.shape);
+      const pack_place place = place_of(i, stage_, plan_.shape);
       std::uint32_t number = 0;
-      each_before(place, plan_.shape, [&](flow_place from) {
-        placed_.push_back({message_of(from, i.pack, stage_), {kind::receive, at, number++}});
-      });
+      for (const wire& w : wires_.before(place))
+        placed_.push_back({message_of(w, i.pack), {kind::receive, at, number++}});
       if (i.is_pass() && rows_of(place, i.pack) != never) placed_.push_back({rows_of(place, i.pack), {kind::rows, at}});
       number = 0;
-      each_after(place, plan_.shape, [&](flow_place to) {
-        placed_.push_back({message_of(place, i.pack, stage_of(to, plan_.shape)), {kind::send, at, number++}});
-      });
+      for (const wire& w : wires_.after(place)) placed_.push_back({message_of(w, i.pack), {kind::send, at, number++}});
     }
     for (const auto& [place, n] : own_rows_)
       if (order_[n].stage == stage_ && lacking_.contains(order_[n].gate))
-        script_.apart[order_[n].what.pass].push_back(order_[n].what.pack);
+        script_.apart[order_[n].what.pass()].push_back(order_[n].what.pack);
   }
 
   /// Transfers with rows of which the rank has no tokens: beside its own rows of the same gate, or on their own.
@@ -128,7 +119,8 @@ class transfer_script_maker {
     for (const std::uint32_t n : away_) {
       const simulators::transfer& t = order_[n];
       const auto index = static_cast<std::uint32_t>(script_.absent.size());
-      script_.absent.push_back({t.what.pass, t.what.chunk, t.merge, t.what.pack.value, plan_.merges[t.merge].sequence});
+      script_.absent.push_back(
+          {t.what.pass(), t.what.chunk, t.merge, t.what.pack.value, plan_.merges[t.merge].sequence});
       const auto own_at = own_rows_.find({t.gate, stage_});
       if (own_at == own_rows_.end()) {
         placed_.push_back({n, {kind::absent, index}});
@@ -147,10 +139,9 @@ class transfer_script_maker {
   std::uint32_t replica_;
   std::uint32_t stage_;
   std::span<const simulators::transfer> order_;
-  bool spread_;
-  std::size_t receivers_;  // that a place's messages may have
-  // Of this replica, by flow, pack and place: where its messages stand, by receiver, and where its rows do.
-  std::array<std::vector<std::uint32_t>, flows> message_, rows_;
+  wiring wires_;
+  // Of this replica, by pass and pack: where its messages stand, by wire, and where its rows do, by part.
+  by_pass<std::vector<std::uint32_t>> message_, rows_;
   std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows_;  // by gate and stage: where they stand
   std::vector<std::uint32_t> away_;                                             // where the transfers of absent rows
                                                                                 // stand
@@ -170,12 +161,12 @@ SLIMPACK_DECL transfer_script transfer_script::idle(const program& code, std::ui
                                                     const shape& on) {
   transfer_script script;
   script.together = replica;
+  const wiring wires(on);
   for (std::uint32_t at = 0; at < code.size(); ++at) {
-    const flow_place place = place_of(code[at], stage, on);
+    const pack_place place = place_of(code[at], stage, on);
     std::uint32_t number = 0;
-    each_before(place, on, [&](flow_place) { script.steps.push_back({kind::receive, at, number++}); });
-    number = 0;
-    each_after(place, on, [&](flow_place) { script.steps.push_back({kind::send, at, number++}); });
+    for (; number < wires.before(place).size(); ++number) script.steps.push_back({kind::receive, at, number});
+    for (number = 0; number < wires.after(place).size(); ++number) script.steps.push_back({kind::send, at, number});
   }
   return script;
 }

@@ -80,7 +80,7 @@ template <class WorkOf, class ProgramsOf>
   tied.lent = std::any_of(group.begin(), group.end(), [&](std::uint32_t r) { return !work_of(r).loans.empty(); });
   if (group.size() == 1 && !tied.lent) return tied;
 
-  detail::tied_packs packs(group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).of(p).size(); });
+  detail::tied_packs packs(group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).times.packs(p); });
   if (result<void> rows = detail::tie_rows(packs, group, merges); !rows) return std::move(rows).error();
   tied.together = detail::tasks_together(tied.alone, packs, work_of(group.front()).shape);
   if (tied.lent && !tied.together.empty())

@@ -4,7 +4,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
-#include <slimpack/executors/detail/first_failure.hpp>
+#include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>

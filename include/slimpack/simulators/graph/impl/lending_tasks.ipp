@@ -20,10 +20,10 @@ SLIMPACK_DECL void add_lending_tasks(const simulators::task_graph& alone, const 
   if (work.loans.empty()) return;
   const auto parts = static_cast<std::size_t>(work.shape.parts());
   const auto cell = [&](const instruction& i, std::uint32_t stage) {
-    return (i.pack.value + (i.pass == pass::forward ? 0 : work.forward.size())) * parts +
+    return (i.pack.value + (i.pass() == pass::forward ? 0 : work.times.packs(pass::forward))) * parts +
            i.chunk * static_cast<std::size_t>(work.shape.stages) + stage;
   };
-  std::vector<std::uint32_t> node_at((work.forward.size() + work.backward.size()) * parts);
+  std::vector<std::uint32_t> node_at((work.times.packs(pass::forward) + work.times.packs(pass::backward)) * parts);
   for (std::uint32_t n = 0; n < alone.size(); ++n)
     if (const simulators::task& t = alone.tasks()[n]; t.is_instruction() && t.what.is_pass())
       node_at[cell(t.what, t.stage)] = n;

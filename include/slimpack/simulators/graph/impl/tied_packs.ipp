@@ -83,7 +83,7 @@ SLIMPACK_DECL std::vector<std::pair<simulators::task_graph::node, simulators::ta
   for (std::size_t g = 0; g < alone.size(); ++g)
     for (const simulators::task& t : alone[g].tasks()) {
       const std::size_t part = t.what.chunk * static_cast<std::size_t>(on.stages) + t.stage;
-      if (t.is_instruction() && t.what.is_pass()) at[packs.number(g, t.what.pass, t.what.pack) * parts + part] = n;
+      if (t.is_instruction() && t.what.is_pass()) at[packs.number(g, t.what.pass(), t.what.pack) * parts + part] = n;
       ++n;
     }
   for (const auto& [from, to] : apart)
@@ -102,7 +102,7 @@ SLIMPACK_DECL std::vector<std::vector<simulators::task_graph::node>> tasks_toget
     for (const simulators::task& t : alone[g].tasks()) {
       const simulators::task_graph::node self = n++;
       if (!t.is_instruction() || !t.what.is_pass()) continue;
-      const std::optional<std::uint32_t> pack = packs.stand_in(g, t.what.pass, t.what.pack);
+      const std::optional<std::uint32_t> pack = packs.stand_in(g, t.what.pass(), t.what.pack);
       if (!pack) continue;
       std::uint32_t& set = set_at[*pack * parts + t.what.chunk * static_cast<std::size_t>(on.stages) + t.stage];
       if (set == none) set = static_cast<std::uint32_t>(together.size()), together.emplace_back();

@@ -10,7 +10,7 @@
 #include <slimpack/pricing/detail/checked_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/solvers/assembly/detail/any_simulator.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -20,9 +20,39 @@
 #include <limits>
 #include <span>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 namespace slimpack::detail {
+
+/// A simulator behind virtual calls, so that what makes a plan of a solution is compiled once for all of them.
+class any_simulator {
+ public:
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual result<std::vector<seconds>> starts(const simulators::task_graph& graph) const = 0;
+
+ protected:
+  any_simulator() = default;
+  any_simulator(const any_simulator&) = default;
+  any_simulator& operator=(const any_simulator&) = default;
+  ~any_simulator() = default;
+};
+
+/// That of a simulator.
+template <class Simulator>
+class simulator_behind final : public any_simulator {
+ public:
+  /// Requires  the simulator outlives it
+  explicit simulator_behind(const Simulator& simulator) noexcept : simulator_(simulator) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return Simulator::name; }
+  [[nodiscard]] result<std::vector<seconds>> starts(const simulators::task_graph& graph) const override {
+    return simulator_.starts(graph);
+  }
+
+ private:
+  const Simulator& simulator_;
+};
 
 /// Makes a plan of a solution: checks it, prices it, runs it in the simulator and proves how good it is, whatever
 /// search had found it (see Trust in basic_planner.hpp). Compiled once for all cost models and simulators.
@@ -35,8 +65,8 @@ class plan_assembly {
       : shape_(on), cost_(cost), simulator_(simulator), threads_(threads), weights_(weights) {}
 
   /// Asks a solver for a solution, and makes a plan of it: timed, hashed, and marked as truncated where `stop` could
-  /// have ended the search. A search leaves room for what a spread vocabulary holds between calls; where it was not
-  /// enough, it gets less memory to fill and is asked again.
+  /// have ended the search. A search leaves room for what V, U and B hold between them; where it was not enough, it
+  /// gets less memory to fill and is asked again.
   /// Shapes    faults: those of the cost model's answers, by whose token the search is stopped
   [[nodiscard]] result<plan> searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
                                       function_ref<result<solution>(const problem&)> solve) const;
@@ -82,8 +112,8 @@ class plan_assembly {
   [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, const std::stop_token& stop,
                                         solution&& solved) const;
 
-  /// A solver orders forwards and backwards of a pipeline that turns packs on one stage more, where the vocabulary is
-  /// spread (pricing/detail/vocabulary_turn.hpp). Its answer without that stage.
+  /// Where V comes between F and B, a solver orders these of a pipeline that turns packs on one stage more. Its answer
+  /// without that stage.
   [[nodiscard]] solution of_layers(solution&& solved) const;
 
   /// Prices and runs the replicas of a group, which share sequences where they are several
