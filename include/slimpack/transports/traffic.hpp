@@ -8,7 +8,7 @@ enum class traffic {
   collectives,  ///< of transports/hooks.hpp, and sums beside a program
   forward,      ///< packs on their way forward
   backward,     ///< and back
-  rows,         ///< of sequences that ranks share, of attention that stages lend each other, and of a spread vocabulary
+  rows,         ///< of sequences that ranks share, of packs that stages run together, and of a spread vocabulary
 };
 
 /// The n-th channel of a kind.            Requires   n >= 0

@@ -7,13 +7,11 @@
 
 namespace slimpack::detail {
 
-/// In place of running_exchanges for a compute that shares no rows, and of loan_transfers for one that lends no
-/// attention: its plans have none (fitted_script), and what would exchange them need not be compiled.
+/// In place of running_exchanges for a compute that shares no rows: its plans have none (fitted_script), and what would exchange them need not be compiled.
 class no_transfers {
  public:
   [[nodiscard]] result<void> complete() const { return success(); }
   [[nodiscard]] std::size_t bytes_sent() const noexcept { return 0; }
-  [[nodiscard]] std::size_t messages_sent() const noexcept { return 0; }
 };
 
 }  // namespace slimpack::detail

@@ -31,7 +31,7 @@ namespace slimpack::detail {
   }
   return number == 0                         ? "rows that replicas share"
          : number <= static_cast<int>(flows) ? "rows of a spread vocabulary"
-                                             : "lent attention";
+                                             : "attention of other stages";
 }
 
 SLIMPACK_DECL result<any_transport::handle> checked_transport::send(int peer, int channel,

@@ -112,7 +112,7 @@ class loan_transfers final : public lending {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/loan_transfers.ipp>
+#include <slimpack/executors/lending/impl/loan_transfers.ipp>
 #endif
 
 #endif
