@@ -30,8 +30,8 @@
 namespace slimpack::shared_and_tied_test {
 namespace {
 
-/// Stages lend, and the two replicas share one or two sequences. Rows of one length; those of each replica in any order,
-/// so that replicas may wait for each other.
+/// Stages lend, and the two replicas share one or two sequences. All rows have one length, and those of a shared
+/// sequence lie anywhere in its replicas' programs, so that replicas may wait for each other.
 plan any(std::uint64_t seed) {
   testing::generator random(seed);
   const int stages = static_cast<int>(random.between(2, 4)), chunks = static_cast<int>(random.between(1, 2));

@@ -55,8 +55,8 @@ struct leg {
   friend bool operator==(const leg&, const leg&) = default;
 };
 
-/// What an instruction and those of other stages that it is tied to send each other (core/ensemble/stage_ties.hpp), layer
-/// by layer. Those of what runs together stand next to each other, behind their rows.
+/// What an instruction and those of other stages that it is tied to send each other (core/ensemble/stage_ties.hpp),
+/// layer by layer. Those of what runs together stand next to each other, behind their rows.
 struct ties {
   instruction what;
   std::uint32_t stage{};

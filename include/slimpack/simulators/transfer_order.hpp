@@ -110,15 +110,15 @@ namespace simulators {
 /// share nothing need no order between them.
 /// Legs stand behind the rows of their merge, in the order in which sharers post them.
 /// The transfers of an ensemble stand next to each other: rows, legs, those of absent sharers, ties.
-/// Law       a rank's transfers stand in the order of its program: an instruction's rows before its ties, these before its
-///           messages, and all after all that the instructions before it have; no message stands before one that its
-///           instruction waits for
+/// Law       a rank's transfers stand in the order of its program: an instruction's rows before its ties, these before
+///           its messages, and all after all that the instructions before it have; no message stands before one that
+///           its instruction waits for
 /// Source    derived: one order for all is what NCCL's maintainers ask for (nccl #784); starts, since transfers that
 ///           come early in time keep nobody waiting; equal starts as the task graph is numbered, which is
 ///           topologically, messages right behind their sender
 /// Requires  merges that name replicas there are
-/// Errors    invalid_input: programs, times or ties that do not fit the packs; cyclic_schedule: programs that wait for each
-///           other, of one replica or through rows, so that there is no such order
+/// Errors    invalid_input: programs, times or ties that do not fit the packs; cyclic_schedule: programs that wait for
+///           each other, of one replica or through what runs together, so that there is no such order
 /// Complexity O(instructions log instructions)
 [[nodiscard]] inline result<std::vector<transfer>> transfer_order(const plan& p, std::uint32_t replica) {
   const std::vector<std::uint32_t> group = detail::group_of(p, replica);

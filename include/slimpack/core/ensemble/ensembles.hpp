@@ -96,7 +96,8 @@ class ensembles {
     return sets_.representative(cell);
   }
 
-  /// The cells of each ensemble, ascending, by the cell that stands for it; empty where there is none.            Complexity  O(cells)
+  /// The cells of each ensemble, ascending, by the cell that stands for it; empty where there is none.
+  /// Complexity O(cells)
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> lists();
 
  private:

@@ -13,8 +13,9 @@
 #include <optional>
 #include <string>
 
-/// What makes stages of one replica run instructions together: attention that one lends another (core/lending/loan.hpp).
-/// Who has to know what runs together, and not why, asks here and of core/ensemble/ensembles.hpp.
+/// What makes stages of one replica run instructions together: attention that one lends another
+/// (core/lending/loan.hpp). Who has to know what runs together, and not why, asks here and of
+/// core/ensemble/ensembles.hpp.
 namespace slimpack {
 
 /// Whether stages of a replica run instructions together.

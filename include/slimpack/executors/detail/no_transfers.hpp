@@ -7,7 +7,8 @@
 
 namespace slimpack::detail {
 
-/// In place of running_exchanges for a compute that shares no rows: its plans have none (fitted_script), and what would exchange them need not be compiled.
+/// In place of running_exchanges for a compute that shares no rows: its plans have none (fitted_script), and what would
+/// exchange them need not be compiled.
 class no_transfers {
  public:
   [[nodiscard]] result<void> complete() const { return success(); }

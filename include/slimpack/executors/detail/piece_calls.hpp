@@ -28,7 +28,7 @@ namespace slimpack::detail {
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
 /// Exchange: running_exchanges, for pieces of rows that replicas share; no_transfers of a compute that shares none
-/// Ties: runs packs that their stage runs together with other stages, for which it is `ties`; with can_run whether it can
+/// Ties: stage_lending, for packs that stages run together
 template <class Compute, class Exchange, class Ties>
 class piece_calls {
  public:
@@ -117,7 +117,7 @@ class piece_calls {
       if (ties_->ties(i)) {
         if constexpr (Ties::can_run)
           done = ties_->run(
-              i, [&](auto& with) { return call_with(with, i.pass, std::span<const piece>(pack_), rest, in, to); });
+              i, [&](auto& handle) { return call_with(handle, i.pass, std::span<const piece>(pack_), rest, in, to); });
       } else {
         done = i.pass == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
       }

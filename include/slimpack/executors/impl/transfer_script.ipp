@@ -105,9 +105,9 @@ class transfer_script_maker {
   static constexpr std::uint32_t of_rows = 8, of_absent = 16, of_leg = 32, of_ties = 64;
 
   void add_place(word_hash& hash, std::uint32_t replica, std::uint32_t stage, const instruction& i,
-                 std::uint32_t kind) const {
+                 std::uint32_t of_what) const {
     hash.add(replica), hash.add(stage), hash.add(i.chunk), hash.add(i.pack.value);
-    hash.add(static_cast<std::uint32_t>(flow_of(i)) + kind);
+    hash.add(static_cast<std::uint32_t>(flow_of(i)) + of_what);
   }
   /// merge: of the plan, or 0; receiver: of a message or a leg, or 0
   void add_ends(word_hash& hash, std::uint32_t merge, std::uint32_t receiver) const {

@@ -18,7 +18,8 @@ namespace slimpack::detail {
     std::span<const simulators::task_graph> alone, ensembles& of);
 
 /// Edges between rows that follow each other without a sharer that runs both, from one to the next on each part.
-/// Requires  merges whose rows are tied            Complexity  O(rows * sharers), and O(nodes) where there are such rows
+/// Requires  merges whose rows are tied
+/// Complexity O(rows * sharers), and O(nodes) where there are such rows
 [[nodiscard]] std::vector<std::pair<simulators::task_graph::node, simulators::task_graph::node>> edges_between_rows(
     std::span<const simulators::task_graph> alone, const ensembles& of, std::span<const std::uint32_t> group,
     std::span<const merge> merges, const shape& on);

@@ -61,8 +61,8 @@ namespace slimpack::detail {
 
 /// What the step of a baseline takes at least, in whatever order its packs run: they are cheap to make and to price. 0
 /// of a solver whose packs are not known before it searches.
-/// Formula   the largest over replicas of least_time_of + least_output_of; where it ties stages, of
-///           the mean of busy_stages instead. Derived: what one does for another stays work of the pipeline, so that some stage has
+/// Formula   the largest over replicas of least_time_of + least_output_of; where it ties stages, of the mean of
+///           busy_stages instead. Derived: what one does for another stays work of the pipeline, so that some stage has
 ///           the mean at least
 /// Errors    those of the solver's packs: a sequence longer than the pack, a row too short for its slices
 template <class Recipe, class Cost>
