@@ -28,7 +28,7 @@ namespace slimpack::detail {
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
 /// Exchange: running_exchanges, for pieces of rows that replicas share; no_transfers of a compute that shares none
-/// Ties: stage_lending, for packs that stages run together
+/// Ties: runs packs that their stage runs together with other stages
 template <class Compute, class Exchange, class Ties>
 class piece_calls {
  public:
