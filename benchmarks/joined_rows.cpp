@@ -19,7 +19,7 @@
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <malloc.h>
 
@@ -98,7 +98,7 @@ class bench {
         for (int i = -1; i < repetitions; ++i)
           for (const row_calls how : {row_calls::apart, row_calls::joined}) {
             const seconds elapsed =
-                executors::packflow<>{.step = i, .rows = how}.execute(plan_, *stages_[at], port).value().elapsed;
+                executors::packflow{.step = i, .rows = how}.execute(plan_, *stages_[at], port).value().elapsed;
             if (i >= 0) took[how == row_calls::joined][at].push_back(elapsed.value);
           }
       });

@@ -217,7 +217,7 @@ void print_issuing(const char* what, std::size_t count, std::array<std::pair<Dev
     for (int k = 0; k < repetitions; ++k) {
       start.arrive_and_wait();
       if (stage == 0 && calls != nullptr) before = *calls;
-      executors::packflow<>{}.execute(p, compute, wire).value();
+      executors::packflow{}.execute(p, compute, wire).value();
       if (stage == 0 && calls != nullptr) after = *calls;
       runtime[at].push_back(compute.issuing());
       start.arrive_and_wait();
@@ -250,7 +250,7 @@ int main() {
     const auto at = static_cast<std::size_t>(stage);
     for (int k = 0; k < repetitions; ++k) {
       start.arrive_and_wait();
-      empty[at].push_back(executors::packflow<>{}.execute(p, compute, wire).value().elapsed.value);
+      empty[at].push_back(executors::packflow{}.execute(p, compute, wire).value().elapsed.value);
       start.arrive_and_wait();
       bare[at].push_back(by_hand(p.replicas[0].programs[at], stage, wire));
       start.arrive_and_wait();

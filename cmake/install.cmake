@@ -6,7 +6,7 @@ configure_package_config_file(cmake/slimpack-config.cmake.in slimpack-config.cma
 write_basic_package_version_file(slimpack-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 configure_file(cmake/slimpack.pc.in slimpack.pc @ONLY)
 
-install(TARGETS slimpack EXPORT slimpack-targets FILE_SET HEADERS FILE_SET detail FILE_SET cuda FILE_SET definitions FILE_SET compat)
+install(TARGETS slimpack EXPORT slimpack-targets FILE_SET HEADERS FILE_SET detail FILE_SET cuda FILE_SET definitions)
 install(EXPORT slimpack-targets NAMESPACE slimpack:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_BINARY_DIR}/slimpack-config.cmake ${PROJECT_BINARY_DIR}/slimpack-config-version.cmake
               ${PROJECT_SOURCE_DIR}/cmake/slimpack-compiled.cmake

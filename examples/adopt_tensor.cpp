@@ -226,7 +226,7 @@ int main() {
     }
   const auto run = [&](std::size_t s, std::size_t t) {
     auto port = alike[t].endpoint(static_cast<int>(s));  // to the other stages, of the same heads
-    const slimpack::executors::packflow<> packflow{
+    const slimpack::executors::packflow packflow{
         .trainer_rank = [&](int of) { return of * static_cast<int>(tensor) + static_cast<int>(t); },
         .world = watchdogs[s * tensor + t].get()};
     return packflow.execute(plan, all[s][t], port);

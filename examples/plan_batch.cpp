@@ -5,8 +5,7 @@
 #include <cstdio>
 
 int main() {
-  std::vector<slimpack::tokens> lengths =
-      slimpack::io::read_text_lengths("data/lengths/mooncake_conversation.txt").value();
+  auto lengths = slimpack::io::read_text_lengths("data/lengths/mooncake_conversation.txt").value();
   lengths.resize(512);
 
   slimpack::shape shape{.stages = 8, .memory = slimpack::memory_limit{slimpack::memory_unit::token, 160000}};

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every C++ file is as clang-format writes it by .clang-format, and no line is wider than its ColumnLimit.
+"""Every C++ file is as clang-format writes it by .clang-format, and no line is wider than its ColumnLimit. Headers that
+scripts write are left out.
 
 Versions of clang-format differ in where they break lines, so only VERSION, that of Debian 12, is asked. Without it the
 widths alone are checked, and the exit status is 77. To format everything, from the project's root:
@@ -18,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ["include", "examples", "benchmarks", "tests"]
 ENDINGS = {".hpp", ".ipp", ".cpp", ".cu", ".h"}
+WRITTEN = {"include/slimpack/io/detail/timeline_page.hpp"}  # by scripts, out of files whose lines may be wide
 VERSION = "14"
 AT_ONCE = 40  # files
 SKIPPED = 77
@@ -40,7 +42,8 @@ def misformatted(program, sources):
 
 def main():
     limit = int(re.search(r"^ColumnLimit: (\d+)", (ROOT / ".clang-format").read_text(), re.M)[1])
-    sources = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in ENDINGS)
+    sources = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*")
+                     if p.suffix in ENDINGS and p.relative_to(ROOT).as_posix() not in WRITTEN)
     wrong = [line for source in sources for line in too_wide(source, limit)]
     program = shutil.which("clang-format-14") or shutil.which("clang-format")
     asked = program and re.search(rf" version {VERSION}\.", subprocess.check_output([program, "--version"], text=True))

@@ -9,7 +9,6 @@ A comment above a block of code says where its text comes from:
     <!-- examples/adopt.cpp -->                         the whole file
     <!-- examples/write_slicer.cpp: struct halves -->   from the line that begins so to the next one that begins with },
                                                         or that line alone where it ends with ;
-    <!-- include/compat -->                             the table below: each header that moved, and where it is now
 
 All C++ and all of CMake has such a source, so that the build compiles and tests it. Programs whose names the environment gives
 (SLIMPACK_PLAN, SLIMPACK_TRAIN) are asked for their options, and the first for what quickstart.sh prints.
@@ -29,7 +28,6 @@ MAP = ROOT / "include/slimpack/README.md"
 READMES = [NEWCOMERS, MAP, *(ROOT / folder / "README.md" for folder in
                              ("examples", "examples/data", "examples/profile", "tests", "benchmarks"))]
 BLOCK = re.compile(r"^(?:<!-- (?P<source>[^\n]*) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
-MOVED = re.compile(r"(^<!-- include/compat -->\n.*\n.*\n)((?:\|.*\n)*)", re.M)
 LONGEST = 179  # lines of what a newcomer reads
 MOST_FILES = 3  # to open for a recipe
 
@@ -49,13 +47,6 @@ def shown(source):
     return line + "\n" + ("" if line.endswith(";") else rest[:re.compile(r"^}.*\n", re.M).search(rest).end()])
 
 
-def moved():
-    """The rows of the table of paths that moved."""
-    old = ROOT / "include/compat/slimpack"
-    target = re.compile(r"^#include <slimpack/(.*)>", re.M)
-    return "".join(f"| `{p.relative_to(old).as_posix()}` | `{target.search(p.read_text())[1]}` |\n" for p in sorted(old.rglob("*.hpp")))
-
-
 def slug(heading):
     """The anchor of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -69,9 +60,6 @@ class Readme(unittest.TestCase):
                     self.assertEqual(shown(block["source"]), block["text"], f"{readme}, {block['source']}: run {__file__} --update")
                 else:
                     self.assertNotIn(block["language"], ("cpp", "cmake"), f"{readme} has code without a source:\n{block['text']}")
-
-    def test_paths_that_moved_are_listed(self):
-        self.assertEqual(MOVED.search(MAP.read_text())[2], moved())
 
     def test_links_lead_somewhere(self):
         for readme in READMES:
@@ -173,7 +161,7 @@ def update():
     for readme in READMES:
         def anew(block):
             return f"<!-- {block['source']} -->\n```{block['language']}\n{shown(block['source'])}```" if block["source"] else block[0]
-        readme.write_text(MOVED.sub(lambda table: table[1] + moved(), BLOCK.sub(anew, readme.read_text())))
+        readme.write_text(BLOCK.sub(anew, readme.read_text()))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/gathered.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>

@@ -247,8 +247,8 @@ class trainer {
     return options_.by_estimates && planner == cli::planner_names().front();
   }
 
-  [[nodiscard]] slimpack::executors::packflow<> executor(int step) const {
-    slimpack::executors::packflow<> run{.step = step, .rows = options_.rows, .checksums = options_.checksums};
+  [[nodiscard]] slimpack::executors::packflow executor(int step) const {
+    slimpack::executors::packflow run{.step = step, .rows = options_.rows, .checksums = options_.checksums};
     if (options_.ranks_per_node > 0) run.node_of = [each = options_.ranks_per_node](int rank) { return rank / each; };
     return run;
   }

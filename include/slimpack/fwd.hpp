@@ -83,7 +83,6 @@ struct ranking;
 }  // namespace shapes
 
 namespace executors {
-template <class Schedule>
 struct packflow;
 template <class Transport>
 class replica_group;

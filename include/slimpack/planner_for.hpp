@@ -54,17 +54,15 @@ concept suits_sharing = exchanges_of<Compute>()
 /// A planner whose plans a stage compute can run: what the compute's type says decides over what its plans may contain.
 ///
 ///   slimpack::plan plan = slimpack::planner_for<my_stage>({.stages = 8})(lengths).value();
-///   auto plan_batch = slimpack::planner_for<my_stage>(shape, {}, my_cost, {.effort =
-///   slimpack::solvers::search_budget::high()});
+///   auto plan_batch =
+///       slimpack::planner_for<my_stage>(shape, {}, my_cost, {.effort = slimpack::solvers::search_budget::high()});
 ///
-///   the compute says                                          its plans
-///   shares_rows = true, or an exchange_set                    let replicas share a sequence, by keep or by those;
-///   otherwise none cuts = backward_cuts::any                                 cut backward anywhere; otherwise
-///   solvers::refined cuts both passes
-///                                                             at the same places, and prices each piece as a call
-///   splits_weight_gradients = true                            may run weight gradients apart, by
-///   schedules::zero_bubble;
-///                                                             otherwise schedules::list runs them with those of inputs
+///   the compute says                          its plans
+///   shares_rows = true, or an exchange_set    let replicas share a sequence, by keep or by those; otherwise none
+///   cuts = backward_cuts::any                 cut backward anywhere; otherwise solvers::refined cuts both passes at
+///                                             the same places, and prices each piece as a call
+///   splits_weight_gradients = true            may run weight gradients apart, by schedules::zero_bubble; otherwise
+///                                             schedules::list runs them with those of inputs
 ///
 /// Policies of your own are taken as planner takes them: a solver is told how to share, or put into solvers::refined,
 /// where the compute needs it; a schedule must be one that the compute can run (computes_for).

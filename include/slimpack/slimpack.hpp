@@ -73,7 +73,6 @@
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
@@ -196,7 +195,6 @@
 #include <slimpack/transports/nccl.hpp>
 #include <slimpack/transports/over.hpp>
 #include <slimpack/transports/threads.hpp>
-#include <slimpack/transports/traffic.hpp>
 #include <slimpack/version.hpp>
 
 #endif

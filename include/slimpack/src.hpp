@@ -15,14 +15,12 @@
 #include <slimpack/costs/impl/profiled.ipp>
 #include <slimpack/costs/impl/profiled_of.ipp>
 #include <slimpack/costs/impl/transformer.ipp>
-#include <slimpack/executors/impl/call_check.ipp>
 #include <slimpack/executors/impl/checked_transport.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
 #include <slimpack/executors/impl/messages.ipp>
 #include <slimpack/executors/impl/outgoing.ipp>
 #include <slimpack/executors/impl/running_sums.ipp>
-#include <slimpack/executors/impl/shared/joined_rows.ipp>
 #include <slimpack/executors/impl/shared/row_order.ipp>
 #include <slimpack/executors/impl/shared/row_pool.ipp>
 #include <slimpack/executors/impl/shared/row_rehearsal.ipp>
@@ -41,16 +39,13 @@
 #include <slimpack/schedules/impl/list.ipp>
 #include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
-#include <slimpack/simulators/bounds/impl/batch_quanta.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
 #include <slimpack/simulators/graph/impl/joint_tasks.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif
-#include <slimpack/simulators/impl/memory.ipp>
 #include <slimpack/solvers/assembly/impl/batch_check.ipp>
-#include <slimpack/solvers/assembly/impl/checked_slicer.ipp>
 #include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
 #include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>

@@ -175,9 +175,9 @@ TEST(Adoption, MakesEveryCallOnTheCallersThread) {
     const auto at = static_cast<std::size_t>(rank);
     callers[at] = std::this_thread::get_id();
     transports::blocking transport{socket_link{pair[rank]}, rank, 2, {.time_out = {20}}};
-    EXPECT_TRUE(executors::packflow<>{}.execute(p, stages[at], transport));
+    EXPECT_TRUE(executors::packflow{}.execute(p, stages[at], transport));
     stages[at].fails = rank == 1;
-    EXPECT_FALSE(executors::packflow<>{}.execute(p, stages[at], transport));
+    EXPECT_FALSE(executors::packflow{}.execute(p, stages[at], transport));
   });
   for (const int socket : pair) ::close(socket);
   for (std::size_t rank = 0; rank < 2; ++rank) {
@@ -243,7 +243,7 @@ std::vector<int> messages_of(const plan& p) {
   tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
     const auto at = static_cast<std::size_t>(rank);
     counting_port port{world.endpoint(rank)};
-    EXPECT_TRUE(executors::packflow<>{}.execute(p, stages[at], port));
+    EXPECT_TRUE(executors::packflow{}.execute(p, stages[at], port));
     sent[at] = port.sent;
   });
   return sent;

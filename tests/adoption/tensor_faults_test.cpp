@@ -144,7 +144,7 @@ class job {
     ended e;
     std::mutex heard;
     auto port = groups_[r % tensor].endpoint(static_cast<int>(r / tensor));
-    const executors::packflow<> runs{
+    const executors::packflow runs{
         .step = number,
         .sink =
             [&](std::string_view text) {
@@ -280,12 +280,12 @@ TEST(TensorFaults, ACallThatCannotBeInterruptedIsNamed) {
   one.own.sum_up = [](rows&) { return true; };
   std::mutex heard;
   std::string sink;
-  const executors::packflow<> run{.sink =
-                                      [&](std::string_view text) {
-                                        const std::lock_guard lock(heard);
-                                        sink += std::string(text) + '\n';
-                                      },
-                                  .world = &dog};
+  const executors::packflow run{.sink =
+                                    [&](std::string_view text) {
+                                      const std::lock_guard lock(heard);
+                                      sink += std::string(text) + '\n';
+                                    },
+                                .world = &dog};
   auto port = alike.endpoint(0);
   const result<step_report> step = run.execute(p, one, port);
   ASSERT_FALSE(step);

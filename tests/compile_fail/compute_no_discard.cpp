@@ -11,8 +11,8 @@ struct no_discard {
 #endif
 };
 
+// most-lines: 17
 // expected-diagnostic: this one has no member discard
-// most-lines: 15
 inline auto step(const slimpack::plan& p, no_discard& c, slimpack::transports::threads::port& t) {
   return slimpack::executors::packflow{}.execute(p, c, t).value().loss_sum;
 }

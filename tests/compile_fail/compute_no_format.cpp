@@ -11,8 +11,8 @@ struct no_format {
   void discard(const slimpack::piece&);
 };
 
-// expected-diagnostic: this one has no member format
 // most-lines: 15
+// expected-diagnostic: this one has no member format
 inline auto step(const slimpack::plan& p, no_format& c, slimpack::transports::threads::port& t) {
   return slimpack::executors::packflow{}.execute(p, c, t).value().loss_sum;
 }

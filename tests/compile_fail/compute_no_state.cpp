@@ -15,8 +15,9 @@ struct no_state {
   void discard(const slimpack::piece&, state);
 };
 
+// most-lines: 19
 // expected-diagnostic: with a type state, forward is public, given (const piece&, span<const std::byte> in, outgoing&
-// out) and gives state most-lines: 15
+// out) and gives state
 inline auto step(const slimpack::plan& p, no_state& c, slimpack::transports::threads::port& t) {
   return slimpack::executors::packflow{}.execute(p, c, t).value().loss_sum;
 }

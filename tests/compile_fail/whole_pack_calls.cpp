@@ -1,5 +1,4 @@
 #include <slimpack/executors/detail/lending/stage_lending.hpp>
-#include <slimpack/executors/detail/no_transfers.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/running_exchanges.hpp>
 

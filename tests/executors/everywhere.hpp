@@ -52,7 +52,7 @@ std::vector<result<step_report>> reports_of(World& world, std::size_t ranks, con
 /// Runs a plan on threads, rank r with computes[r]. Plans may differ between ranks.
 template <class Compute, class World>
 std::vector<result<step_report>> run_everywhere(World& world, const std::vector<const plan*>& plans,
-                                                std::vector<Compute>& computes, executors::packflow<> run = {}) {
+                                                std::vector<Compute>& computes, executors::packflow run = {}) {
   return reports_of(world, computes.size(), [&](std::size_t rank, auto& endpoint) {
     return run.execute(*plans[rank], computes[rank], endpoint);
   });
@@ -60,7 +60,7 @@ std::vector<result<step_report>> run_everywhere(World& world, const std::vector<
 
 template <class Compute>
 std::vector<result<step_report>> run_everywhere(const plan& p, std::vector<Compute>& computes,
-                                                executors::packflow<> run = {}) {
+                                                executors::packflow run = {}) {
   transports::threads world{ranks_of(p), {.time_out = {20}}};
   return run_everywhere(world, std::vector<const plan*>(computes.size(), &p), computes, run);
 }
@@ -68,7 +68,7 @@ std::vector<result<step_report>> run_everywhere(const plan& p, std::vector<Compu
 /// Evaluates by a plan on threads.
 template <class Compute>
 std::vector<result<step_report>> evaluate_everywhere(const plan& p, std::vector<Compute>& computes,
-                                                     executors::packflow<> run = {}) {
+                                                     executors::packflow run = {}) {
   transports::threads world{ranks_of(p), {.time_out = {20}}};
   return reports_of(world, computes.size(),
                     [&](std::size_t rank, auto& endpoint) { return run.evaluate(p, computes[rank], endpoint); });

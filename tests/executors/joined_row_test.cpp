@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+
 namespace slimpack::joined_row_test {
 namespace {
+
+using executors::all_row_calls;
+using executors::row_calls;
 
 struct says_nothing {};
 struct shares_alone {
@@ -32,6 +37,20 @@ TEST(JoinedRow, IsForComputesThatSaySo) {
   EXPECT_FALSE(detail::joins_rows<shares_alone>);
   EXPECT_FALSE(detail::joins_rows<says_no>);
   EXPECT_FALSE(detail::joins_rows<says_no_and_shares_nothing>);
+}
+
+// A stage then holds what the plan says, so nothing else may be the default.
+TEST(RowCalls, AreApartWhereNothingIsSaid) { EXPECT_EQ(row_calls{}, row_calls::apart); }
+
+TEST(RowCalls, AreNamed) {
+  EXPECT_EQ(name_of(row_calls::apart), "apart");
+  EXPECT_EQ(name_of(row_calls::joined), "joined");
+}
+
+TEST(RowCalls, BothAreListedOnce) {
+  ASSERT_EQ(std::size(all_row_calls), 2u);
+  EXPECT_EQ(all_row_calls[0], row_calls::apart);
+  EXPECT_EQ(all_row_calls[1], row_calls::joined);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ outcome run(World& world, const plan& p, int failing = -1, int fails_at = 0) {
     auto&& endpoint = world.endpoint(rank);
     Stage<end_of<World>> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, endpoint);
     if (rank == failing) stage.fails_at = fails_at;
-    made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
+    made.reports[at].emplace(executors::packflow{}.execute(p, stage, endpoint));
     made.gradients[at].assign(stage.gradient().begin(), stage.gradient().end());
     made.held[at] = stage.held();
     waits[at] = stage.waits();
@@ -247,7 +247,7 @@ TEST(PackflowSharingOverDevices, EvaluatesWithTheLossOfTheStep) {
     tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
       launched_sharer<nccl_world::end> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks,
                                              world.endpoint(rank));
-      const result<step_report> done = executors::packflow<>{}.evaluate(p, stage, world.endpoint(rank));
+      const result<step_report> done = executors::packflow{}.evaluate(p, stage, world.endpoint(rank));
       ASSERT_TRUE(done) << done.error().detail << what;
       EXPECT_EQ(done.value().loss_sum, expected) << what;
       EXPECT_EQ(stage.held(), bytes{0}) << what;
@@ -280,7 +280,7 @@ TEST(PackflowSharingOverDevices, RunsWhatEachRankHasPlanned) {
       tests::on_every_rank(on.stages * on.replicas, [&](int rank) {
         const int on_stage = rank % on.stages;
         launched_sharer<nccl_world::end> stage(on_stage, on.stages, on.chunks, world.endpoint(rank));
-        const result<step_report> done = executors::packflow<>{.step = step}.execute(
+        const result<step_report> done = executors::packflow{.step = step}.execute(
             parts[static_cast<std::size_t>(rank / on.stages)], stage, world.endpoint(rank));
         ASSERT_TRUE(done) << done.error().detail << ", seed " << seed;
         EXPECT_EQ(done.value().loss_sum, expected.loss) << "seed " << seed;
@@ -343,7 +343,7 @@ std::vector<std::string> refusals(const plan& p) {
   std::vector<std::string> said(static_cast<std::size_t>(tests::ranks_of(p)));
   tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
     Compute stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks);
-    const result<step_report> step = executors::packflow<>{}.execute(p, stage, world.endpoint(rank));
+    const result<step_report> step = executors::packflow{}.execute(p, stage, world.endpoint(rank));
     said[static_cast<std::size_t>(rank)] = step ? "no error" : step.error().detail;
   });
   return said;

@@ -135,7 +135,7 @@ TEST_P(PackflowFailure, StopsEveryRankWithOneMessageAndLeavesNothingBehind) {
   tests::on_every_rank(6, [&](int rank) {
     const auto at = static_cast<std::size_t>(rank);
     auto endpoint = world.endpoint(rank);
-    const executors::packflow<> run{.sink = [&](std::string_view line) { sinks[at] += line; }};
+    const executors::packflow run{.sink = [&](std::string_view line) { sinks[at] += line; }};
     const auto begin = std::chrono::steady_clock::now();
     try {
       const result<step_report> step = run.execute(p, stages[at], endpoint);
@@ -235,8 +235,8 @@ TEST(PackflowErrors, NameRankReplicaStageChunkSequenceAndPieceInTheTrainersNumbe
     tests::on_every_rank(2, [&](int rank) {
       auto endpoint = world.endpoint(rank);
       const auto at = static_cast<std::size_t>(rank);
-      const executors::packflow<> run{.sink = [&](std::string_view line) { sinks[at] = line; },
-                                      .trainer_rank = [](int of) { return 70 + of; }};
+      const executors::packflow run{.sink = [&](std::string_view line) { sinks[at] = line; },
+                                    .trainer_rank = [](int of) { return 70 + of; }};
       try {
         EXPECT_FALSE(run.execute(p, stages[at], endpoint));
       } catch (const std::runtime_error&) {
@@ -349,7 +349,7 @@ TEST(PackflowDisagreement, RanksAtDifferentStepsDoNotBegin) {
   tests::on_every_rank(3, [&](int rank) {
     auto endpoint = world.endpoint(rank);
     const result<step_report> step =
-        executors::packflow<>{.step = rank == 1 ? 6 : 5}.execute(p, stages[static_cast<std::size_t>(rank)], endpoint);
+        executors::packflow{.step = rank == 1 ? 6 : 5}.execute(p, stages[static_cast<std::size_t>(rank)], endpoint);
     EXPECT_EQ(step.error().detail, "ranks 0 and 1 hold different steps: 5 and 6");
   });
 }
@@ -361,8 +361,8 @@ TEST(PackflowDisagreement, ComputesThatCutBackwardDifferentlyDoNotBegin) {
     auto endpoint = world.endpoint(rank);
     prefix_in_arena<backward_cuts::any> anywhere(0, 2, 1, tests::width);
     prefix_in_arena<backward_cuts::forward_cuts> pieces(1, 2, 1, tests::width);
-    const result<step_report> step = rank == 0 ? executors::packflow<>{}.execute(p, anywhere, endpoint)
-                                               : executors::packflow<>{}.execute(p, pieces, endpoint);
+    const result<step_report> step = rank == 0 ? executors::packflow{}.execute(p, anywhere, endpoint)
+                                               : executors::packflow{}.execute(p, pieces, endpoint);
     EXPECT_EQ(step.error().detail, "ranks 0 and 1 hold different kinds of backward cuts: any and forward_cuts");
   });
 }
@@ -446,7 +446,7 @@ TEST(Packflow, ACallbackThatThrowsWhileAStepIsStoppedStopsItOnlyOnce) {
       auto endpoint = world.endpoint(rank);
       throws_in_discard& stage = stages[static_cast<std::size_t>(rank)];
       try {
-        EXPECT_EQ(static_cast<bool>(executors::packflow<>{}.execute(p, stage, endpoint)), step > 0);
+        EXPECT_EQ(static_cast<bool>(executors::packflow{}.execute(p, stage, endpoint)), step > 0);
       } catch (const std::runtime_error& e) {
         EXPECT_STREQ(e.what(), "cannot discard");
         EXPECT_EQ(step, 0);
@@ -468,7 +468,7 @@ class calls_back : public diary {
     }
     return diary::forward(p, in, out);
   }
-  const executors::packflow<>* again{};
+  const executors::packflow* again{};
   const plan* of{};
   transports::threads::port* over{};
   std::vector<error> said;
@@ -483,7 +483,7 @@ TEST(Packflow, RefusesAComputeThatCallsItBack) {
     for (calls_back& stage : stages) stage.zero(), stage.entries.clear(), stage.said.clear();
     tests::on_every_rank(3, [&](int rank) {
       auto endpoint = world.endpoint(rank);
-      const executors::packflow<> run;
+      const executors::packflow run;
       calls_back& stage = stages[static_cast<std::size_t>(rank)];
       stage.again = &run, stage.of = &p, stage.over = &endpoint;
       reports[static_cast<std::size_t>(rank)] = run.execute(p, stage, endpoint);

@@ -64,7 +64,7 @@ TYPED_TEST(PackflowOverGroup, GoesOnAfterStepsThatFail) {
     throws_once& stage = stages[at];
     for (int step = 0; step < tests::steps(6); ++step) {
       std::string told;
-      const executors::packflow<> run{.sink = [&](std::string_view line) { told = line; }};
+      const executors::packflow run{.sink = [&](std::string_view line) { told = line; }};
       stage.calls_left = rank == step % 6 ? step : -1;
       try {
         EXPECT_FALSE(run.execute(p, stage, endpoint));
@@ -75,7 +75,7 @@ TYPED_TEST(PackflowOverGroup, GoesOnAfterStepsThatFail) {
       EXPECT_NE(told.find("): layer 7 is on fire"), std::string::npos) << told;
       stage.calls_left = -1;
       stage.zero();
-      const result<step_report> next = executors::packflow<>{}.execute(p, stage, endpoint);
+      const result<step_report> next = executors::packflow{}.execute(p, stage, endpoint);
       ASSERT_TRUE(next) << next.error().detail << ", step " << step;
       EXPECT_EQ(stage.gradient()[0], expected.weight[at % 3]) << "rank " << rank << ", step " << step;
       stage.zero();

@@ -52,7 +52,7 @@ std::vector<result<step_report>> run_parts(const std::vector<rank_plan>& parts, 
   tests::on_every_rank(static_cast<int>(parts.size()), [&](int rank) {
     auto endpoint = world.endpoint(rank);
     const auto at = static_cast<std::size_t>(rank);
-    made[at].emplace(executors::packflow<>{}.execute(parts[at], stages[at], endpoint));
+    made[at].emplace(executors::packflow{}.execute(parts[at], stages[at], endpoint));
   });
   std::vector<result<step_report>> all;
   for (std::optional<result<step_report>>& one : made) all.push_back(std::move(*one));
@@ -83,7 +83,7 @@ TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
       transports::threads world{static_cast<int>(parts.size()), {.time_out = {20}}};
       for (const result<step_report>&report :
            tests::reports_of(world, parts.size(), [&](std::size_t rank, auto&endpoint) {
-             return executors::packflow<>{}.evaluate(parts[rank], evaluated[rank], endpoint);
+             return executors::packflow{}.evaluate(parts[rank], evaluated[rank], endpoint);
            })) {
         ASSERT_TRUE(report) << report.error().detail << ", seed " << seed;
         EXPECT_EQ(report.value().loss_sum, expected.loss);
@@ -171,7 +171,7 @@ TEST(PackflowRankPlan, CopiesOfAStageSumInOneOrder) {
     const auto at = static_cast<std::size_t>(rank);
     issuing_endpoint endpoint(world.endpoint(rank), issued[at]);
     stage_of_three_sums own(rank % on.stages, on.stages, on.chunks);
-    const result<step_report> ran = executors::packflow<>{}.execute(parts[at], own, endpoint);
+    const result<step_report> ran = executors::packflow{}.execute(parts[at], own, endpoint);
     EXPECT_TRUE(ran) << ran.error().detail;
   });
   for (std::size_t rank = 0; rank < issued.size(); ++rank) {
@@ -227,8 +227,8 @@ TEST(PackflowRankPlan, RefusesAPartAmongWholePlans) {
   tests::on_every_rank(6, [&](int rank) {
     auto endpoint = world.endpoint(rank);
     const auto at = static_cast<std::size_t>(rank);
-    const result<step_report> ran = rank == 3 ? executors::packflow<>{}.execute(parts[at], stages[at], endpoint)
-                                              : executors::packflow<>{}.execute(whole, stages[at], endpoint);
+    const result<step_report> ran = rank == 3 ? executors::packflow{}.execute(parts[at], stages[at], endpoint)
+                                              : executors::packflow{}.execute(whole, stages[at], endpoint);
     if (!ran) told[at] = ran.error().detail;
   });
   EXPECT_EQ(told[0], "ranks 0 and 3 hold different divisions of the batch: a plan of all replicas and " +

@@ -214,7 +214,7 @@ TEST(RowTraffic, IsWhatTravelsToTheByte) {
       tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
         counting_port port(world.endpoint(rank), 1 + 2 * on.chunks);
         shared_prefix_stage<backward_cuts::any>& stage = stages[static_cast<std::size_t>(rank)];
-        const result<step_report> step = executors::packflow<>{}.execute(p, stage, port);
+        const result<step_report> step = executors::packflow{}.execute(p, stage, port);
         ASSERT_TRUE(step) << step.error().detail;
         const row_format format = stage.rows(0);
         const executors::row_traffic sent = executors::row_traffic_of(p, rank, {&format, 1}).value();
@@ -359,7 +359,7 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
         const auto at = static_cast<std::size_t>(rank);
         auto endpoint = world.endpoint(rank);
         try {
-          const result<step_report> step = executors::packflow<>{}.execute(p, stages[at], endpoint);
+          const result<step_report> step = executors::packflow{}.execute(p, stages[at], endpoint);
           lines[at] = step ? "no error" : step.error().detail;
         } catch (const std::runtime_error& e) {
           lines[at] = std::string("threw ") + e.what();

@@ -93,7 +93,7 @@ outcome run(World& world, const plan& p, int fails_at = 0, std::chrono::microsec
     Stage<end> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, endpoint);
     if (rank + 1 == tests::ranks_of(p)) stage.fails_at = fails_at;
     stage.kernel = kernel;
-    made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
+    made.reports[at].emplace(executors::packflow{}.execute(p, stage, endpoint));
     made.gradients[at].assign(stage.gradient().begin(), stage.gradient().end());
     waits[at] = stage.waits();
   });
@@ -159,7 +159,7 @@ TEST(PackflowOverStreams, RefusesChecksumsOfMessagesInDeviceMemory) {
     auto&& endpoint = world.endpoint(rank);
     launched<std::remove_cvref_t<decltype(endpoint)>> stage(rank, 2, 1, endpoint);
     said[static_cast<std::size_t>(rank)] =
-        executors::packflow<>{.checksums = true}.execute(p, stage, endpoint).error().detail;
+        executors::packflow{.checksums = true}.execute(p, stage, endpoint).error().detail;
   });
   EXPECT_NE(said[0].find("packflow::checksums are computed by the host"), std::string::npos) << said[0];
 }
@@ -265,7 +265,7 @@ TEST(PackflowOverStreams, MakesAllMemoryOfASpreadVocabularyBeforeTheProgram) {
       for (const bool again : {false, true})
         tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
           launched_vocabulary<nccl_world::end> stage(rank % on.stages, on.stages, on.chunks, world.endpoint(rank));
-          const result<step_report> done = executors::packflow<>{}.execute(p, stage, world.endpoint(rank));
+          const result<step_report> done = executors::packflow{}.execute(p, stage, world.endpoint(rank));
           ASSERT_TRUE(done) << done.error().detail;
           EXPECT_NEAR(done.value().loss_sum, expected.loss, 1e-11 * expected.loss);
           for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(on.chunks); ++c)
@@ -361,7 +361,7 @@ int posted_ahead(const plan& p, const std::vector<tokens>& lengths) {
     const auto at = static_cast<std::size_t>(rank);
     counting<Order> end(world.endpoint(rank));
     prefix_in_arena<backward_cuts::any> stage(rank, 2, 1, tests::width);
-    made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, end));
+    made.reports[at].emplace(executors::packflow{}.execute(p, stage, end));
     made.gradients[at].assign(stage.gradient().begin(), stage.gradient().end());
     most[at] = end.most;
   });

@@ -345,7 +345,7 @@ TEST_P(PackflowVocabularyFailure, StopsEveryRankAndLeavesNothingBehind) {
     tests::on_every_rank(6, [&](int r) {
       const auto at = static_cast<std::size_t>(r);
       auto endpoint = world.endpoint(r);
-      const executors::packflow<> run{.sink = [&](std::string_view line) { messages[at] = line; }};
+      const executors::packflow run{.sink = [&](std::string_view line) { messages[at] = line; }};
       try {
         EXPECT_FALSE(run.execute(p, stages[at], endpoint));
       } catch (const std::runtime_error&) {

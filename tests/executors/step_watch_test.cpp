@@ -65,7 +65,7 @@ ended run(own_channel& channel) {
   transports::threads world{1};
   auto endpoint = world.endpoint(0);
   prefix_in_arena<backward_cuts::any> compute(0, 1, 1);
-  const result<step_report> step = executors::packflow<>{.step = 5, .world = &channel}.execute(p, compute, endpoint);
+  const result<step_report> step = executors::packflow{.step = 5, .world = &channel}.execute(p, compute, endpoint);
   return {step ? std::nullopt : std::optional(step.error()), compute.held()};
 }
 

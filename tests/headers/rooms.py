@@ -34,7 +34,6 @@ SAME_NAMES = {
     "cuda", "host",   # a device, and the transport or the communicator over it
     "gpu", "saved_tensors", "stage_profile", "timeline",  # a thing, and in io/ what reads or writes it
     "memory",         # what a GPU holds: by a cost model, over a plan, and in slow code that laws compare with
-    "traffic",        # what ranks send each other: what it takes, and what a channel carries
     "merge",          # core/: rows of a shared sequence; solvers/improve/: a move, by the name it has in reports
 }
 

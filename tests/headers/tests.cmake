@@ -46,10 +46,6 @@ add_test(NAME headers.reach
          COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
                  -D INCLUDE=${PROJECT_SOURCE_DIR}/include
                  -D SCRATCH=${CMAKE_CURRENT_BINARY_DIR}/reach -P ${headers}/reach.cmake)
-add_test(NAME headers.moved
-         COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
-                 -D INCLUDE=${PROJECT_SOURCE_DIR}/include -D SCRATCH=${CMAKE_CURRENT_BINARY_DIR}/moved
-                 -P ${headers}/moved.cmake)
 
 # Every public header has a test that fails when its body is emptied: others of them after most changes, or all under --full.
 if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -77,7 +77,7 @@ int run(const std::string& fault, exchange how) {
   if (transport.rank() == 1) stage.fault = fault;
   std::string message;
   bool stepped = false;
-  const executors::packflow<> packflow{.sink = [&](std::string_view line) { message = line; }};
+  const executors::packflow packflow{.sink = [&](std::string_view line) { message = line; }};
   const auto begin = std::chrono::steady_clock::now();
   try {
     stepped = static_cast<bool>(packflow.execute(p, stage, transport));
@@ -94,7 +94,7 @@ int run(const std::string& fault, exchange how) {
   const bool holds_nothing = stage.held() == bytes{0};
 
   shared_prefix_stage<backward_cuts::any> again(0, 1, 1);
-  const result<step_report> step = executors::packflow<>{}.execute(p, again, transport);
+  const result<step_report> step = executors::packflow{}.execute(p, again, transport);
   const bool exact = step && step.value().loss_sum == prefix_model::whole(lengths, 2).loss;
   const bool fine = !stepped && named && holds_nothing && exact && took < 2.5 * time_out;
   if (!fine)

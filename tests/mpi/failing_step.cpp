@@ -55,7 +55,7 @@ int run(const std::string& fault) {
   stage.fault = fault;
   std::string message;
   bool stepped = false;
-  const executors::packflow<> packflow{.sink = [&](std::string_view line) { message = line; }};
+  const executors::packflow packflow{.sink = [&](std::string_view line) { message = line; }};
   const auto begin = std::chrono::steady_clock::now();
   try {
     stepped = static_cast<bool>(packflow.execute(p, stage, transport));
@@ -78,7 +78,7 @@ int run(const std::string& fault) {
 
   tests::diary again(transport.rank(), 3, 1, tests::width);
   const plan next = tests::small_plan();
-  const result<step_report> step = executors::packflow<>{}.execute(next, again, transport);
+  const result<step_report> step = executors::packflow{}.execute(next, again, transport);
   const prefix_model::gradients expected = prefix_model::whole(next.lengths, 3);
   const bool exact = step && step.value().loss_sum == expected.loss &&
                      again.gradient()[0] == expected.weight[static_cast<std::size_t>(transport.rank())];

@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   const plan p = planner_for<adopt_tensor::stage>({.stages = 2, .tensor = tensor, .quantum = {4}})(
                      std::vector<tokens>{{9}, {6}, {22}, {1}, {5}})
                      .value();
-  const executors::packflow<> run{.trainer_rank = [=](int of) { return of * tensor + rank % tensor; }, .world = &world};
+  const executors::packflow run{.trainer_rank = [=](int of) { return of * tensor + rank % tensor; }, .world = &world};
   MPI_Barrier(MPI_COMM_WORLD);
   const result<step_report> step = run.execute(p, own, transport);
   std::printf("rank %d ended at %lld ms: %s\n", rank, now(), step ? "success" : step.error().detail.c_str());

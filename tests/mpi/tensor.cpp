@@ -38,7 +38,7 @@ double error_of(int stages, int replicas, int chunks, int ranks, const std::vect
   double error = 1;
   {
     transports::mpi transport(alike);
-    const executors::packflow<> run{.trainer_rank = [&](int of) { return of * ranks + tensor; }};
+    const executors::packflow run{.trainer_rank = [&](int of) { return of * ranks + tensor; }};
     const tests::undivided whole(stage_count * own.parts.size(), lengths);
     const result<step_report> done = run.execute(p, own, transport);
     if (!done) std::printf("rank %d: %s\n", rank, done.error().detail.c_str());

@@ -1,6 +1,9 @@
 #include "../../examples/plan/planners.hpp"
 #include "../costs/models.hpp"
+#include "lending_stage.hpp"
+#include "net_stage.hpp"
 #include "plan_texts.hpp"
+#include "recorded_step.hpp"
 #include "stored_values.hpp"
 
 #include <slimpack/costs/model/gpus.hpp>
@@ -70,6 +73,13 @@ class program_plans {
         tests::add_plan(net_, name + ", group of replica " + std::to_string(r), made.value().part, true);
     }
   }
+  /// With a step of it on threads.
+  template <class Stage>
+  void add_with_step(const std::string& name, const request& asked, const any_cost& cost,
+                     const std::vector<tokens>& lengths) {
+    add(name, asked, cost, lengths);
+    tests::add_step<Stage>(net_, name, cli::plan_named(asked, lengths, cost).value());
+  }
   void compare() const { net_.compare(); }
 
  private:
@@ -122,6 +132,17 @@ TEST(QuadraticPlans, StayTheSame) {
     net.add("slimpipe, " + std::string(name_of(lending)),
             {.planner = "slimpipe", .shape = pair, .context = {65536}, .slices = 8, .lending = lending, .effort = fast},
             closed_form, lengths);
+
+  const shape small{.stages = 3, .replicas = 2, .quantum = {4}};
+  const std::vector<tokens> rows{{96}, {96}, {50}, {30}, {96}, {70}, {26}, {96}, {16}, {90}};
+  for (const attention_lending lending : all_attention_lending)
+    net.add_with_step<tests::lending_stage>(
+        "slimpipe of short rows, " + std::string(name_of(lending)),
+        {.planner = "slimpipe", .shape = small, .context = {96}, .slices = 6, .lending = lending, .effort = fast},
+        closed_form, rows);
+  net.add_with_step<tests::net_stage<shared_prefix_stage<backward_cuts::any>>>(
+      "forward of short rows", {.planner = own, .shape = small, .effort = fast, .forward_only = true}, closed_form,
+      rows);
   net.compare();
 }
 

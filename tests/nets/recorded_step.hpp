@@ -6,8 +6,8 @@
 #include "plan_texts.hpp"
 
 #include <slimpack/executors/packflow.hpp>
+#include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/threads.hpp>
-#include <slimpack/transports/traffic.hpp>
 
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ void add_step(stored_values& net, const std::string& name, const std::vector<con
     std::vector<Stage> stages = stages_of<Stage>(any.shape);
     recording_threads world(static_cast<int>(ranks));
     const auto made = reports_of(world, ranks, [&](std::size_t rank, auto& endpoint) {
-      return executors::packflow<>{}.execute(*plans[rank], stages[rank], endpoint);
+      return executors::packflow{}.execute(*plans[rank], stages[rank], endpoint);
     });
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       note(rank, made[rank]);
@@ -117,7 +117,7 @@ void add_step(stored_values& net, const std::string& name, const std::vector<con
     std::vector<Stage> stages = stages_of<Stage>(any.shape);
     recording_threads world(static_cast<int>(ranks));
     const auto made = reports_of(world, ranks, [&](std::size_t rank, auto& endpoint) {
-      return executors::packflow<>{}.evaluate(*plans[rank], stages[rank], endpoint);
+      return executors::packflow{}.evaluate(*plans[rank], stages[rank], endpoint);
     });
     for (std::size_t rank = 0; rank < ranks; ++rank) note(rank, made[rank]);
     net.add(name, "sent by an evaluation", world.sent());

@@ -11,9 +11,11 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
+#include <slimpack/testing/detail/random_sharers.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -31,11 +33,8 @@ using sharing = tests::net_stage<shared_prefix_stage<backward_cuts::any>>;
 const std::vector<tokens> many{{1}, {3}, {4}, {5}, {17}, {23}, {9}, {30}, {2}, {12}, {28}, {7}, {90}};
 const std::vector<tokens> long_ones{{150}, {93}, {20}, {17}, {9}, {5}, {3}, {1}};
 
-/// The packs and programs of a plan for a vocabulary that is somewhere else, and whether gradients are reduced beside
-/// the work.
-plan moved(const plan& p, vocabulary where, bool beside) {
-  shape on = p.shape;
-  on.vocabulary = where;
+/// The plan of a solution, and whether gradients are reduced beside the work.
+plan plan_of(const shape& on, std::span<const tokens> lengths, const solution& given, bool beside) {
   tests::bucketed_cost layers{{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}}, {}, {3e-5}};
   layers.buckets.resize(static_cast<std::size_t>(on.reduced_parts()));
   for (std::size_t part = 0; beside && part < layers.buckets.size(); ++part)
@@ -49,15 +48,21 @@ plan moved(const plan& p, vocabulary where, bool beside) {
                                      .partial = {3e-5, 2e-9},
                                      .statistics = {4e-5},
                                      .gradients = {5e-5, 1e-9}};
-  solution given{{}, p.merges};
-  for (const replica_plan& r : p.replicas) given.replicas.push_back({r.sequences, r.partition, r.programs});
   return basic_planner{on,
                        slicers::equal_cost{},
                        costs::with_vocabulary<tests::bucketed_cost>(layers, ends),
                        testing::detail::solution_as_given{&given},
                        tests::splitting_schedule{},
-                       simulators::sweep{}}(p.lengths)
+                       simulators::sweep{}}(lengths)
       .value();
+}
+/// The packs and programs of a plan for a vocabulary that is somewhere else.
+plan moved(const plan& p, vocabulary where, bool beside) {
+  solution given{{}, p.merges};
+  for (const replica_plan& r : p.replicas) given.replicas.push_back({r.sequences, r.partition, r.programs});
+  shape on = p.shape;
+  on.vocabulary = where;
+  return plan_of(on, p.lengths, given, beside);
 }
 
 template <class Stage>
@@ -103,6 +108,22 @@ TEST(SmallPlans, AndTheirStepsStayTheSame) {
   add_all<sharing>(net, {share[1]}, chunked, ", chunks", long_ones, true);
   add_all<sharing>(net, {share[2], share[3], share[4]}, wide, "", long_ones, false);
   add_all<sharing>(net, {both[0]}, pair, "", long_ones, true);
+
+  std::size_t absent = 0;  // sharers with nothing of a row
+  for (const exchange how : {exchange::keep, exchange::queries, exchange::ring}) {
+    testing::generator random(7);
+    const solution given = testing::random_sharers(long_ones, wide, random, how);
+    for (const merge& m : given.merges)
+      for (const pass way : both_passes)
+        for (const std::vector<pack_id>& row : m.of(way))
+          absent += static_cast<std::size_t>(std::count(row.begin(), row.end(), merge::none));
+    const std::string name = "random rows, " + std::string(name_of(how));
+    add<sharing>(net, name, plan_of(wide, long_ones, given, false));
+    shape spread = wide;
+    spread.vocabulary = vocabulary::spread;
+    add<sharing>(net, name + ", spread and reduced beside", plan_of(spread, long_ones, given, true));
+  }
+  EXPECT_GT(absent, 0u);
   net.compare();
 }
 
@@ -111,8 +132,9 @@ TEST(RankPlans, AndTheirStepsStayTheSame) {
   stored_values net(std::filesystem::path(__FILE__).parent_path() / "rank_plans.txt");
   const shape on{.stages = 2, .replicas = 4, .quantum = {4}};
   const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
-  const planner plan_batch{on, slicers::equal_cost{}, cost,
-                           solvers::two_phase_estimated{{.effort = solvers::search_budget::fast(), .threads = 1}}};
+  const planner plan_batch{
+      on, slicers::equal_cost{}, cost,
+      solvers::two_phase_estimated{{.effort = solvers::search_budget::fast(), .most_sharers = 2, .threads = 1}}};
   std::vector<tokens> lengths = many;
   lengths.push_back({600});
   std::vector<rank_plan> parts;

@@ -20,7 +20,8 @@ namespace slimpack::tests {
 /// Texts of plans, of which a file has the hashes: below the name of each plan a line "  hash  value" for each text.
 /// Environment variables:
 ///   SLIMPACK_UPDATE_NETS      writes the file anew instead of comparing with it
-///   SLIMPACK_NET_TEXTS=DIR    writes the texts themselves into DIR, so that those of two builds can be compared
+///   SLIMPACK_NET_TEXTS=DIR    writes the texts themselves into a folder in DIR, so that those of two builds can be
+///                             compared
 class stored_values {
  public:
   explicit stored_values(std::filesystem::path file) : file_(std::move(file)) {}
@@ -28,8 +29,11 @@ class stored_values {
   /// Requires  all texts of a plan one after the other, each with another name
   void add(const std::string& plan, const std::string& what, std::string_view text) {
     found_.push_back({plan, what, hash_text(text_hash(text)).substr(0, digits)});
-    if (const char* const folder = std::getenv("SLIMPACK_NET_TEXTS"))
-      std::ofstream(std::filesystem::path(folder) / (plan + ": " + what + ".txt")) << text;
+    const char* const folder = std::getenv("SLIMPACK_NET_TEXTS");
+    if (folder == nullptr) return;
+    const std::filesystem::path texts = std::filesystem::path(folder) / file_.stem();
+    std::filesystem::create_directories(texts);
+    std::ofstream(texts / (plan + ", " + what)) << text;
   }
 
   /// Fails with the names of all values that are not those of the file; or writes the file.

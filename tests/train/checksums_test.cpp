@@ -3,7 +3,7 @@
 
 #include <slimpack/executors/detail/messages/checksum.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <gtest/gtest.h>
 
@@ -215,7 +215,7 @@ TEST(Checksums, FindADamagedMessageOfASumAfterTheWork) {
                       rank == 1 ? bad_cable::fault{0, number, damage::a_bit, 7} : bad_cable::fault{});
       prefix_by_piece stage(0, 1, 4);
       said[static_cast<std::size_t>(rank)] =
-          executors::packflow<>{.checksums = true}.execute(p, stage, cable).error().detail;
+          executors::packflow{.checksums = true}.execute(p, stage, cable).error().detail;
     });
     EXPECT_NE(said[0].find(" of sums of gradients from rank 1 to rank 0, "), std::string::npos) << said[0];
     EXPECT_NE(said[0].find("the gradient reduction: "), std::string::npos) << said[0];
@@ -258,7 +258,7 @@ TEST(Checksums, TellWhatTheyTake) {
     tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
       auto endpoint = world.endpoint(rank);
       stage_type stage(batch.model, p.shape, rank % p.shape.stages, batch.documents(), 7);
-      const step_report step = executors::packflow<>{.checksums = checksums}.execute(p, stage, endpoint).value();
+      const step_report step = executors::packflow{.checksums = checksums}.execute(p, stage, endpoint).value();
       EXPECT_EQ(step.checksums > seconds{}, checksums);
       EXPECT_LT(step.checksums, step.step);
     });

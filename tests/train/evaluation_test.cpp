@@ -36,7 +36,7 @@ std::vector<evaluated> losses_of(const exact_batch& batch, const plan& p, bool s
   tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
     auto endpoint = world.endpoint(rank);
     Stage stage(batch.model, p.shape, rank % p.shape.stages, batch.documents(), 7);
-    const executors::packflow<> run;
+    const executors::packflow run;
     const result<step_report> report = step ? run.execute(p, stage, endpoint) : run.evaluate(p, stage, endpoint);
     evaluated& own = all[static_cast<std::size_t>(rank)];
     own = {report.value().loss_sum, stage.held(), stage.peak()};

@@ -93,7 +93,7 @@ struct exact_batch {
   /// evaluates by the plan, where that can be: 1 if its loss has not the step's bits, or it leaves something.
   template <class Stage, class Transport>
   result<double> error_of(const plan& p, Transport& transport,
-                          executors::packflow<> run = {.rows = executors::row_calls::joined}) const {
+                          executors::packflow run = {.rows = executors::row_calls::joined}) const {
     Stage stage(model, p.shape, transport.rank() % p.shape.stages, documents(), 7u);
     result<step_report> step = run.execute(p, stage, transport);
     if (!step) return std::move(step).error();
@@ -124,7 +124,7 @@ struct exact_batch {
 /// What a rank has after a step: the loss, and the gradients of its stage one after the other.
 template <class Stage, class Transport>
 result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport,
-                                       const executors::packflow<>& run = {.rows = executors::row_calls::joined}) {
+                                       const executors::packflow& run = {.rows = executors::row_calls::joined}) {
   Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(), 7);
   result<step_report> step = run.execute(p, stage, transport);
   if (!step) return std::move(step).error();
@@ -139,8 +139,7 @@ result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, 
 /// The same of every rank, each on a thread.
 template <class Stage, class World>
 std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world,
-                                             const executors::packflow<>& run = {
-                                                 .rows = executors::row_calls::joined}) {
+                                             const executors::packflow& run = {.rows = executors::row_calls::joined}) {
   std::vector<std::vector<double>> all(static_cast<std::size_t>(ranks_of(p)));
   on_every_rank(ranks_of(p), [&](int rank) {
     auto endpoint = world.endpoint(rank);

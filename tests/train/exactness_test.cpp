@@ -164,7 +164,7 @@ void compare_held(const exact_batch& batch, const plan& p, const std::string& na
   tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
     auto endpoint = world.endpoint(rank);
     adjoining_messages stage(batch.model, p.shape, rank % stages, batch.documents(), 7);
-    executors::packflow<>{}.execute(p, stage, endpoint).value();
+    executors::packflow{}.execute(p, stage, endpoint).value();
     held[static_cast<std::size_t>(rank)] = stage.peak().value;
   });
   const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };

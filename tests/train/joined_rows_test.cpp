@@ -4,7 +4,7 @@
 
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/testing/generator.hpp>
@@ -62,11 +62,11 @@ void count(const plan& p, tally& seen) {
 }
 
 /// Two replicas on a node.
-executors::packflow<> on_nodes(int stages, row_calls how = row_calls::joined) {
+executors::packflow on_nodes(int stages, row_calls how = row_calls::joined) {
   return {.rows = how, .node_of = [stages](int rank) { return rank / stages / 2; }};
 }
 
-double worst_error(const exact_batch& batch, const plan& p, const executors::packflow<>& run) {
+double worst_error(const exact_batch& batch, const plan& p, const executors::packflow& run) {
   transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
   std::vector<double> errors(static_cast<std::size_t>(tests::ranks_of(p)));
   tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
@@ -101,8 +101,8 @@ TEST(JoinedRows, GiveTheGradientsOfUncutSequences) {
           const shape on{.stages = stages, .replicas = replicas, .quantum = batch.quantum};
           const plan p = planned(on, batch.lengths, m.groups, m.how, many).value();
           count(p, seen);
-          for (const executors::packflow<>& run : {on_nodes(stages), executors::packflow<>{.rows = row_calls::joined},
-                                                   on_nodes(stages, row_calls::apart)}) {
+          for (const executors::packflow& run :
+               {on_nodes(stages), executors::packflow{.rows = row_calls::joined}, on_nodes(stages, row_calls::apart)}) {
             const double error = worst_error(batch, p, run);
             EXPECT_LT(error, 1e-11) << name_of(m.groups) << ", " << name_of(m.how) << ", p " << stages << ", dp "
                                     << replicas << ", seed " << seed;
@@ -225,7 +225,7 @@ TEST(JoinedRows, RanksThatRunThemDifferentlyDoNotBegin) {
   const plan p = planned({.stages = 1, .replicas = 2, .quantum = batch.quantum}, batch.lengths,
                          solvers::sharing_groups::all, exchange::keep, true)
                      .value();
-  const auto line_of = [&](const executors::packflow<>& first, const executors::packflow<>& second) {
+  const auto line_of = [&](const executors::packflow& first, const executors::packflow& second) {
     transports::threads world{2, {.time_out = {20}}};
     std::string line;
     tests::on_every_rank(2, [&](int rank) {

@@ -46,7 +46,7 @@ found run(const exact_batch& batch, const plan& p) {
     found& own = all[static_cast<std::size_t>(rank)];
     own.error = batch.error_of<stage_type>(p, endpoint).value();
     stage_type again(batch.model, p.shape, rank % p.shape.stages, batch.documents(), 7);
-    const step_report step = executors::packflow<>{.step = 2}.execute(p, again, endpoint).value();
+    const step_report step = executors::packflow{.step = 2}.execute(p, again, endpoint).value();
     const int stage = rank % p.shape.stages;
     const executors::loan_traffic says =
         executors::loan_traffic_of(p.replicas[static_cast<std::size_t>(rank / p.shape.stages)].loans,
@@ -122,8 +122,8 @@ TEST(Lending, AnEvaluationLendsWhatTheForwardsOfItsStepLend) {
         tests::on_every_rank(stages, [&](int stage) {
           auto endpoint = world.endpoint(stage);
           train::model_stage<float> own(batch.model, on, stage, batch.documents(), 7);
-          const step_report step = executors::packflow<>{}.execute(p, own, endpoint).value();
-          const step_report alone = executors::packflow<>{.step = 1}.evaluate(p, own, endpoint).value();
+          const step_report step = executors::packflow{}.execute(p, own, endpoint).value();
+          const step_report alone = executors::packflow{.step = 1}.evaluate(p, own, endpoint).value();
           EXPECT_EQ(alone.loss_sum, step.loss_sum)
               << stages << " stages, " << chunks << " chunks, " << name_of(lending);
           EXPECT_EQ(own.held(), bytes{});

@@ -195,7 +195,7 @@ outcome run(const plan& p, const config& c, const texts& all, const fill<T>& sta
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
         auto port = world.endpoint(rank);
-        const auto step = executors::packflow<>{}.execute(p, *stages[static_cast<std::size_t>(rank)], port);
+        const auto step = executors::packflow{}.execute(p, *stages[static_cast<std::size_t>(rank)], port);
         EXPECT_TRUE(step) << step.error().detail;
         if (step && rank == 0) found.loss = step.value().loss_sum;
       });

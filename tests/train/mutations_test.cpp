@@ -82,7 +82,7 @@ struct ending {
 
 template <class Stage>
 ending ended_on(const sample& of, const plan& p, transports::threads::port& endpoint) {
-  const executors::packflow<> run{.rows = executors::row_calls::joined, .checksums = true};
+  const executors::packflow run{.rows = executors::row_calls::joined, .checksums = true};
   const shape& on = of.made.shape;
   const bool is_same = p.shape.stages == on.stages && p.shape.replicas == on.replicas && p.shape.chunks == on.chunks &&
                        p.shape.vocabulary == on.vocabulary;

@@ -1,7 +1,7 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/transports/communicator.hpp>
+#include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/nccl.hpp>
-#include <slimpack/transports/traffic.hpp>
 
 #include "nccl_world.hpp"
 #include "on_ranks.hpp"

@@ -8,7 +8,6 @@
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
-#include <slimpack/executors/parcel.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/sharing.hpp>
 

@@ -81,27 +81,21 @@
 /// layer, and five more calls are required, on every stage. Each is made once a pack, in run order, and gives void or
 /// result<void>. The chunk of their pieces is number chunks().
 ///
-///   call, given (span<const piece> pack, ...)     of this stage's words                    what it reads and writes
-///   embed(pack, span<const byte> in,              E: adds their embedded rows              in: the sum of stages
-///   before, none on
-///         outgoing& out)                                                                   stage 0; out: the sum so
-///         far, from the
-///                                                                                          last stage to forward on
-///                                                                                          part 0
-///   output(pack, span<const byte> in,             V: logits, partial softmax               in: hidden rows; out:
-///   partial rows, on
-///          outgoing& out)                                                                  the last stage, too
-///   gather_output(pack,                           V on the last stage, right behind its    partials: of all stages, in
-///                                                 their order,
-///         span<const span<const byte>> partials,  `output`: puts all words together        the last stage's own at the
-///         end; outgoing& rows, outgoing& statistics)                                            rows: gradients of
-///         hidden rows
-///   output_weights(pack,                          U: gradients of their output rows, of    in: statistics, the same on
-///                                                 all
-///                  span<const byte> in)           what `output` kept of the pack
-///   embed_gradients(pack, span<const byte> in,    G: gradients of their embedding rows     in: gradients of embedded
-///   rows; out: the
-///                   outgoing& out)                                                         same, none on stage 0
+///   call, given (span<const piece> pack, ...)   of this stage's words                 what it reads and writes
+///   embed(pack, span<const byte> in,            E: adds their embedded rows           in: the sum of stages before,
+///         outgoing& out)                                                              none on stage 0; out: the sum
+///                                                                                     so far, from the last stage to
+///                                                                                     forward on part 0
+///   output(pack, span<const byte> in,           V: logits, partial softmax            in: hidden rows; out: partial
+///          outgoing& out)                                                             rows, on the last stage, too
+///   gather_output(pack,                         V on the last stage, right behind its partials: of all stages, in
+///     span<const span<const byte>> partials,    `output`: puts all words together     their order, the last stage's
+///     outgoing& rows, outgoing& statistics)                                           own at the end; rows: gradients
+///                                                                                     of hidden rows
+///   output_weights(pack,                        U: gradients of their output rows, of in: statistics, the same on all
+///                  span<const byte> in)         what `output` kept of the pack
+///   embed_gradients(pack, span<const byte> in,  G: gradients of their embedding rows  in: gradients of embedded rows;
+///                   outgoing& out)                                                    out: the same, none on stage 0
 ///
 /// So forward always has an `in` and an `out`, and backward, too; backward on the last part reads the gradients that
 /// gather_output made. There loss and gradients of a pack are known, so loss() and valid tokens count on last stages

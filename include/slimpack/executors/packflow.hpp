@@ -6,8 +6,7 @@
 #include <slimpack/executors/detail/one_step.hpp>
 #include <slimpack/executors/detail/stage_run.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
-#include <slimpack/schedules/list.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
 #include <concepts>
@@ -49,10 +48,9 @@ namespace slimpack::executors {
 /// can fail that rank alone (no protocol can exclude it). A trainer that numbers its steps hears of it at the next:
 /// ranks compare `step`. A compute that calls packflow back from one of its calls is refused there, whatever the
 /// transport, and the step goes on.
-/// Errors    disagreement, wrong_message, compute_failed, out_of_order, state_left, timed_out, aborted; the transport's
+/// Errors    invalid_input: the plan is for other ranks, or needs what the compute does not offer; disagreement,
+///           wrong_message, compute_failed, out_of_order, state_left, timed_out, aborted; the transport's
 /// Source    SlimPack, arXiv:2509.26246, calls its runtime PackFlow; this design of it is ours
-/// Schedule  the policy whose plans will be run: one that splits weight gradients needs a compute that can
-template <class Schedule = schedules::list>
 struct packflow {
   std::int64_t step{};                           ///< the trainer's number of the step, the same on every rank
   std::function<void(std::string_view)> sink{};  ///< hears why a step stopped, once; the result says the same. With a
@@ -73,15 +71,15 @@ struct packflow {
                      ///< MPI's and NCCL's sums; and what computes send around packflow, as tensor-parallel ranks do
                      ///< over a communicator. step_report::checksums has its cost; without, there is none
 
-  template <class Compute, transport Transport>
-  requires computes_for<Compute, Schedule> result<step_report> execute(const plan& p, Compute& compute,
-                                                                       Transport& transport)
-  const { return run_stage(p, compute, transport, false); }
+  template <stage_compute Compute, transport Transport>
+  result<step_report> execute(const plan& p, Compute& compute, Transport& transport) const {
+    return run_stage(p, compute, transport, false);
+  }
   /// The same where each rank planned its own group: ranks compare the division, and within a group the plan.
-  template <class Compute, transport Transport>
-  requires computes_for<Compute, Schedule> result<step_report> execute(const rank_plan& p, Compute& compute,
-                                                                       Transport& transport)
-  const { return run_stage(p, compute, transport, false); }
+  template <stage_compute Compute, transport Transport>
+  result<step_report> execute(const rank_plan& p, Compute& compute, Transport& transport) const {
+    return run_stage(p, compute, transport, false);
+  }
 
   /// Runs this rank's forwards of a plan, to evaluate: losses, or log-probabilities that a compute keeps. Any plan will
   /// do, one of basic_planner::plan_forward or of a step.
@@ -95,15 +93,15 @@ struct packflow {
   /// Law       by a plan of a step, forward is called with the pieces and messages of the step, and in its order, so
   ///           that the loss has the bits of the step's
   /// Errors    those of execute; invalid_input: the plan spreads the vocabulary over the stages
-  template <class Compute, transport Transport>
-  requires computes_for<Compute, Schedule> result<step_report> evaluate(const plan& p, Compute& compute,
-                                                                        Transport& transport)
-  const { return run_stage(p, compute, transport, true); }
+  template <stage_compute Compute, transport Transport>
+  result<step_report> evaluate(const plan& p, Compute& compute, Transport& transport) const {
+    return run_stage(p, compute, transport, true);
+  }
   /// The same where each rank planned its own group.
-  template <class Compute, transport Transport>
-  requires computes_for<Compute, Schedule> result<step_report> evaluate(const rank_plan& p, Compute& compute,
-                                                                        Transport& transport)
-  const { return run_stage(p, compute, transport, true); }
+  template <stage_compute Compute, transport Transport>
+  result<step_report> evaluate(const rank_plan& p, Compute& compute, Transport& transport) const {
+    return run_stage(p, compute, transport, true);
+  }
 
   /// Chosen where one of the above cannot be: says why, without a word of candidates.
   /// const, so that executor_for does not take what it gives for a report
@@ -118,10 +116,7 @@ struct packflow {
   template <class Compute, class Transport>
   static result<step_report> refused() {
     static_assert(transport<Transport>);
-    if constexpr (stage_compute<Compute>)
-      static_assert(computes_for<Compute, Schedule>);
-    else
-      static_assert(stage_compute<Compute>);
+    static_assert(stage_compute<Compute>);
     return error{};
   }
 

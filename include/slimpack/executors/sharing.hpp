@@ -6,7 +6,6 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/executors/outgoing.hpp>
-#include <slimpack/executors/parcel.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
 #include <concepts>
@@ -16,6 +15,16 @@
 #include <type_traits>
 
 namespace slimpack {
+
+/// What goes round the sharers of a row in one layer: rows of one sharer's tokens, and sums that each adds to
+/// (sharing::rotate). Valid until the next call of rotate or launch.
+struct parcel {
+  std::uint32_t owner{};            ///< replica whose tokens they are
+  bool is_home{};                   ///< it has been everywhere, and the owner has its sums
+  std::span<const slice> tokens;    ///< of the owner, in this row, ascending
+  std::span<const std::byte> rows;  ///< (tokens, as launched); empty at home
+  std::span<const std::byte> sums;  ///< (tokens, as added up so far)
+};
 
 namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(shares_rows);

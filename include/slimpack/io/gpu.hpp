@@ -95,7 +95,7 @@ namespace detail {
 ///   layer_efficiency          0 to 1: share of the peak that the products of layers reach, one after the other;
 ///                             without it, what costs::gpu::in_layers says
 ///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes over one adapter; bytes
-///   per second
+///                             per second
 ///   source                    where the figures come from: a text, or an object with a text for each key but name
 ///
 /// `name` opens every message.

@@ -7,13 +7,7 @@
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
-#include <slimpack/io/detail/timeline/batches.hpp>
-#include <slimpack/io/detail/timeline/details.hpp>
-#include <slimpack/io/detail/timeline/drawing.hpp>
-#include <slimpack/io/detail/timeline/input.hpp>
-#include <slimpack/io/detail/timeline/page.hpp>
-#include <slimpack/io/detail/timeline/panels.hpp>
-#include <slimpack/io/detail/timeline/script.hpp>
+#include <slimpack/io/detail/timeline_page.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>
@@ -31,6 +25,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -452,13 +447,12 @@ template <class Simulator = simulators::sweep>
     if (!measured[k].empty())
       if (result<void> fits = executors::check_measured(plans[k], measured[k]); !fits) return fits;
   if (result<void> known = detail::check_facts(facts, plans.size()); !known) return known;
-  out << detail::timeline_head;
+  for (const std::string_view text : detail::timeline_page) out << text;
   out << "<script id=\"data\" type=\"application/json\">";
   if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches, facts); !written)
     return written;
   out << "</script>\n<script>\n";
-  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details
-      << detail::timeline_input << detail::timeline_batches;
+  for (const std::string_view text : detail::timeline_script) out << text;
   out << "</script>\n</body>\n</html>\n";
   if (!out) return error{errc::unwritable, "the timeline page could not be written: the output stream failed"};
   return success();

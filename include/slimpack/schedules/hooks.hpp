@@ -16,8 +16,7 @@
 ///   bool orders_may_change() const
 ///   Schedule longer() const                           itself at more effort, which long searches take    itself
 ///   result<timed_programs> timed(const workload&)     its programs and their makespan, to the bit        the
-///   simulator's
-///     const                                           (schedules/timed.hpp)
+///     const                                           (schedules/timed.hpp)                              simulator's
 ///
 /// A member of one of these names that cannot be read or called so is an error of compilation, not a default.
 namespace slimpack {

@@ -160,12 +160,16 @@ void follow_memory(const workload& work, const program& code, int stage, Visit&&
 }
 
 /// The most each stage holds at any time, `fixed` included.
-[[nodiscard]] std::vector<double> peak_memory(const workload& work, std::span<const program> programs);
+[[nodiscard]] inline std::vector<double> peak_memory(const workload& work, std::span<const program> programs) {
+  std::vector<double> peak;
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    peak.push_back(work.rates[r].fixed);
+    follow_memory(work, programs[r], static_cast<int>(r),
+                  [&](const instruction&, double held) { peak.back() = std::max(peak.back(), held); });
+  }
+  return peak;
+}
 
 }  // namespace slimpack::simulators
-
-#ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/simulators/impl/memory.ipp>
-#endif
 
 #endif

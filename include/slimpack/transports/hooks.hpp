@@ -14,31 +14,44 @@
 /// How the runtime asks a transport. The members of the concept (concepts.hpp) must be there; each other question has
 /// a default, and a member of the same meaning replaces it:
 ///
-///   member a transport may offer                           what it does                            default
-///   result<void> all_gather(bytes own, span<byte> all)     every rank's few host bytes, by rank    over messages
-///   result<void> all_reduce(span<T>, span<const int>)      sums over the ranks named, all equal    ring of messages
-///   static constexpr bool starts_all_reduce                whether its all_reduce only issues work, as on a stream,
-///   false
-///                                                          so that it may be called in the middle of a program;
-///                                                          its data is then touched by nobody until finish
-///   static constexpr bool plan_order                       whether transfers of a step are issued at their place
-///   false
-///                                                          in the plan's order of all, none earlier, as for one
-///                                                          that runs one at a time
-///   type time_mark; result<time_mark> mark()               a point in the work that the compute has issued         the
-///   host's clock result<seconds> between(const time_mark&, likewise)    from one to another, after finish
-///   static constexpr bool device_memory                    whether messages lie where this host may not read     false
-///                                                          and write them; a compute then works on rows that
-///                                                          replicas share, too (copy_rows, add_rows)
-///   result<void> finish()                                  returns when every operation has ended  nothing
-///   result<void> allows_threads() const                    whether one thread may call it while    yes
-///                                                          another calls another transport
+///   member a transport may offer                        what it does                                  default
+///   result<void> all_gather(bytes own, span<byte> all)  every rank's few host bytes, by rank          over messages
+///   result<void> all_reduce(span<T>, span<const int>)   sums over the ranks named, all equal          ring of messages
+///   static constexpr bool starts_all_reduce             whether its all_reduce only issues work,      false
+///                                                       as on a stream, so that it may be called in
+///                                                       the middle of a program; its data is then
+///                                                       touched by nobody until finish
+///   static constexpr bool plan_order                    whether transfers of a step are issued at     false
+///                                                       their place in the plan's order of all, none
+///                                                       earlier, as for one that runs one at a time
+///   type time_mark; result<time_mark> mark()            a point in the work that the compute has      the host's
+///                                                       issued                                        clock
+///   result<seconds> between(const time_mark&, likewise) from one to another, after finish
+///   static constexpr bool device_memory                 whether messages lie where this host may not  false
+///                                                       read and write them; a compute then works on
+///                                                       rows that replicas share, too (copy_rows,
+///                                                       add_rows)
+///   result<void> finish()                               returns when every operation has ended        nothing
+///   result<void> allows_threads() const                 whether one thread may call it while another  yes
+///                                                       calls another transport
 ///
 /// The defaults move host memory over channel 0, which is theirs. A transport of device memory offers all
 /// three; its finish waits for the work of the compute, too, since losses are read after it.
 ///
 /// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
+
+/// What the runtime's messages on a channel are: a transport may carry each kind by itself.
+enum class traffic {
+  collectives,  ///< of the hooks below, and sums beside a program
+  forward,      ///< packs on their way forward
+  backward,     ///< and back
+  rows,         ///< of sequences that ranks share, of packs that stages run together, and of a spread vocabulary
+};
+
+/// The n-th channel of a kind.            Requires   n >= 0
+[[nodiscard]] constexpr int channel_of(traffic what, int n) noexcept { return 4 * n + static_cast<int>(what); }
+[[nodiscard]] constexpr traffic traffic_on(int channel) noexcept { return static_cast<traffic>(channel % 4); }
 
 namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(all_gather);

@@ -10,7 +10,6 @@
 #include <slimpack/transports/detail/polling.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 #include <slimpack/transports/hooks.hpp>
-#include <slimpack/transports/traffic.hpp>
 
 #include <algorithm>
 #include <array>
@@ -32,8 +31,7 @@ namespace slimpack::transports {
 ///
 ///   transports::mpi world{MPI_COMM_WORLD};           // host memory: any transport between the same ranks will do
 ///   transports::nccl transport{world, devices::cuda{}, transports::communicators::nccl{}};
-///   kernel<<<1, 1, 0, transport.stream().get()>>>(...);      // all of a compute's work goes there, once its stream
-///   was made (open)
+///   kernel<<<1, 1, 0, transport.stream().get()>>>(...);  // all of a compute's work goes there, once it is made (open)
 ///
 /// Communicators are made between the ranks of the world: for messages forward, for messages back, and for exchanges,
 /// at the first message or all_gather, which all ranks of a step begin with; and one for each group that adds up, at

@@ -22,18 +22,18 @@ namespace slimpack::transports {
 /// them. It starts no thread.
 ///
 ///   struct my_group {
-///     using request = ...;                                                      // movable
+///     using request = ...;                                                // movable
 ///     int rank() const;
 ///     int size() const;
-///     result<request> isend(int peer, std::span<const std::byte> bytes);        // which stay until it has ended
-///     result<request> irecv(int peer, std::span<std::byte> bytes);              // as many as one isend gave, in order
-///     result<bool> test(request& r);                                            // whether it has ended; then, and
-///     after an error, not asked again result<bool> cancel(request& r);                                          //
-///     optional, of a receive: true if nothing of it has come
-///                                                                               // or will; false if all has. Either
-///                                                                               way its buffer is free
-///     result<void> allows_threads() const;                                      // optional, as of transports
-///     (transports/hooks.hpp)
+///     result<request> isend(int peer, std::span<const std::byte> bytes);  // which stay until it has ended
+///     result<request> irecv(int peer, std::span<std::byte> bytes);        // as many as one isend gave, in order
+///     result<bool> test(request& r);                                      // whether it has ended; then, and after an
+///                                                                         // error, not asked again
+///     result<bool> cancel(request& r);                                    // optional, of a receive: true if nothing
+///                                                                         // of it has come or will; false if all
+///                                                                         // has. Either way its buffer is free
+///     result<void> allows_threads() const;                                // optional, as of transports
+///                                                                         // (transports/hooks.hpp)
 ///   };
 ///   transports::over transport{my_group{...}};
 ///

@@ -5,11 +5,11 @@
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
-#include <slimpack/executors/detail/messages/call_messages.hpp>
+#include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
-#include <slimpack/executors/detail/result_of.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
+#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/job/detail/watched_call.hpp>
@@ -25,6 +25,13 @@
 #include <vector>
 
 namespace slimpack::detail {
+
+/// In place of what runs packs that stages run together, where none is.
+struct no_ties {
+  static constexpr bool can_run = false;
+  static constexpr void check() noexcept {}
+  [[nodiscard]] static constexpr bool ties(const instruction&) noexcept { return false; }
+};
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
 /// Exchange: running_exchanges, for pieces of rows that replicas share; no_transfers of a compute that shares none

@@ -4,7 +4,6 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/executors/detail/lending/stage_lending.hpp>
-#include <slimpack/executors/detail/no_transfers.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>

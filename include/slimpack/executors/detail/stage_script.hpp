@@ -13,7 +13,7 @@
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <boost/container/container_fwd.hpp>
 

@@ -4,14 +4,13 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
-#include <slimpack/executors/detail/messages/call_messages.hpp>
-#include <slimpack/executors/detail/messages/message_owner.hpp>
+#include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
-#include <slimpack/executors/joined/row_calls.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>

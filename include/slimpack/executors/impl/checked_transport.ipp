@@ -6,7 +6,7 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/messages/checked_transport.hpp>
 #include <slimpack/executors/detail/messages/checksum.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -21,7 +21,7 @@
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/transports/traffic.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <boost/container/small_vector.hpp>
 

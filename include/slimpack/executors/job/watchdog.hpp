@@ -25,7 +25,7 @@ namespace slimpack::executors {
 /// rank:
 ///
 ///   executors::watchdog world{transports::mpi(MPI_COMM_WORLD)};        // MPI_THREAD_MULTIPLE
-///   executors::packflow<> run{.world = &world};
+///   executors::packflow run{.world = &world};
 ///   run.execute(plan, compute, transport);                             // over this tensor rank's own transport
 ///
 /// Ranks agree on the step and its plan before the first instruction, and that it succeeded everywhere before execute

@@ -9,7 +9,6 @@
 #include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/lending/loan_transfers.hpp>
-#include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>

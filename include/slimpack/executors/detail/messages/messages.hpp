@@ -3,9 +3,7 @@
 
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
-#include <slimpack/executors/detail/messages/message_owner.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
@@ -19,6 +17,16 @@
 #include <vector>
 
 namespace slimpack::detail {
+
+/// What an instruction reads and writes, valid until it has ended.
+struct call_messages {
+  std::span<const std::byte> in;  ///< empty at the ends of the pipeline, as `out` is
+  std::span<std::byte> out;
+  // Of V on the last stage, where the vocabulary is spread:
+  std::span<const std::span<const std::byte>> partials{};  ///< of all stages; the last is what `out` gets
+  std::span<std::byte> rows{};                             ///< gradients of hidden rows
+  std::span<std::byte> statistics{};
+};
 
 class turned_rows;  // detail/shared/turned_rows.hpp
 

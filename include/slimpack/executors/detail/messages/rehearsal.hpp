@@ -4,7 +4,6 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
-#include <slimpack/executors/detail/messages/message_owner.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/executors/detail/first_failure.hpp>
+#include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_order.hpp>
 #include <slimpack/executors/detail/shared/row_pool.hpp>

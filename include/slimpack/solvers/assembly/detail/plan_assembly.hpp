@@ -10,7 +10,7 @@
 #include <slimpack/pricing/detail/checked_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/solvers/assembly/detail/any_simulator.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -20,9 +20,39 @@
 #include <limits>
 #include <span>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 namespace slimpack::detail {
+
+/// A simulator behind virtual calls, so that what makes a plan of a solution is compiled once for all of them.
+class any_simulator {
+ public:
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual result<std::vector<seconds>> starts(const simulators::task_graph& graph) const = 0;
+
+ protected:
+  any_simulator() = default;
+  any_simulator(const any_simulator&) = default;
+  any_simulator& operator=(const any_simulator&) = default;
+  ~any_simulator() = default;
+};
+
+/// That of a simulator.
+template <class Simulator>
+class simulator_behind final : public any_simulator {
+ public:
+  /// Requires  the simulator outlives it
+  explicit simulator_behind(const Simulator& simulator) noexcept : simulator_(simulator) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return Simulator::name; }
+  [[nodiscard]] result<std::vector<seconds>> starts(const simulators::task_graph& graph) const override {
+    return simulator_.starts(graph);
+  }
+
+ private:
+  const Simulator& simulator_;
+};
 
 /// Makes a plan of a solution: checks it, prices it, runs it in the simulator and proves how good it is, whatever
 /// search had found it (see Trust in basic_planner.hpp). Compiled once for all cost models and simulators.

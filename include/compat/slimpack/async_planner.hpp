@@ -1,1 +1,0 @@
-#include <slimpack/service/async_planner.hpp>

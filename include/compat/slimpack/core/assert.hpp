@@ -1,1 +1,0 @@
-#include <slimpack/core/detail/assert.hpp>

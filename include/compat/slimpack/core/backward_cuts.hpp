@@ -1,1 +1,0 @@
-#include <slimpack/executors/backward_cuts.hpp>

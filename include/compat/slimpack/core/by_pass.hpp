@@ -1,1 +1,0 @@
-#include <slimpack/core/detail/by_pass.hpp>

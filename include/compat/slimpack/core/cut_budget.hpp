@@ -1,1 +1,0 @@
-#include <slimpack/slicers/cut_budget.hpp>

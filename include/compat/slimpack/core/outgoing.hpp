@@ -1,1 +1,0 @@
-#include <slimpack/executors/outgoing.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/executors/piece.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/solvers/solution.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/executors/step_report.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/simulators/graph/timed_instruction.hpp>

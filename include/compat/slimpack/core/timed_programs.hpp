@@ -1,1 +1,0 @@
-#include <slimpack/schedules/timed_programs.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/costs/kernels/attention_table.hpp>

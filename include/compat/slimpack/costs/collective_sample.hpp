@@ -1,1 +1,0 @@
-#include <slimpack/costs/network/collective_sample.hpp>

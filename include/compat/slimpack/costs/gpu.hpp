@@ -1,1 +1,0 @@
-#include <slimpack/costs/model/gpu.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/costs/model/gpus.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/costs/model/model_shape.hpp>

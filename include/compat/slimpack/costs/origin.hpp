@@ -1,1 +1,0 @@
-#include <slimpack/costs/kernels/origin.hpp>

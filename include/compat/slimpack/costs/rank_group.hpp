@@ -1,1 +1,0 @@
-#include <slimpack/costs/network/rank_group.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/costs/memory/saved_tensors.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/costs/kernels/token_table.hpp>

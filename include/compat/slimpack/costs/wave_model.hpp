@@ -1,1 +1,0 @@
-#include <slimpack/costs/kernels/wave_model.hpp>

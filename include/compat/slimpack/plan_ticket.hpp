@@ -1,1 +1,0 @@
-#include <slimpack/service/plan_ticket.hpp>

@@ -1,4 +1,0 @@
-#include <slimpack/simulators/boost_graph.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

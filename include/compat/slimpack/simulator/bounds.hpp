@@ -1,4 +1,0 @@
-#include <slimpack/simulators/bounds/lower_bounds.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

@@ -1,4 +1,0 @@
-#include <slimpack/simulators/bounds/ramp.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

@@ -1,4 +1,0 @@
-#include <slimpack/simulators/bounds/residence.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

@@ -1,4 +1,0 @@
-#include <slimpack/simulators/graph/critical_path.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

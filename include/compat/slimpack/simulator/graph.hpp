@@ -1,4 +1,0 @@
-#include <slimpack/simulators/graph/task_graph.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

@@ -1,4 +1,0 @@
-#include <slimpack/simulators/graph/joint.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

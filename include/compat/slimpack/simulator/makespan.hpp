@@ -1,4 +1,0 @@
-#include <slimpack/simulators/graph/makespan.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

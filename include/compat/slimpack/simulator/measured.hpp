@@ -1,4 +1,0 @@
-#include <slimpack/executors/measured.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

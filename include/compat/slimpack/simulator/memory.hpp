@@ -1,4 +1,0 @@
-#include <slimpack/simulators/memory.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

@@ -1,4 +1,0 @@
-#include <slimpack/simulators/plan_graphs.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

@@ -1,4 +1,0 @@
-#include <slimpack/simulators/timeline.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

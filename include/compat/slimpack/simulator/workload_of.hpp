@@ -1,4 +1,0 @@
-#include <slimpack/pricing/workload_of.hpp>
-namespace slimpack {
-namespace simulator = simulators;
-}

@@ -1,1 +1,0 @@
-#include <slimpack/simulators/plan_graphs.hpp>

@@ -1,1 +1,0 @@
-#include <slimpack/simulators/reduction_stream.hpp>

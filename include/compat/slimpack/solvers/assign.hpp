@@ -1,1 +1,0 @@
-#include <slimpack/solvers/pack/sequence_costs.hpp>

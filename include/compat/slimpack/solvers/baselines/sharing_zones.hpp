@@ -1,1 +1,0 @@
-#include <slimpack/solvers/sharing_zones.hpp>

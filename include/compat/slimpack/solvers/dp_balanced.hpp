@@ -1,1 +1,0 @@
-#include <slimpack/solvers/baselines/dp_balanced.hpp>

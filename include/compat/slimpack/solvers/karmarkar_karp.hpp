@@ -1,1 +1,0 @@
-#include <slimpack/solvers/baselines/karmarkar_karp.hpp>

@@ -1,4 +1,0 @@
-#include <slimpack/solvers/size_ratios.hpp>
-namespace slimpack::solvers {
-using pack_sizes = size_ratios;
-}
