@@ -1,4 +1,5 @@
-// Which value of each constant of the search is best: is every default of solvers::search_options worth its place?
+// Which value of each constant of the search is best: is every default of solvers::search_options, and of its
+// `tuning`, worth its place? constants.md has the answers.
 //
 // Each constant is made smaller and larger, one at a time, and the same batches are planned with it: real lists and
 // laws, several seeds, shapes and policies that use every part of the search, at the fast and the normal effort and at
@@ -236,13 +237,12 @@ effect effect_of(const std::vector<trial>& all, const std::vector<plan>& before,
 
 /// The neighbours of a default: 0.8 and 1.25 of it, counts by one at least; within the range.
 std::vector<double> neighbours(const solvers::search_constant& c, double smaller, double larger) {
-  const double value = c.of(solvers::default_search_options);
   std::vector<double> found;
   for (const double factor : {smaller, larger}) {
-    double next = value * factor;
-    if (c.count) next = factor < 1 ? std::min(value - 1, std::floor(next)) : std::max(value + 1, std::ceil(next));
+    double next = c.value * factor;
+    if (c.whole) next = factor < 1 ? std::min(c.value - 1, std::floor(next)) : std::max(c.value + 1, std::ceil(next));
     next = std::clamp(next, c.least, c.most);
-    if (next != value) found.push_back(next);
+    if (next != c.value) found.push_back(next);
   }
   return found;
 }
@@ -288,15 +288,13 @@ void refit(const options& o, scoreboard&) {
       all.size(), static_cast<unsigned long long>(o.seeds.front()), useful);
   std::printf("  %-24s %9s  %9s %8s %7s %4s  %9s %8s %7s %4s\n", "constant", "default", "at", "steps", "+-", "plans",
               "at", "steps", "+-", "plans");
-  for (const solvers::search_constant& c : solvers::search_constants) {
+  for (const solvers::search_constant& c : solvers::constants_of(solvers::default_search_options)) {
     if (!benchmarks::chosen(o.constants, std::string(c.name))) continue;
-    std::printf("  %-24s %9.4g", std::string(c.name).c_str(), c.of(solvers::default_search_options));
+    std::printf("  %-24s %9.4g", std::string(c.name).c_str(), c.value);
     std::size_t changed = 0;
     const auto measure = [&](double smaller, double larger) {
       for (const double value : neighbours(c, smaller, larger)) {
-        solvers::search_options changed_one;
-        c.set(changed_one, value);
-        if (!changed_one.check()) continue;  // with others that stay
+        const auto changed_one = solvers::with_constant(solvers::default_search_options, c.name, value);
         const effect found = effect_of(all, before, c.name, changed_one);
         print(found, value);
         changed += found.changed;

@@ -164,17 +164,9 @@
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/hooks.hpp>
-#include <slimpack/solvers/improve/give.hpp>
-#include <slimpack/solvers/improve/join.hpp>
-#include <slimpack/solvers/improve/merge.hpp>
 #include <slimpack/solvers/improve/move.hpp>
-#include <slimpack/solvers/improve/reorder.hpp>
-#include <slimpack/solvers/improve/shift.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
-#include <slimpack/solvers/improve/split.hpp>
-#include <slimpack/solvers/improve/swap.hpp>
-#include <slimpack/solvers/improve/take.hpp>
 #include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/refined.hpp>

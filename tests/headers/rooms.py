@@ -23,8 +23,8 @@ ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/mem
          "devices", "transports", "executors", "profiling", "views", "io", "service", "shapes", "testing"]
 # What solvers are asked and answer, and what tunes them: headers of solvers/ that all rooms below it may include.
 CONTRACTS = {f"solvers/{name}.hpp": SOLVERS_CONTRACTS
-             for name in ["exchange_set", "hooks", "problem", "search_budget", "search_constants", "search_options", "search_report", "sharing_zones",
-                          "size_ratios", "solution"]}
+             for name in ["detail/search_tuning", "exchange_set", "hooks", "problem", "search_budget", "search_constants",
+                          "search_options", "search_report", "sharing_zones", "size_ratios", "solution"]}
 ON_TOP = {"service", "shapes", "testing", "io", "views"}  # of the root's headers
 WIDEST = 16
 
@@ -34,7 +34,6 @@ SAME_NAMES = {
     "cuda", "host",   # a device, and the transport or the communicator over it
     "gpu", "saved_tensors", "stage_profile", "timeline",  # a thing, and in io/ what reads or writes it
     "memory",         # what a GPU holds: by a cost model, over a plan, and in slow code that laws compare with
-    "merge",          # core/: rows of a shared sequence; solvers/improve/: a move, by the name it has in reports
 }
 
 # Features of a step by the words that name them, the files that are theirs, and in how many others they may be named. A number that

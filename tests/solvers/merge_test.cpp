@@ -1,4 +1,4 @@
-#include <slimpack/solvers/improve/merge.hpp>
+#include <slimpack/solvers/improve/shipped.hpp>
 
 #include "move_sites.hpp"
 

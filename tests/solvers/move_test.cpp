@@ -132,7 +132,8 @@ TEST(Moves, NeedNotBeOfAnyKindOfSite) {
 TEST(Moves, OfNoWeightAreNotTried) {
   solvers::search_report report;
   static_cast<void>(planned(solvers::two_phase{
-      .options = {.split_weight = 0, .join_weight = 0, .take_weight = 0, .give_weight = 0, .shift_weight = 0},
+      .options =
+          {.tuning = {.split_weight = 0, .join_weight = 0, .take_weight = 0, .give_weight = 0, .shift_weight = 0}},
       .report = &report}));
   for (const char* name : {"split", "join", "take", "give", "shift"}) EXPECT_EQ(report.of(name).tried, 0u) << name;
   EXPECT_GT(report.of("merge").tried, 0u);
@@ -199,10 +200,8 @@ TEST(Moves, AreNoneWhereNoneIsForTheSite) {
 TEST(MoveCounts, AreToldByName) {
   using list = improve::moves<idle, noting<1, 1>, noting<3, 3>>;
   improve::move_counts<list> counts, more;
-  counts.tried = {2, 0, 5, 9};  // nine times there was no move
-  counts.take(2, {0.5});
-  more.tried = {1, 0, 1, 1};
-  more.take(2, {0.25});
+  counts.of = {{{{}, 2, 0, {}}, {}, {{}, 5, 1, {0.5}}, {{}, 9, 0, {}}}};  // nine times there was no move
+  more.of = {{{{}, 1, 0, {}}, {}, {{}, 1, 1, {0.25}}, {{}, 1, 0, {}}}};
   counts.add(more);
   solvers::search_report report;
   report.of("three").tried = 10;

@@ -54,8 +54,8 @@ TEST(Partitioner, MakesNoMorePacksThanThousandsOfStagesCanRun) {
     const shape on{.stages = stages};
     const detail::partitioner pack(std::span<const sequence>(own), on, cut, cost,
                                    std::vector<memory_rates>(static_cast<std::size_t>(stages)));
-    const partition made = pack.packs({.sizes = {solvers::default_search_options.forward_ratios(),
-                                                 solvers::default_search_options.forward_ratios()},
+    const partition made = pack.packs({.sizes = {solvers::default_search_options.tuning.forward_ratios(),
+                                                 solvers::default_search_options.tuning.forward_ratios()},
                                        .front = 0.5,
                                        .crowding = 1,
                                        .quantum = on.quantum},

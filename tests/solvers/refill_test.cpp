@@ -3,7 +3,6 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
-#include <slimpack/solvers/pack/refill.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/testing/generator.hpp>
 

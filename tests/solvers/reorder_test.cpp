@@ -1,4 +1,4 @@
-#include <slimpack/solvers/improve/reorder.hpp>
+#include <slimpack/solvers/improve/shipped.hpp>
 
 #include <gtest/gtest.h>
 

@@ -219,7 +219,8 @@ TEST(DealtInTuples, LevelLanesWhereNeighboursAloneCannot) {
     }
     EXPECT_EQ(times, std::vector<int>(own.size(), 1)) << "seed 21, round " << round;
     const auto [least, most] = std::minmax_element(load.begin(), load.end());
-    EXPECT_LE(*most - *least, solvers::default_search_options.level_enough * *most * 1.1) << "seed 21, round " << round;
+    EXPECT_LE(*most - *least, solvers::default_search_options.tuning.level_enough * *most * 1.1)
+        << "seed 21, round " << round;
   }
 }
 

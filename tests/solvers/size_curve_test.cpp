@@ -1,4 +1,4 @@
-#include <slimpack/solvers/pack/size_curve.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
 
 #include <gtest/gtest.h>
 

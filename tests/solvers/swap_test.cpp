@@ -1,5 +1,5 @@
 #include <slimpack/simulators/order/changing_order.hpp>
-#include <slimpack/solvers/improve/swap.hpp>
+#include <slimpack/solvers/improve/shipped.hpp>
 
 #include "../simulators/workloads.hpp"
 

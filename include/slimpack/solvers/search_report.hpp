@@ -17,6 +17,14 @@ struct move_report {
   std::uint64_t taken{};  ///< the plan was changed so
   seconds gained{};       ///< by which steps of the replicas became shorter, each as it was just before
 
+  /// It was taken, and gained so much.
+  void take(seconds gain) noexcept { ++taken, gained += gain; }
+  void add(const move_report& other) noexcept {
+    tried += other.tried;
+    taken += other.taken;
+    gained += other.gained;
+  }
+
   friend bool operator==(const move_report&, const move_report&) = default;
 };
 
@@ -33,12 +41,7 @@ class search_report {
   }
 
   void add(const search_report& other) {
-    for (const move_report& m : other.moves_) {
-      move_report& mine = of(m.name);
-      mine.tried += m.tried;
-      mine.taken += m.taken;
-      mine.gained += m.gained;
-    }
+    for (const move_report& m : other.moves_) of(m.name).add(m);
   }
 
   /// In the order in which they were first tried.

@@ -19,8 +19,8 @@ namespace slimpack::solvers {
 ///           the search varies it. Room is what the fullest stage can hold, and no more than the largest of twice the
 ///           longest sequence, the batch's tokens over p, and p packs of 50 times their overhead. With one part all
 ///           packs are steady. Only ramps have packs so small that simulating them would take more than the budget.
-/// Source    derived, the 20 (overhead_packs) and the ratios that walks start from (both in search_options) fitted to
-///           many batches and overheads.
+/// Source    derived, the 20 (overhead_packs of search_options) and the ratios that walks start from (search_tuning)
+///           fitted to many batches and overheads.
 ///           Steady: a stage holds the packs that are on their way through p stages and the one that comes next, and
 ///           together they fill the memory. Fill: a stage is idle until its first pack arrives, and a pack larger than
 ///           what the stages ahead have already been given makes them wait; so sizes may grow in proportion to the

@@ -30,9 +30,7 @@ struct dp_balanced {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    result<std::vector<replica_solution>> made = packed(batch, slicer, cost);
-    if (!made) return std::move(made).error();
-    return detail::put_in_order(std::move(made).value(), batch.shape, cost, schedule);
+    return detail::put_in_order(packed(batch, slicer, cost), batch.shape, cost, schedule);
   }
 
   /// The packs of each replica, before they are ordered.

@@ -27,16 +27,17 @@ result<void> put_in_order(replica_solution& r, const shape& on, const Cost& cost
 }
 
 /// A solution from the packs of each replica, which share nothing.
-/// Errors    those of the schedule
+/// Errors    why there are no packs; those of the schedule
 template <class Cost, class Schedule>
-result<solution> put_in_order(std::vector<replica_solution> packed, const shape& on, const Cost& cost,
+result<solution> put_in_order(result<std::vector<replica_solution>> packed, const shape& on, const Cost& cost,
                               const Schedule& schedule) {
+  if (!packed) return std::move(packed).error();
   const result<std::vector<memory_rates>> rates = rates_of(cost, on);
   if (!rates) return rates.error();
-  for (replica_solution& r : packed)
+  for (replica_solution& r : packed.value())
     if (result<void> ordered = put_in_order(r, on, cost, rates.value(), schedule); !ordered)
       return std::move(ordered).error();
-  return solution{std::move(packed)};
+  return solution{std::move(packed).value()};
 }
 
 }  // namespace slimpack::detail

@@ -5,8 +5,6 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
-#include <slimpack/solvers/divide/detail/lightest_first.hpp>
-#include <slimpack/solvers/divide/rebalance.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_options.hpp>
 

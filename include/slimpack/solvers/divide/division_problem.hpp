@@ -7,13 +7,15 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/solvers/divide/detail/likely_row.hpp>
+#include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/division.hpp>
+#include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/sharing_zones.hpp>
+#include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -129,5 +131,17 @@ struct division_problem {
 };
 
 }  // namespace slimpack::divide
+
+namespace slimpack::detail {
+
+/// A division with its plan, and when each of its units ends.
+struct planned_division {
+  division units;
+  std::vector<seconds> ends;
+  solution solved;
+  [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
+};
+
+}  // namespace slimpack::detail
 
 #endif

@@ -24,13 +24,10 @@ namespace slimpack::divide {
 /// tries: nothing shared but what memory forces, then ever more of the heavy sequences. In each, every group shares as
 /// many of its own sequences as its estimate likes best. The division with the least step is balanced anew by what its
 /// units are estimated to lose.
-/// Formula   end of a unit = work + loss; loss = the sum of the weights of search_options (loss_peak and the like)
+/// Formula   end of a unit = work + loss; loss = the sum of the weights of search_tuning (loss_peak and the like)
 ///           times loss_terms (detail/unit_estimate.hpp); step = the largest of the mean end of all replicas and, of
 ///           each unit, the end that balance cannot lower: its shared work, its heaviest own sequence and its loss
-/// Source    derived; weights by least squares over 1,171 units of random batches planned at normal effort (log-normal
-///           and bimodal; 2 to 16 stages and sharers; overheads of 16 to 256 us, messages of 6 to 96 us, quanta of 64
-///           to 256 tokens, limits of 1.05 to 4 times the longest sequence). With what all units lose alike, which
-///           moves no choice, half of them lose within .0025 of their work of what the formula says
+/// Source    derived; weights by least squares over units of random batches (benchmarks/plan_quality/constants.md)
 /// Law       equal problems get equal divisions
 /// Errors    none            Complexity  O(choices (n log n + heavy replicas)), n sequences
 struct estimated {
@@ -41,8 +38,7 @@ struct estimated {
     contender best;
     const solvers::search_options& o = asked.options;
     std::vector<division> tried;
-    constexpr double never = 1e9;
-    for (const double share : {never, o.part_first, o.part_second, o.part_third, o.part_fourth}) {
+    for (const double share : o.tuning.parts()) {
       division next =
           slimpack::detail::grouped(asked.batch, asked.work, asked.sharers, asked.replicas(), share, o.light);
       if (std::find(tried.begin(), tried.end(), next) != tried.end()) continue;
@@ -73,7 +69,8 @@ struct estimated {
     double step{std::numeric_limits<double>::infinity()};
   };
 
-  [[nodiscard]] static double weighed(const slimpack::detail::loss_terms& t, const solvers::search_options& o) {
+  [[nodiscard]] static double weighed(const slimpack::detail::loss_terms& t, const solvers::search_options& options) {
+    const slimpack::detail::search_tuning& o = options.tuning;
     return o.loss_peak * t.peak + o.loss_tail * t.tail + o.loss_alike * t.alike + o.loss_uneven * t.uneven +
            o.loss_exchange * t.exchange + o.loss_rows * t.rows;
   }
@@ -135,7 +132,8 @@ struct estimated {
           weighed(terms(u.replicas, u.shared, std::span<const sequence>(own).subspan(count)), asked.options);
       if (loss < best) best = loss, chosen = count;
     };
-    for (const double limit : {o.heavy, o.light}) attempt(limit);
+    attempt(o.tuning.heavy);
+    attempt(o.light);
     u.shared.resize(given + chosen);
     own.erase(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(chosen));
     return best;

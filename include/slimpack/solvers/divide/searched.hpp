@@ -4,7 +4,6 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/place_groups.hpp>
@@ -53,10 +52,10 @@ class division_search {
     // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
     const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
     const auto levelled = [&](contender& c) { level(c.units, asked_.batch, asked_.work, c.ends); };
-    plan_again("balanced", o.finalists, 1, part_of(effort, o.balance_quarters), balanced);
-    plan_again("balanced", 1, 0, part_of(effort, o.balance_again_quarters), balanced);
+    plan_again("balanced", o.finalists, 1, part_of(effort, o.tuning.balance_quarters), balanced);
+    plan_again("balanced", 1, 0, part_of(effort, o.tuning.balance_again_quarters), balanced);
     tried_.assign(1, {fastest_->units, fastest_->ends});
-    plan_again("levelled", 1, 0, part_of(effort, o.level_quarters), levelled);
+    plan_again("levelled", 1, 0, part_of(effort, o.tuning.level_quarters), levelled);
     return beside_baselines(*std::move(fastest_), effort);
   }
 
@@ -108,8 +107,7 @@ class division_search {
   [[nodiscard]] std::vector<division> choices(std::span<const sharers_range> sharers) const {
     const solvers::search_options& o = asked_.options;
     std::vector<division> found;
-    constexpr double never = 1e9;
-    for (const double share : {never, o.part_first, o.part_second, o.part_third, o.part_fourth}) {
+    for (const double share : o.tuning.parts()) {
       division next = grouped(asked_.batch, asked_.work, sharers, asked_.replicas(), share, o.light);
       place_groups(next, plan_.cost(), asked_.shape.quantum, asked_.stage, asked_.exchanges);
       if (std::find(found.begin(), found.end(), next) == found.end()) found.push_back(std::move(next));
@@ -223,7 +221,7 @@ class division_search {
   }
 
   /// Share of its step that a division which shares more must gain.
-  [[nodiscard]] double margin() const { return asked_.exchange_is_free ? asked_.options.sharing_gain : 0; }
+  [[nodiscard]] double margin() const { return asked_.exchange_is_free ? double{asked_.options.sharing_gain} : 0; }
 
   /// Whether one division's plan is worth more than another's: it ends sooner, and by a margin if it shares more
   /// without a price.

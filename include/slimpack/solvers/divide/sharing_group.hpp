@@ -4,7 +4,7 @@
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/solvers/divide/rebalance.hpp>
+#include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
@@ -141,7 +141,7 @@ class sharing_group {
     }
   }
   constexpr std::size_t rounds = 1000;  // as balance has; they end long before, with nothing to gain
-  rebalance(work, of_sharer, load, rounds, options.level_enough * load.front());
+  rebalance(work, of_sharer, load, rounds, options.tuning.level_enough * load.front());
   std::vector<std::vector<sequence>> tuples;
   for (std::size_t sharer = 0; sharer < sharers; ++sharer) {
     if (tuples.size() < of_sharer[sharer].size())

@@ -9,12 +9,10 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 
-/// Moves change a plan by little; a walk keeps what makes the step no longer. Shipped ones, one in each file beside
-/// this:
+/// Moves change a plan by little; a walk keeps what makes the step no longer. Shipped ones:
 ///   swap      two instructions of a stage change places            (instruction_site)
 ///   shift     the border between two packs moves, in its order     (window_site)
 ///   merge     several packs become one fewer, in their order       (window_site)
@@ -23,7 +21,7 @@
 ///   take      a pack takes a share of the next                     (pack_site)
 ///   give      a pack gives a share to the next                     (pack_site)
 ///   reorder   a sequence runs earlier or later                     (sequence_site)
-/// shipped.hpp registers them. A move of your own is a class like these, and one line:
+/// shipped.hpp has and registers them. A move of your own is a class like these, and one line:
 ///
 ///   solvers::two_phase_with<improve::shipped::and_also<my_move>> solver{{.effort = ...}};
 namespace slimpack::solvers::improve {
@@ -126,29 +124,14 @@ concept move_list = requires {
 /// What each move of a list has done, by index: walks add to it without looking for names.
 template <class Moves>
 struct move_counts {
-  std::array<std::uint64_t, Moves::size + 1> tried{};  ///< the last one: no move
-  std::array<std::uint64_t, Moves::size + 1> taken{};
-  std::array<seconds, Moves::size + 1> gained{};
+  std::array<move_report, Moves::size + 1> of{};  ///< the last one: no move
 
-  void take(std::size_t move, seconds gain) {
-    ++taken[move];
-    gained[move] += gain;
-  }
   void add(const move_counts& other) {
-    for (std::size_t i = 0; i < tried.size(); ++i) {
-      tried[i] += other.tried[i];
-      taken[i] += other.taken[i];
-      gained[i] += other.gained[i];
-    }
+    for (std::size_t i = 0; i < of.size(); ++i) of[i].add(other.of[i]);
   }
   void add_to(search_report& report) const {
-    for (std::size_t i = 0; i < Moves::size; ++i) {
-      if (tried[i] == 0) continue;
-      move_report& line = report.of(Moves::names[i]);
-      line.tried += tried[i];
-      line.taken += taken[i];
-      line.gained += gained[i];
-    }
+    for (std::size_t i = 0; i < Moves::size; ++i)
+      if (of[i].tried > 0) report.of(Moves::names[i]).add(of[i]);
   }
 };
 

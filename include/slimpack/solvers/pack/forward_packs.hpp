@@ -123,15 +123,14 @@ class forward_packs {
       packs = t->packs;
     }
     if (best == 0) return;  // none fits
-    const std::size_t step = std::max<std::size_t>(1, best / options_.evaluation_steps);
-    const std::size_t most = times(best, options_.evaluation_around) + 1;
-    for (std::size_t count = std::max<std::size_t>(1, times(best, 1 / options_.evaluation_around)); count <= most;
-         count += step)
+    const std::size_t step = std::max<std::size_t>(1, best / options_.tuning.evaluation_steps);
+    const std::size_t most = times(best, options_.tuning.evaluation_around) + 1;
+    for (std::size_t count = std::max<std::size_t>(1, times(best, 1 / options_.tuning.evaluation_around));
+         count <= most; count += step)
       if (!found_ || !stop.stop_requested()) attempt({order, apart, count, 0});
-    for (const double ramp : {options_.evaluation_ramp_first, options_.evaluation_ramp_second,
-                              options_.evaluation_ramp_third, options_.evaluation_ramp_fourth})
+    for (const double twice : {1, 2, 4, 8})
       for (const std::size_t count : {best, most})
-        if (!found_ || !stop.stop_requested()) attempt({order, apart, count, ramp});
+        if (!found_ || !stop.stop_requested()) attempt({order, apart, count, twice * options_.tuning.evaluation_ramp});
   }
 
   struct tried {
@@ -150,7 +149,8 @@ class forward_packs {
                                       : total_ / static_cast<double>(how.count);
     const auto budget = [&](seconds done) {
       const double ends = std::min(done.value, std::max(0.0, total_ - done.value));
-      return seconds{how.ramp > 0 && !in_one ? std::min(size, size * options_.evaluation_end + how.ramp * ends) : size};
+      return seconds{how.ramp > 0 && !in_one ? std::min(size, size * options_.tuning.evaluation_end + how.ramp * ends)
+                                             : size};
     };
     const auto most =
         room_ < 9e15 ? static_cast<std::int64_t>(std::max(room_, 1.0)) : std::numeric_limits<std::int64_t>::max();

@@ -13,7 +13,6 @@
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
-#include <slimpack/solvers/pack/size_curve.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/size_ratios.hpp>
@@ -90,7 +89,7 @@ class partitioner {
   /// of k chunks for k M c, and p - 1 of them and of their messages pass before the last stage has its first, or the
   /// first its last. None where a slice does not fit. Counts the slices it prices in `nodes`.
   [[nodiscard]] std::optional<forecast> even(tokens quantum, double most, std::uint64_t& nodes) const {
-    const solvers::size_ratios ratios_of_both = options_.forward_ratios();
+    const solvers::size_ratios ratios_of_both = options_.tuning.forward_ratios();
     forecast made{
         {.sizes = {ratios_of_both, ratios_of_both}, .front = options_.front, .crowding = 1, .quantum = quantum}, {}};
     const std::vector<sequence> order = arranged(made.of.front);
@@ -99,13 +98,14 @@ class partitioner {
       solvers::size_ratios& ratios = made.of.sizes[p];
       double least = std::numeric_limits<double>::infinity();
       double chosen = 0;
-      // From all work, or as much as a stage has room for beside p packs on their way, down to well below the best.
+      // From all work, or as much as a stage has room for beside p packs on their way, down to a quarter of the
+      // best.
       const double quanta = room_ / static_cast<double>(shape_.quantum.value) / (shape_.stages + 1);
       // Smaller sizes than `most` packs have give the same packs again, and numbers below the smallest normal one would
       // not fall any more: whatever the cost model answers, this ends.
       const double smallest = std::max(all.total / most, std::numeric_limits<double>::min());
-      for (double size = std::min(all.total, quanta * all.grain);
-           size > std::max(chosen * options_.even_below, smallest); size *= options_.even_step) {
+      for (double size = std::min(all.total, quanta * all.grain); size > std::max(chosen / 4, smallest);
+           size *= options_.even_step) {
         ratios.steady = size / (share_ * all.grain);
         ratios.ramp_least = size / all.grain;
         const result<micropacks> packs = filled(p, made.of, order, most);
@@ -177,8 +177,9 @@ class partitioner {
     // Without a limit, the same shapes as with room for the longest sequence twice, or for an even share; and packs of
     // many times their overhead, or short sequences would drown in it.
     const work& forward = work_.forward;
-    const double quiet =
-        forward.grain > 0 ? options_.quiet_packs * forward.overhead / forward.grain * quantum * shape_.stages : 0;
+    const double quiet = forward.grain > 0
+                             ? options_.tuning.quiet_packs * forward.overhead / forward.grain * quantum * shape_.stages
+                             : 0;
     wanted_ = std::min(room_, std::max({options_.room_longest * longest_tokens, tokens_ / shape_.stages, quiet}));
     share_ = wanted_ / quantum / (shape_.stages + 1);
   }
@@ -224,11 +225,11 @@ class partitioner {
     }
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
     const auto apart = [&](const sequence& s) {
-      return !flowing || static_cast<double>(s.length.value) > room_ * options_.room_apart;
+      return !flowing || static_cast<double>(s.length.value) > room_ * options_.tuning.room_apart;
     };
     micropacks packs;
     result<void> done =
-        fill(packs, order, p, slicer_, cost_, limits(how.quantum), size, apart, options_.worth_overheads);
+        fill(packs, order, p, slicer_, cost_, limits(how.quantum), size, apart, options_.tuning.worth_overheads);
     if (!done) return std::move(done).error();
     return packs;
   }

@@ -5,7 +5,6 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/solvers/divide/detail/likely_row.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
@@ -94,7 +93,7 @@ class unit_estimate {
   /// What a shared sequence's exchange takes here, if rows are as many as the packs of so much work, and the mean is
   /// that of the middle one.
   [[nodiscard]] double exchanged(const sequence& s, std::span<const std::uint32_t> replicas, double share) const {
-    const double rows = std::max(1.0, asked_.options.loss_packs * asked_.shape.parts() * share);
+    const double rows = std::max(1.0, asked_.options.tuning.loss_packs * asked_.shape.parts() * share);
     const auto sharers = static_cast<std::int64_t>(replicas.size());
     const tokens quantum = asked_.shape.quantum;
     const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;

@@ -4,9 +4,9 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/solvers/detail/search_tuning.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
-#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/size_ratios.hpp>
 
 #include <algorithm>
@@ -22,8 +22,7 @@ namespace slimpack::detail {
 /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
 template <class Score, class Spent>
 void evolve(partition_rule parent, seconds of_parent, double step, splitmix& random, const Score& score,
-            const Spent& spent, const solvers::search_options& options = solvers::default_search_options,
-            bool common_cuts = false) {
+            const Spent& spent, const search_tuning& tuning = {}, bool common_cuts = false) {
   constexpr std::size_t ratios = 2 * solvers::size_ratios::all().size();
   // No exp: libraries choose among implementations by processor, and plans must not.
   const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };
@@ -32,14 +31,14 @@ void evolve(partition_rule parent, seconds of_parent, double step, splitmix& ran
     partition_rule child = parent;
     if (!better) {
       change = {};
-      for (int some = 1 + static_cast<int>(options.changed_ratios * random.uniform()); some > 0; --some) {
+      for (int some = 1 + static_cast<int>(tuning.changed_ratios * random.uniform()); some > 0; --some) {
         const auto which = static_cast<std::size_t>(random.uniform() * static_cast<double>(change.size()));
-        change[which] = (2 * random.uniform() - 1) * step * (which == ratios ? options.front_change : 1.0);
+        change[which] = (2 * random.uniform() - 1) * step * (which == ratios ? double{tuning.front_change} : 1.0);
       }
-      if (random.uniform() < options.crowding_chance)
-        child.crowding = options.crowding_least + options.crowding_range * random.uniform();
-      if (common_cuts && random.uniform() < options.alignment_chance)
-        child.alignment = options.alignment_most * random.uniform();
+      if (random.uniform() < tuning.crowding_chance)
+        child.crowding = tuning.crowding_least + tuning.crowding_range * random.uniform();
+      if (common_cuts && random.uniform() < tuning.alignment_chance)
+        child.alignment = tuning.alignment_most * random.uniform();
     }
     std::size_t at = 0;
     for (const pass p : both_passes)
@@ -52,9 +51,9 @@ void evolve(partition_rule parent, seconds of_parent, double step, splitmix& ran
     if (better) {
       parent = child;
       of_parent = time.value();
-      step = std::min(options.step_most, step * options.step_growth);
+      step = std::min<double>(tuning.step_most, step * tuning.step_growth);
     } else if (!again) {
-      step = std::max(options.step_least, step * options.step_decay);
+      step = std::max<double>(tuning.step_least, step * tuning.step_decay);
     }
   }
 }

@@ -11,7 +11,6 @@
 #include <slimpack/solvers/detail/piece_slicer.hpp>
 #include <slimpack/solvers/improve/detail/candidates.hpp>
 #include <slimpack/solvers/improve/detail/evolve.hpp>
-#include <slimpack/solvers/improve/detail/kinds.hpp>
 #include <slimpack/solvers/improve/detail/neighbourhood.hpp>
 #include <slimpack/solvers/improve/detail/order_search.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>
@@ -87,27 +86,26 @@ class local_search {
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
   [[nodiscard]] std::size_t parts() const { return static_cast<std::size_t>(batch_.shape.parts()); }
 
-  /// A long search begins anew a few times, since a walk ends where chance led it, and goes on from the best.
+  /// A long search begins anew four times, with three twentieths of the budget each, since a walk ends where chance led
+  /// it. Then it goes on from the best by smaller steps.
   void walk_sizes() {
     if (tried_->spent()) return;
     const auto walk = [&](const partition_rule& from, seconds of_from, double step) {
       evolve(
           from, of_from, step, random_, [&](const partition_rule& c) { return tried_->consider(c); },
-          [&] { return tried_->spent(); }, options_, batch_.common_cuts);
+          [&] { return tried_->spent(); }, options_.tuning, batch_.common_cuts);
     };
     const partition_rule first = tried_->best();
     const seconds of_first = tried_->of_best();
     const solvers::search_budget begin = tried_->used();
     const solvers::search_budget end = tried_->until();
-    const std::uint64_t starts = tried_->is_long() ? options_.restarts : 0;
-    const std::uint64_t twentieths = options_.restart_twentieths;
-    for (std::uint64_t i = 1; i <= starts; ++i) {
-      tried_->end_at({begin.tasks + (end.tasks - begin.tasks) / 20 * twentieths * i,
-                      begin.candidates + (end.candidates - begin.candidates) / 20 * twentieths * i});
-      walk(first, of_first, options_.walk_step);
+    for (std::uint64_t i = 1; tried_->is_long() && i <= 4; ++i) {
+      tried_->end_at({begin.tasks + (end.tasks - begin.tasks) / 20 * 3 * i,
+                      begin.candidates + (end.candidates - begin.candidates) / 20 * 3 * i});
+      walk(first, of_first, options_.tuning.walk_step);
     }
     tried_->end_at(end);
-    walk(tried_->best(), tried_->of_best(), tried_->is_long() ? options_.last_walk_step : options_.walk_step);
+    walk(tried_->best(), tried_->of_best(), tried_->is_long() ? 0.1 : double{options_.tuning.walk_step});
   }
 
   /// Changes single packs of the best so far. Where packs are few that finds what no ratios describe; it is not counted
@@ -115,7 +113,7 @@ class local_search {
   /// Source    (1+1) evolutionary algorithm: random moves, one plan after the other, the faster kept
   result<void> move_packs() {
     tried_->call({});
-    tried_->end_at({tried_->used().tasks + tried_->budget().tasks / options_.moving_part,
+    tried_->end_at({tried_->used().tasks + tried_->budget().tasks / options_.tuning.moving_part,
                     std::numeric_limits<std::uint64_t>::max()});
     const auto& packs = tried_->packs();
     neighbourhood<any_slicer, any_cost, Moves> moves(packs.sequences(), slicer_, cost_,
@@ -136,8 +134,8 @@ class local_search {
   /// Several moves that were tried together share what they gained.
   void count(std::span<const std::size_t> made, seconds gain) {
     for (const std::size_t move : made) {
-      ++counts_.tried[move];
-      if (gain > seconds{}) counts_.take(move, gain * (1 / static_cast<double>(made.size())));
+      ++counts_.of[move].tried;
+      if (gain > seconds{}) counts_.of[move].take(gain * (1 / static_cast<double>(made.size())));
     }
   }
 
@@ -148,13 +146,13 @@ class local_search {
     const std::uint64_t used = tried_->used().tasks;
     if (!changes_order() || used >= tried_->budget().tasks || tried_->stopped()) return 0;
     const std::uint64_t left = tried_->budget().tasks - used;
-    if (orders_beside()) return left / options_.order_beside;
+    if (orders_beside()) return left / 2;
     const std::uint64_t least =
-        left / (sharers_priced_by(cost_) > 0 ? options_.shared_walk_least : options_.walk_least);
-    const std::uint64_t walks = std::max(options_.walk_candidates * tried_->last(), least);
-    const std::uint64_t tasks = left - std::min(walks, left / options_.walk_most);
+        left / (sharers_priced_by(cost_) > 0 ? options_.tuning.shared_walk_least : options_.tuning.walk_least);
+    const std::uint64_t walks = std::max(options_.tuning.walk_candidates * tried_->last(), least);
+    const std::uint64_t tasks = left - std::min(walks, left / options_.tuning.walk_most);
     const partition& packs = tried_->fastest().packs;
-    return tasks < options_.least_sweeps * (packs.forward.size() + packs.backward.size()) * parts() ? 0 : tasks;
+    return tasks < options_.tuning.least_sweeps * (packs.forward.size() + packs.backward.size()) * parts() ? 0 : tasks;
   }
 
   /// Whether the order has tasks of its own, half as many again: schedules take so long to order chunks, or to put

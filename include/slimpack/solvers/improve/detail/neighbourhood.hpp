@@ -10,7 +10,7 @@
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
-#include <slimpack/solvers/pack/refill.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <cstddef>
@@ -41,9 +41,9 @@ class neighbourhood {
     std::optional<partition> next = of;
     made_.clear();
     do {
-      const bool of_sequences = sequences_.size() > 1 && random.uniform() < options_.reorder_chance;
+      const bool of_sequences = sequences_.size() > 1 && random.uniform() < options_.tuning.reorder_chance;
       if (!(of_sequences ? reorder(*next, random) : resize(*next, random))) return std::nullopt;
-    } while (random.uniform() < options_.move_again);
+    } while (random.uniform() < options_.tuning.move_again);
     return next;
   }
 

@@ -17,7 +17,7 @@
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
-#include <slimpack/solvers/pack/refill.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 
@@ -74,12 +74,13 @@ class order_search {
     // Many packs are smaller than they need be at first; what is left then takes swaps to find.
     double share = 1;
     delayed which = delayed::forwards;
-    for (std::int64_t idle = 0; idle < options_.idle_sweeps && !done(); ++idle) {
+    for (std::int64_t idle = 0; idle < options_.tuning.idle_sweeps && !done(); ++idle) {
       const seconds before = order_.makespan();
       if (sharers_priced_by(cost_) == 0) change_packs(share, done);
-      if (random_.uniform() < options_.delay_chance) which = static_cast<delayed>(random_.below(splits_ ? 3 : 2));
+      if (random_.uniform() < options_.tuning.delay_chance)
+        which = static_cast<delayed>(random_.below(splits_ ? 3 : 2));
       change_order(which, done);
-      share = options_.recut_share;
+      share = options_.tuning.recut_share;
       if (order_.makespan() < before * (1 - 1e-9)) idle = -1;
     }
   }
@@ -156,8 +157,8 @@ class order_search {
       const seconds before = order_.makespan();
       solvers::improve::instruction_site at{order_, position, random_, options_};
       const auto [move, stays] = Moves::try_one(at);
-      ++counts_.tried[move];
-      if (stays) counts_.take(move, before - order_.makespan());
+      ++counts_.of[move].tried;
+      if (stays) counts_.of[move].take(before - order_.makespan());
     }
     order_.begin();
   }
@@ -185,9 +186,9 @@ class order_search {
     };
     solvers::improve::window_site at(p, random_, options_, this, look, targets_);
     const auto [move, wanted] = Moves::try_one(at);
-    ++counts_.tried[move];
+    ++counts_.of[move].tried;
     const seconds before = order_.makespan();
-    if (wanted && recut(p)) counts_.take(move, before - order_.makespan());
+    if (wanted && recut(p)) counts_.of[move].take(before - order_.makespan());
   }
 
   /// The times of up to so many packs, from the one that the change begins with.

@@ -109,10 +109,10 @@ class two_phase_search {
   }
 
   [[nodiscard]] partition_rule start() const {
-    return {{how_.options.forward_ratios(), how_.options.backward_ratios()},
+    return {{how_.options.tuning.forward_ratios(), how_.options.tuning.backward_ratios()},
             how_.options.front,
-            how_.options.crowding,
-            how_.options.alignment,
+            how_.options.tuning.crowding,
+            how_.options.tuning.alignment,
             batch_.shape.quantum};
   }
 

@@ -8,8 +8,6 @@
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/divide/detail/planned_division.hpp>
-#include <slimpack/solvers/divide/detail/stand_in_slicer.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
@@ -109,8 +107,8 @@ class unit_planner {
 
   /// Packs half as large, or as much as the options say.
   [[nodiscard]] partition_rule small(partition_rule start) const {
-    start.sizes.forward.steady *= asked_.options.half_steady;
-    start.sizes.backward.steady *= asked_.options.half_steady;
+    start.sizes.forward.steady *= asked_.options.tuning.half_steady;
+    start.sizes.backward.steady *= asked_.options.tuning.half_steady;
     return start;
   }
 
