@@ -80,7 +80,7 @@ double by_hand(const program& code, int stage, transports::threads::port& wire) 
     while (receives.size() < std::min(waited + ahead, packs))
       receives.push_back(
           wire.receive(1 - stage, stage == 0 ? 2 : 1, std::as_writable_bytes(std::span(&in, 1))).value());
-    if (i.pass == hears)
+    if (i.pass() == hears)
       wire.wait(receives[waited++]).value();
     else
       sends.push_back(wire.send(1 - stage, stage == 0 ? 1 : 2, std::as_bytes(std::span(&out, 1))).value());
@@ -167,11 +167,11 @@ double issued_by_hand(const program& code, int stage, Wire& wire) {
   const auto channel = [](pass p) { return channel_of(p == pass::forward ? traffic::forward : traffic::backward, 1); };
   const double begin = processor_time();
   for (const instruction& i : code) {
-    if (i.pass != hears) {
-      wire.send(1 - stage, channel(i.pass), std::as_bytes(std::span(&out, 1))).value();
+    if (i.pass() != hears) {
+      wire.send(1 - stage, channel(i.pass()), std::as_bytes(std::span(&out, 1))).value();
       continue;
     }
-    auto came = wire.receive(1 - stage, channel(i.pass), std::as_writable_bytes(std::span(&in, 1))).value();
+    auto came = wire.receive(1 - stage, channel(i.pass()), std::as_writable_bytes(std::span(&in, 1))).value();
     wire.wait(came).value();
   }
   const double took = processor_time() - begin;

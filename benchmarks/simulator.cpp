@@ -74,7 +74,7 @@ BENCHMARK(starts<simulators::boost_graph>)->Unit(benchmark::kMillisecond);
 void try_swaps(benchmark::State& state) {
   std::vector<std::int64_t> tokens;
   std::vector<std::int64_t> needs;
-  const std::vector<std::int64_t>& before = step().work.forward.before;
+  const std::vector<std::int64_t>& before = step().work.times.before.forward;
   for (std::size_t i = 1; i < before.size(); ++i) tokens.push_back(before[i] - before[i - 1]);
   for (const std::uint32_t turn : step().work.turn) needs.push_back(before[turn + 1]);
   simulators::changing_order order(step().work, step().programs, tokens, needs);

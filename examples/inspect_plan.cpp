@@ -33,7 +33,7 @@ int main() {
 
   const auto on_first_part = [](const pack_view& x) { return x.times[0]; };
   const pack_view slowest = ranges::max(views::packs(p), {}, on_first_part);
-  std::cout << "2. Which pack takes longest?  " << (slowest.pass == pass::forward ? "F" : "B") << slowest.pack.value
+  std::cout << "2. Which pack takes longest?  " << (slowest.pass() == pass::forward ? "F" : "B") << slowest.pack.value
             << " of replica " << slowest.replica << ", " << ms(slowest.times[0]) << "\n";
 
   const auto count = [](const pack_view& x) { return x.slices.size(); };
@@ -58,14 +58,14 @@ int main() {
   std::cout << "7. For which part of the step does stage 3 of replica 1 work?  "
             << static_cast<int>(100 * (taken(views::instructions(p, 1, 3)) / p.step_time)) << " %\n";
 
-  const auto apart = [](const instruction_view& i) { return i.instruction.weights_only; };
+  const auto apart = [](const instruction_view& i) { return i.instruction.is_weights(); };
   std::cout << "8. How much of its work are weight gradients that run apart?  "
             << ms(taken(views::instructions(p, 1, 3) | ranges::views::filter(apart))) << " of "
             << ms(taken(views::instructions(p, 1, 3))) << "\n";
 
   const auto first = views::instructions(p, 0, 0);
   const auto backward =
-      ranges::find_if_not(first, [](const instruction_view& i) { return i.instruction.pass == pass::forward; });
+      ranges::find_if_not(first, [](const instruction_view& i) { return i.instruction.pass() == pass::forward; });
   std::cout << "9. How many forwards does stage 0 run before its first backward?  " << backward - first.begin() << "\n";
 
   const auto all = ranges::accumulate(views::messages(p, 0), seconds{}, {}, &message_view::time);

@@ -15,7 +15,7 @@ struct gpipe {
     if (work.shape.chunks > 1) return slimpack::error{slimpack::errc::invalid_input, "gpipe runs one chunk per stage"};
     slimpack::program code;
     for (const slimpack::pass p : {slimpack::pass::forward, slimpack::pass::backward})
-      for (std::uint32_t pack = 0; pack < work.of(p).size(); ++pack) code.push_back({p, {pack}});
+      for (std::uint32_t pack = 0; pack < work.times.packs(p); ++pack) code.push_back({slimpack::pass_kind(p), {pack}});
     std::vector<slimpack::program> stages(static_cast<std::size_t>(work.shape.stages), code);
 
     const std::vector<double> peak = slimpack::simulators::peak_memory(work, stages);

@@ -39,7 +39,7 @@ void measure(const law& l, int ranks, std::uint64_t seed, const solvers::search_
   double peak = 0, most = 0;
   for (const replica_plan& r : made.value().replicas) {
     peak = std::max(peak, r.peak_memory.front());
-    most = std::max(most, static_cast<double>(r.forward.before.back()));
+    most = std::max(most, static_cast<double>(r.times.before.forward.back()));
   }
   std::printf("  %-36s %9.5f %-6s %9.3f %9.3f %11.1f\n", name, slowest, verdict, peak / mean, most / mean,
               1e3 * made.value().planning_time.value);

@@ -3,7 +3,7 @@
 
     python3 measure_vocabulary.py --model config.json --out vocabulary.csv
 
-runs, for packs of several sizes, the four calls of a stage (include/slimpack/core/vocabulary.hpp) on its words, a p-th of a
+runs, for packs of several sizes, the four calls of a stage (include/slimpack/core/wiring/step_kinds.hpp) on its words, a p-th of a
 t-th of them all:
 
     E  embed            rows of the pack's own words are added to what the stages before have found

@@ -158,7 +158,7 @@ struct measured_step {
     const slimpack::replica_plan& r = p.replicas[replica];
     slimpack::workload work = slimpack::simulators::workload_of(p, replica);
     work.rates = rates;
-    for (slimpack::pass_timing* const timing : {&work.forward, &work.backward}) timing->kept.clear();
+    work.times.kept = {};
     const auto packs_of = [&](std::uint32_t one) -> const slimpack::partition& { return p.replicas[one].partition; };
     slimpack::detail::keep_others(
         slimpack::simulators::shared_rows(p.merges, packs_of, static_cast<std::uint32_t>(replica)), work);
@@ -179,8 +179,8 @@ struct measured_step {
             (r.makespan + p.reduce_time).value,
             r.sequences.empty() ? 1.0 : 0.0,
             static_cast<double>(program_of(p, rank).size()),
-            stage == 0 ? static_cast<double>(r.backward.size()) : 0.0,
-            stage == 0 ? static_cast<double>(r.weight.count()) : 0.0,
+            stage == 0 ? static_cast<double>(r.times.packs(pass::backward)) : 0.0,
+            stage == 0 ? static_cast<double>(r.times.apart.count()) : 0.0,
             report.checksums.value};
   }
 };

@@ -6,8 +6,8 @@
 #include "model/config.hpp"
 
 #include <slimpack/core/lending/attention_lending.hpp>
-#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>

@@ -9,7 +9,7 @@
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -78,11 +78,11 @@ class vocabulary_probe {
 
   [[nodiscard]] slimpack::costs::vocabulary_rates rates_of(std::span<const double> all,
                                                            const slimpack::profiling::stage_profile& layers) const {
-    using slimpack::vocabulary_call;
+    using slimpack::instruction_kind;
     std::vector<double> slowest(taken_.size());
     for (std::size_t i = 0; i < all.size(); ++i)
       slowest[i % slowest.size()] = std::max(slowest[i % slowest.size()], all[i]);
-    const auto rate_of = [&](vocabulary_call call) {
+    const auto rate_of = [&](instruction_kind call) {
       const auto at = taken_.lower_bound({call, 0});
       const auto index = static_cast<std::size_t>(std::distance(taken_.begin(), at));
       const auto few = static_cast<double>(at->first.second), many = static_cast<double>(std::next(at)->first.second);
@@ -95,10 +95,10 @@ class vocabulary_probe {
           layers.message_token.value * static_cast<double>(width) / static_cast<double>(config_.hidden)};
     };
     const slimpack::vocabulary_format format = vocabulary_share<T>::format(config_);
-    return {.embed = rate_of(vocabulary_call::embed),
-            .output = rate_of(vocabulary_call::output),
-            .output_weights = rate_of(vocabulary_call::output_weights),
-            .embed_gradients = rate_of(vocabulary_call::embed_gradients),
+    return {.embed = rate_of(instruction_kind::embed),
+            .output = rate_of(instruction_kind::output),
+            .output_weights = rate_of(instruction_kind::output_weights),
+            .embed_gradients = rate_of(instruction_kind::embed_gradients),
             .embedded = rows_of(config_.hidden),
             .hidden = rows_of(config_.hidden),
             .partial = rows_of(format.partial.width),
@@ -126,14 +126,14 @@ class vocabulary_probe {
                             std::as_writable_bytes(std::span(to).first(static_cast<std::size_t>(size * width))))
                       : slimpack::outgoing();
     };
-    const auto keep = [&](slimpack::vocabulary_call call, const auto& once) {
+    const auto keep = [&](slimpack::instruction_kind call, const auto& once) {
       slimpack::profiling::host_stopwatch watch;
       watch.start();
       once().value();
       taken_[{call, size}].push_back(watch.stop().value);
     };
     stage_.begin_step({});
-    using enum slimpack::vocabulary_call;
+    using enum slimpack::instruction_kind;
     slimpack::outgoing embedded = out(true, results, hidden), own = out(true, results, partial),
                        rows = out(true, more, hidden), gradients = out(!is_first, results, hidden);
     std::vector<T> log_sums(static_cast<std::size_t>(size));
@@ -153,8 +153,8 @@ class vocabulary_probe {
   int number_;
   model_stage<T>& stage_;
   std::int64_t longest_;
-  std::map<std::pair<slimpack::vocabulary_call, std::int64_t>, std::vector<double>> taken_;  ///< for packs of so many
-                                                                                             ///< tokens
+  std::map<std::pair<slimpack::instruction_kind, std::int64_t>, std::vector<double>> taken_;  ///< for packs of so many
+                                                                                              ///< tokens
 };
 
 }  // namespace train

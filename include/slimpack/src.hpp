@@ -10,6 +10,7 @@
 #include <slimpack/core/ensemble/impl/ensembles.ipp>
 #include <slimpack/core/impl/plan_hash.ipp>
 #include <slimpack/core/laws/impl/can_run.ipp>
+#include <slimpack/core/laws/impl/completed_times.ipp>
 #include <slimpack/core/laws/impl/is_covered.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
 #include <slimpack/costs/impl/profiled.ipp>

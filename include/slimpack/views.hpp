@@ -80,14 +80,14 @@ namespace views {
   const auto parts = static_cast<std::size_t>(p.shape.parts());
   const std::size_t first = which.value * parts;
   const auto row = [&](const std::vector<seconds>& table) { return std::span(table).subspan(first, parts); };
-  const bool apart = of == pass::backward && r.weight.splits(which.value);
+  const bool apart = of == pass::backward && r.times.apart.splits(which.value);
   return {static_cast<std::uint32_t>(replica),
           of,
           which,
           r.partition.of(of)[which.value],
-          row(r.of(of).time),
-          apart ? row(r.weight.time) : std::span<const seconds>{},
-          slimpack::detail::boundaries(row(r.of(of).message), of)};
+          row(r.times.calls[of]),
+          apart ? row(r.times.calls[instruction_kind::weights]) : std::span<const seconds>{},
+          slimpack::detail::boundaries(row(r.times.messages[of]), of)};
 }
 void pack(const plan&&, std::size_t, slimpack::pass, pack_id) = delete;
 
@@ -95,8 +95,8 @@ void pack(const plan&&, std::size_t, slimpack::pass, pack_id) = delete;
 [[nodiscard]] inline instruction_view instruction(const plan& p, std::size_t replica, std::size_t stage,
                                                   const slimpack::instruction& i) {
   const replica_plan& r = p.replicas[replica];
-  return {static_cast<std::uint32_t>(replica), static_cast<std::uint32_t>(stage), i, time_of(r, i, stage, p.shape),
-          r.partition.of(i.pass)[i.pack.value]};
+  return {static_cast<std::uint32_t>(replica), static_cast<std::uint32_t>(stage), i,
+          time_of(r.times, i, stage, p.shape), r.partition.of(i.pass())[i.pack.value]};
 }
 void instruction(const plan&&, std::size_t, std::size_t, const slimpack::instruction&) = delete;
 

@@ -18,10 +18,10 @@ struct likes : plain {
   int like(int) const;
 };
 struct spreads : plain {
-  seconds vocabulary_time(tokens, vocabulary_call, int) const;
+  seconds vocabulary_time(tokens, instruction_kind, int) const;
 };
 struct gathers : plain {
-  seconds vocabulary_message(tokens, vocabulary_rows, int) const;
+  seconds vocabulary_message(tokens, message_kind, int) const;
 };
 struct by_token : plain {
   seconds token_time(tokens, pass, int) const;
@@ -40,7 +40,7 @@ struct spreads : plain {
   seconds vocabulary_time(tokens, int) const;
 };  // of no call
 struct gathers : plain {
-  seconds vocabulary_message(tokens, vocabulary_call, int) const;
+  seconds vocabulary_message(tokens, instruction_kind, int) const;
 };  // of calls, not of rows
 struct by_token : plain {
   double token_time(tokens, pass, int) const;
@@ -55,12 +55,12 @@ auto a = covered_time(covered{}, {}, pass::forward, 0);
 auto b = loan_messages_of(lends{}, lent, 0);
 // expected-diagnostic: a cost model's like(int part) is public, const and gives int
 auto c = like_of(likes{}, 0);
-// expected-diagnostic: a cost model's vocabulary_time(tokens, vocabulary_call, int stage) is public, const and gives
+// expected-diagnostic: a cost model's vocabulary_time(tokens, instruction_kind, int stage) is public, const and gives
 // seconds
-auto d = vocabulary_time(spreads{}, {}, vocabulary_call::embed, 0);
-// expected-diagnostic: a cost model's vocabulary_message(tokens, vocabulary_rows, int stage) is public, const and gives
+auto d = vocabulary_time(spreads{}, {}, instruction_kind::embed, 0);
+// expected-diagnostic: a cost model's vocabulary_message(tokens, message_kind, int stage) is public, const and gives
 // seconds
-auto e = vocabulary_message(gathers{}, {}, vocabulary_rows::hidden, 0);
+auto e = vocabulary_message(gathers{}, {}, message_kind::hidden, 0);
 // expected-diagnostic: a cost model's token_time(tokens, pass, int part) is public, const and gives seconds: it must be
 // there to remap rows
 auto f = tokens_time(by_token{}, {}, pass::forward, 0);

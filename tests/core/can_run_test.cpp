@@ -13,9 +13,9 @@
 namespace slimpack::can_run_test {
 namespace {
 
-instruction f(std::uint32_t pack) { return {pass::forward, {pack}}; }
-instruction b(std::uint32_t pack) { return {pass::backward, {pack}}; }
-instruction w(std::uint32_t pack) { return {pass::backward, {pack}, 0, true}; }
+instruction f(std::uint32_t pack) { return {instruction_kind::forward, {pack}}; }
+instruction b(std::uint32_t pack) { return {instruction_kind::backward, {pack}}; }
+instruction w(std::uint32_t pack) { return {instruction_kind::weights, {pack}}; }
 
 /// Sequences of 4 tokens, each in two packs, which each stage runs as `programs` say.
 plan plan_of(std::uint32_t sequences, std::vector<program> programs) {
@@ -77,7 +77,7 @@ TEST(CanRun, NamesAnInstructionThatStandsWhereItMayNot) {
   plan apart = plan_of(1, {{f(0), f(1), b(0), w(0), b(1)}});
   EXPECT_EQ(refusal(apart, errc::out_of_order),
             "replica 0, stage 0: W0 is of a pack whose weight gradients do not run apart");
-  apart.replicas[0].weight.apart = {1, 1};
+  apart.replicas[0].times.apart.flags = {1, 1};
   EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: the program ends before W1");
   apart.replicas[0].programs[0] = {f(0), f(1), b(0), w(1), b(1), w(0)};
   EXPECT_EQ(refusal(apart, errc::out_of_order), "replica 0, stage 0: W1 would run before its backward");
@@ -86,7 +86,7 @@ TEST(CanRun, NamesAnInstructionThatStandsWhereItMayNot) {
   plan parts = plan_of(1, {{f(0), f(1), b(0), b(1)}});
   parts.replicas[0].programs[0][0].chunk = 1;
   EXPECT_EQ(refusal(parts, errc::out_of_order), "replica 0, stage 0: F0 is of a chunk that the plan has not");
-  parts.replicas[0].programs[0] = {f(0), {pass::forward, {0}, 0, false, model_end::output}, f(1), b(0), b(1)};
+  parts.replicas[0].programs[0] = {f(0), {instruction_kind::output, {0}}, f(1), b(0), b(1)};
   EXPECT_EQ(refusal(parts, errc::out_of_order),
             "replica 0, stage 0: V0 is of a vocabulary that is spread over the stages, which the plan's is not");
   EXPECT_EQ(refusal(plan_of(1, {{f(0), f(1), b(0), b(1)}, {}}), errc::out_of_order),
@@ -125,7 +125,7 @@ TEST(CanRun, NamesWhatIsWrongWithALoan) {
     EXPECT_NE(said.find(text), std::string::npos) << said;
   };
   says("loan 0 is between instructions that are not there", [](auto& loans) { loans[0].helper.stage = 4; });
-  says("instructions that are not there", [](auto& loans) { loans[0].helper.what.pass = pass::backward; });
+  says("instructions that are not there", [](auto& loans) { loans[0].helper.what.kind = instruction_kind::backward; });
   says("from stage 0 to itself", [](auto& loans) { loans[0].helper = loans[0].lender; });
   says("no slice of the lender's pack, F5 of stage 0", [](auto& loans) { loans[0].queries.length.value -= 1; });
   says("do not all see", [](auto& loans) { loans[0].context.length.value += 1; });

@@ -49,7 +49,7 @@ asked any(std::uint64_t seed) {
       const pass p = random.between(0, 1) == 0 ? pass::forward : pass::backward;
       const auto side = [&] {
         return loan::side{below(static_cast<std::uint32_t>(a.on.stages)),
-                          {p, {below(a.packs)}, below(static_cast<std::uint32_t>(a.on.chunks))}};
+                          {pass_kind(p), {below(a.packs)}, below(static_cast<std::uint32_t>(a.on.chunks))}};
       };
       r.loans.push_back({side(), side(), {}, {}});
     }
@@ -125,7 +125,7 @@ TEST(Ensembles, NameWhatIsNotThere) {
   asked a{{.stages = 2, .replicas = 3}, 2, {{{5}, {1, 2}, {{{0}, {2}}}, {}}}};
   EXPECT_EQ(made(a).error().detail, "a row of sequence 5 names pack 2 of replica 2, which has no such pack");
   a.merges.clear();
-  a.replicas[1].loans.push_back({{0, {pass::forward, {1}}}, {2, {pass::forward, {0}}}, {}, {}});
+  a.replicas[1].loans.push_back({{0, {instruction_kind::forward, {1}}}, {2, {instruction_kind::forward, {0}}}, {}, {}});
   EXPECT_EQ(made(a).error().detail,
             "stages run F0.0 of stage 2 together with another instruction, and there is no such F or B");
 }

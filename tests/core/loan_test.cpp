@@ -31,8 +31,8 @@ TEST(Loan, CountsPairsOfLongSequences) {
 // The helper's instruction runs beside, in either pass.
 TEST(Loan, IsOfTheLendersPass) {
   loan lent;
-  lent.lender.what.pass = pass::backward;
-  lent.helper.what.pass = pass::forward;
+  lent.lender.what.kind = instruction_kind::backward;
+  lent.helper.what.kind = instruction_kind::forward;
   EXPECT_EQ(lent.pass(), pass::backward);
 }
 

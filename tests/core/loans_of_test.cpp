@@ -66,9 +66,15 @@ TEST(LoansOf, PairsTheFirstWithTheLast) {
   const partition packs = whole_rows(1, 4, 2);
   const std::vector<loan> loans = loans_of(packs, on(4), attention_lending::pairs, 4).value();
   ASSERT_EQ(loans.size(), 2);  // one full step in each pass
-  EXPECT_EQ(loans[0], (loan{{0, {pass::forward, {3}}}, {3, {pass::forward, {0}}}, {{0}, {6}, {2}}, {{0}, {0}, {2}}}));
+  EXPECT_EQ(loans[0], (loan{{0, {instruction_kind::forward, {3}}},
+                            {3, {instruction_kind::forward, {0}}},
+                            {{0}, {6}, {2}},
+                            {{0}, {0}, {2}}}));
   //  backward: stage 3 runs backward pack 3, slice 0; stage 0 runs backward pack 0, slice 3
-  EXPECT_EQ(loans[1], (loan{{0, {pass::backward, {0}}}, {3, {pass::backward, {3}}}, {{0}, {6}, {2}}, {{0}, {0}, {2}}}));
+  EXPECT_EQ(loans[1], (loan{{0, {instruction_kind::backward, {0}}},
+                            {3, {instruction_kind::backward, {3}}},
+                            {{0}, {6}, {2}},
+                            {{0}, {0}, {2}}}));
 }
 
 //  The same: the mean is 9. Stage 0 has 6 too many, 3 keys; stage 3 has room for 6: all of them. Stage 1 has 2 too
@@ -77,8 +83,14 @@ TEST(LoansOf, LevelsToTheMean) {
   const partition packs = whole_rows(1, 4, 2);
   const std::vector<loan> loans = loans_of(packs, on(4), attention_lending::level, 4).value();
   ASSERT_EQ(loans.size(), 4);
-  EXPECT_EQ(loans[0], (loan{{0, {pass::forward, {3}}}, {3, {pass::forward, {0}}}, {{0}, {6}, {2}}, {{0}, {0}, {3}}}));
-  EXPECT_EQ(loans[1], (loan{{1, {pass::forward, {2}}}, {2, {pass::forward, {1}}}, {{0}, {4}, {2}}, {{0}, {0}, {1}}}));
+  EXPECT_EQ(loans[0], (loan{{0, {instruction_kind::forward, {3}}},
+                            {3, {instruction_kind::forward, {0}}},
+                            {{0}, {6}, {2}},
+                            {{0}, {0}, {3}}}));
+  EXPECT_EQ(loans[1], (loan{{1, {instruction_kind::forward, {2}}},
+                            {2, {instruction_kind::forward, {1}}},
+                            {{0}, {4}, {2}},
+                            {{0}, {0}, {1}}}));
   for (const pass p : both_passes)
     for (const std::vector<double>& load : loads(packs, on(4), p, loans))
       EXPECT_EQ(load, (std::vector<double>{9, 9, 9, 9}));
@@ -176,7 +188,7 @@ TEST(LoansOf, LendsKeysThatTheQueriesSeeInStepsThatAllStagesShare) {
           EXPECT_LE(l.context.end(), l.queries.begin);
           const std::span<const slice> pack = packs.of(l.pass())[l.lender.what.pack.value];
           EXPECT_EQ(std::count(pack.begin(), pack.end(), l.queries), 1);
-          EXPECT_EQ(l.lender.what.pass, l.helper.what.pass);
+          EXPECT_EQ(l.lender.what.pass(), l.helper.what.pass());
           const std::size_t step = steps.step_of(l.lender.what, l.lender.stage);
           EXPECT_EQ(step, steps.step_of(l.helper.what, l.helper.stage));
           EXPECT_NE(l.lender.stage, l.helper.stage);

@@ -30,7 +30,10 @@ plan example() {
   }
   r.forward = {{{1}, {2}}, {{0}, {0}}, {0, 256, 384}};
   r.backward = {{{2}, {4}}, {{0}, {0}}, {0, 256, 384}};
-  r.programs = {{{pass::forward, {0}, 0}, {pass::backward, {0}, 0}, {pass::forward, {1}, 0}, {pass::backward, {1}, 0}}};
+  r.programs = {{{instruction_kind::forward, {0}, 0},
+                 {instruction_kind::backward, {0}, 0},
+                 {instruction_kind::forward, {1}, 0},
+                 {instruction_kind::backward, {1}, 0}}};
   r.peak_memory = {256};
   r.makespan = {9};
   r.lower_bound = {9};
@@ -68,10 +71,10 @@ TEST(PlanHash, ChangesWithEveryField) {
          p.replicas[0].partition.forward.push({{1}, {128}, {1}}), p.replicas[0].partition.forward.close();
        }},
       {"backward packs", [](plan& p) { p.replicas[0].partition.backward = {}; }},
-      {"forward time", [](plan& p) { p.replicas[0].forward.time[1] = {2.5}; }},
-      {"backward time", [](plan& p) { p.replicas[0].backward.time[0] = {2.5}; }},
-      {"forward message", [](plan& p) { p.replicas[0].forward.message[0] = {1}; }},
-      {"backward message", [](plan& p) { p.replicas[0].backward.message[0] = {1}; }},
+      {"forward time", [](plan& p) { p.replicas[0].times.calls[pass::forward][1] = {2.5}; }},
+      {"backward time", [](plan& p) { p.replicas[0].times.calls[pass::backward][0] = {2.5}; }},
+      {"forward message", [](plan& p) { p.replicas[0].times.messages[pass::forward][0] = {1}; }},
+      {"backward message", [](plan& p) { p.replicas[0].times.messages[pass::backward][0] = {1}; }},
       {"program order", [](plan& p) { std::swap(p.replicas[0].programs[0][1], p.replicas[0].programs[0][2]); }},
       {"program chunk", [](plan& p) { p.replicas[0].programs[0][1].chunk = 1; }},
       {"peak", [](plan& p) { p.replicas[0].peak_memory[0] = 257; }},

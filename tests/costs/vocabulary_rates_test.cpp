@@ -8,11 +8,11 @@ namespace {
 TEST(VocabularyRates, AreOneForEachCallAndMessage) {
   const costs::vocabulary_rates all{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}};
   double next = 1;
-  for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
-                                     vocabulary_call::embed_gradients})
+  for (const instruction_kind call : {instruction_kind::embed, instruction_kind::output,
+                                      instruction_kind::output_weights, instruction_kind::embed_gradients})
     EXPECT_EQ(all.of(call).call, next++);
-  for (const vocabulary_rows rows : {vocabulary_rows::embedded, vocabulary_rows::hidden, vocabulary_rows::partial,
-                                     vocabulary_rows::statistics, vocabulary_rows::gradients})
+  for (const message_kind rows : {message_kind::embedded, message_kind::hidden, message_kind::partial,
+                                  message_kind::statistics, message_kind::gradients})
     EXPECT_EQ(all.of(rows).call, next++);
 }
 

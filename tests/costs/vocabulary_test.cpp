@@ -24,7 +24,7 @@ costs::transformer llama(const shape& on) {
   return costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
 }
 
-double token_of(const costs::transformer& t, vocabulary_call call) {
+double token_of(const costs::transformer& t, instruction_kind call) {
   constexpr std::int64_t many = 100000;
   return (t.vocabulary_time({many}, call, 0) - t.vocabulary_time({0}, call, 0)).value / many;
 }
@@ -40,8 +40,8 @@ TEST(SpreadVocabularyCost, IsTheOutputLayerInPartsOfOneSize) {
         (last.least(thousand, pass::forward, stages - 1) - spread.least(thousand, pass::forward, stages - 1)).value /
         1000;
     EXPECT_GT(product, 0);
-    EXPECT_NEAR(token_of(spread, vocabulary_call::output) * stages, 2 * product, 1e-12 * product);
-    EXPECT_NEAR(token_of(spread, vocabulary_call::output_weights) * stages, product, 1e-12 * product);
+    EXPECT_NEAR(token_of(spread, instruction_kind::output) * stages, 2 * product, 1e-12 * product);
+    EXPECT_NEAR(token_of(spread, instruction_kind::output_weights) * stages, product, 1e-12 * product);
     for (int part = 0; part + 1 < stages; ++part)
       EXPECT_EQ(last.least(thousand, pass::backward, part), spread.least(thousand, pass::backward, part));
   }
@@ -87,14 +87,13 @@ TEST(SpreadVocabularyCost, SharesTheLastStagesAdapter) {
           .value();
   const costs::link wire = costs::gpus::h100().between;
   const double row = 2.0 * 4096 / 8;
-  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::hidden, 0).value, wire.over(bytes{7 * 1000 * row}).value,
+  EXPECT_NEAR(t.vocabulary_message({1000}, message_kind::hidden, 0).value, wire.over(bytes{7 * 1000 * row}).value,
               1e-15);
-  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::partial, 3).value,
+  EXPECT_NEAR(t.vocabulary_message({1000}, message_kind::partial, 3).value,
               wire.over(bytes{7 * 1000 * (2 * row + 12)}).value, 1e-15);
-  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::statistics, 6).value,
-              wire.over(bytes{7 * 1000 * 8.0}).value, 1e-15);
-  EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::embedded, 2).value, wire.over(bytes{1000 * row}).value,
+  EXPECT_NEAR(t.vocabulary_message({1000}, message_kind::statistics, 6).value, wire.over(bytes{7 * 1000 * 8.0}).value,
               1e-15);
+  EXPECT_NEAR(t.vocabulary_message({1000}, message_kind::embedded, 2).value, wire.over(bytes{1000 * row}).value, 1e-15);
 }
 
 TEST(SpreadVocabularyCost, OfKernelsIsNearThatOfTheAnalyticModel) {
@@ -105,7 +104,7 @@ TEST(SpreadVocabularyCost, OfKernelsIsNearThatOfTheAnalyticModel) {
       costs::profiled_of(tests::llama_3_1_8b(), on, kernels, costs::network(device));
   ASSERT_TRUE(measured) << measured.error().detail;
   const costs::transformer analytic = llama(on);
-  for (const vocabulary_call call : {vocabulary_call::output, vocabulary_call::output_weights}) {
+  for (const instruction_kind call : {instruction_kind::output, instruction_kind::output_weights}) {
     const double a = analytic.vocabulary_time({8192}, call, 0).value,
                  b = measured.value().vocabulary_time({8192}, call, 0).value;
     EXPECT_GT(b, a / 2) << static_cast<int>(call);

@@ -10,9 +10,9 @@ namespace {
 TEST(WithVocabulary, PricesTheEndsBesideAnyModel) {
   const costs::with_vocabulary<costs::quadratic> cost{costs::quadratic{},
                                                       {.output = {.call = 2, .token = 0.5}, .partial = {.call = 3}}};
-  EXPECT_EQ(cost.vocabulary_time({10}, vocabulary_call::output, 1), seconds{7});
-  EXPECT_EQ(cost.vocabulary_message({10}, vocabulary_rows::partial, 0), seconds{3});
-  EXPECT_EQ(cost.vocabulary_time({10}, vocabulary_call::embed, 0), seconds{});
+  EXPECT_EQ(cost.vocabulary_time({10}, instruction_kind::output, 1), seconds{7});
+  EXPECT_EQ(cost.vocabulary_message({10}, message_kind::partial, 0), seconds{3});
+  EXPECT_EQ(cost.vocabulary_time({10}, instruction_kind::embed, 0), seconds{});
   const slice s{{0}, {0}, {100}};
   EXPECT_EQ(cost.time(s, pass::forward, 0), costs::quadratic{}.time(s, pass::forward, 0));
   EXPECT_TRUE(testing::cost_model_laws(cost));

@@ -385,15 +385,15 @@ struct stored : costs::quadratic {
 void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengths, std::size_t stage) {
   for (const instruction& i : plan.programs[stage]) {
     std::vector<piece> pack;
-    for (const slice& one : plan.partition.of(i.pass)[i.pack.value])
-      pack.push_back(
-          {one, lengths[one.sequence.value], i.chunk, 0, i.pass == pass::backward && plan.weight.splits(i.pack.value)});
-    if (i.weights_only) {
+    for (const slice& one : plan.partition.of(i.pass())[i.pack.value])
+      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0,
+                      i.pass() == pass::backward && plan.times.apart.splits(i.pack.value)});
+    if (i.is_weights()) {
       for (const piece& p : pack) ASSERT_TRUE(s.end_weights(p));
       continue;
     }
-    for (const piece& p : pack) ASSERT_TRUE(i.pass == pass::forward ? s.append(p) : s.begin_backward(p));
-    if (i.pass == pass::forward) continue;
+    for (const piece& p : pack) ASSERT_TRUE(i.pass() == pass::forward ? s.append(p) : s.begin_backward(p));
+    if (i.pass() == pass::forward) continue;
     for (const piece& p : pack) ASSERT_TRUE(s.end_backward(p));
   }
 }

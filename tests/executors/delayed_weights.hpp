@@ -23,7 +23,7 @@ struct delayed_weights {
   result<std::vector<program>> programs(const workload& work) const {
     result<std::vector<program>> made = schedules::one_f_one_b{}.programs(work);
     if (!made) return made;
-    const double from = whole * static_cast<double>(work.backward.size());
+    const double from = whole * static_cast<double>(work.times.packs(pass::backward));
     for (program& code : made.value()) {
       program with;
       std::vector<instruction> waiting;
@@ -34,7 +34,8 @@ struct delayed_weights {
       };
       for (const instruction& i : code) {
         with.push_back(i);
-        if (i.pass == pass::backward && i.pack.value >= from) waiting.push_back({i.pass, i.pack, i.chunk, true});
+        if (i.pass() == pass::backward && i.pack.value >= from)
+          waiting.push_back({instruction_kind::weights, i.pack, i.chunk});
         run(delay);
       }
       run(0);

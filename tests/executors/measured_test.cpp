@@ -9,8 +9,8 @@
 namespace slimpack::measured_test {
 namespace {
 
-const instruction forward{.pass = pass::forward, .pack = {0}};
-const instruction backward{.pass = pass::backward, .pack = {0}};
+const instruction forward{.kind = instruction_kind::forward, .pack = {0}};
+const instruction backward{.kind = instruction_kind::backward, .pack = {0}};
 
 /// One stage, two replicas, each a forward of 1 s and a backward of 2 s, then a reduction of 1 s; a quarter is bubble.
 plan predicted() {
@@ -20,8 +20,8 @@ plan predicted() {
   p.bubble = 0.25;
   for (int r = 0; r < 2; ++r) {
     replica_plan one;
-    one.forward.time = {{1}};
-    one.backward.time = {{2}};
+    one.times.calls[pass::forward] = {{1}};
+    one.times.calls[pass::backward] = {{2}};
     one.programs = {{forward, backward}};
     p.replicas.push_back(one);
   }

@@ -594,7 +594,7 @@ TEST(PackflowOrder, RefusesABackwardBeforeItsForward) {
   plan p = small_plan();
   program& code = p.replicas[0].programs[2];
   const auto first =
-      std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
+      std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass() == pass::backward; });
   std::rotate(code.begin(), first, first + 1);
   refuses(p, "rank 2 (replica 0, stage 2), reading the plan: B0 would run before the forward of sequence");
 }

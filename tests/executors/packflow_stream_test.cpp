@@ -324,7 +324,7 @@ TEST(PackflowOverStreams, TellsWhenTheDeviceRanAnInstruction) {
     ASSERT_TRUE(*report) << report->error().detail;
     seconds end{};
     for (const timed_instruction& one : report->value().timeline) {
-      if (one.instruction.pass == pass::forward) {
+      if (one.instruction.pass() == pass::forward) {
         EXPECT_GE(one.end - one.begin, seconds{.9e-3});
       }
       EXPECT_GE(one.begin, end);

@@ -72,9 +72,9 @@ TEST(Packflow, CallsInProgramOrderOnTheCallersThread) {
     std::size_t at = 0;
     const partition pieces = common_refinement(step.p.replicas[0].partition);
     for (const instruction& i : step.p.replicas[0].programs[rank]) {
-      for (const slice& s : pieces.of(i.pass)[i.pack.value]) {
+      for (const slice& s : pieces.of(i.pass())[i.pack.value]) {
         ASSERT_LT(at, step.stages[rank].entries.size());
-        EXPECT_EQ(step.stages[rank].entries[at].direction, i.pass);
+        EXPECT_EQ(step.stages[rank].entries[at].direction, i.pass());
         EXPECT_EQ(step.stages[rank].entries[at].what.slice, s);
         ++at;
       }
@@ -168,7 +168,7 @@ TEST(Packflow, MarksTheCallThatEndsAPack) {
       auto entry = stages[stage].entries.begin();
       const partition pieces = common_refinement(p.replicas[0].partition);
       for (const instruction& i : p.replicas[0].programs[stage])
-        for (std::size_t left = pieces.of(i.pass)[i.pack.value].size(); left-- > 0; ++entry)
+        for (std::size_t left = pieces.of(i.pass())[i.pack.value].size(); left-- > 0; ++entry)
           EXPECT_EQ(entry->what.last_of_pack, left == 0) << "stage " << stage;
       EXPECT_EQ(entry, stages[stage].entries.end());
     }
@@ -226,8 +226,8 @@ TEST(Packflow, CountsPacksInFlight) {
     for (micropacks* packs : {&r.partition.forward, &r.partition.backward})
       packs->push({{i}, {0}, {4}}), packs->close();
   }
-  const auto F = [](std::uint32_t i) { return instruction{pass::forward, {i}, 0}; };
-  const auto B = [](std::uint32_t i) { return instruction{pass::backward, {i}, 0}; };
+  const auto F = [](std::uint32_t i) { return instruction{instruction_kind::forward, {i}, 0}; };
+  const auto B = [](std::uint32_t i) { return instruction{instruction_kind::backward, {i}, 0}; };
   r.programs = {{F(0), F(1), B(0), F(2), B(1), B(2)}};
   std::vector<diary> stages = stages_of<diary>(p);
   ASSERT_TRUE(run_everywhere(p, stages)[0]);

@@ -174,7 +174,7 @@ TEST(PackflowWeightsPlan, IsOutOfOrderWhereAWIsMissingOrEarly) {
   for (const bool missing : {true, false}) {
     plan p = split_plan();
     program& code = p.replicas[0].programs[1];
-    const auto w = std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.weights_only; });
+    const auto w = std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.is_weights(); });
     if (missing)
       code.erase(w);
     else
@@ -197,8 +197,8 @@ TEST(PackflowWeightsPlan, IsRefusedWhereWeightGradientsOfASequenceAreBackInsideA
   replica_plan& r = p.replicas[0];
   ASSERT_GT(r.partition.backward.size(), 1u);
   const std::size_t whole = r.partition.backward.size() - 1;
-  r.weight.apart[whole] = 0;
-  std::erase_if(r.programs[0], [&](const instruction& i) { return i.weights_only && i.pack.value == whole; });
+  r.times.apart.flags[whole] = 0;
+  std::erase_if(r.programs[0], [&](const instruction& i) { return i.is_weights() && i.pack.value == whole; });
   p.hash = hash_of(p);
   std::vector<prefix_splitting<backward_cuts::any, false>> stages =
       stages_of<prefix_splitting<backward_cuts::any, false>>(p);

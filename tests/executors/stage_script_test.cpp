@@ -22,7 +22,7 @@ plan one_pack() {
     packs->append({{0}, {0}, {8}});
     packs->close();
   }
-  r.programs = {{{pass::forward, {0}, 0}, {pass::backward, {0}, 0}}};
+  r.programs = {{{instruction_kind::forward, {0}, 0}, {instruction_kind::backward, {0}, 0}}};
   return p;
 }
 
@@ -101,7 +101,10 @@ plan shared_rows() {
         packs.close();
       }
     }
-    one.programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+    one.programs = {{{instruction_kind::forward, {0}},
+                     {instruction_kind::forward, {1}},
+                     {instruction_kind::backward, {0}},
+                     {instruction_kind::backward, {1}}}};
   }
   return p;
 }
@@ -170,7 +173,7 @@ TEST(SharedRows, OfWhichASharerHasNothingAreTakenWithItsNextAndOwedWithTheOneBef
       packs.append(r == 0 ? slice{{0}, {0}, {2}} : slice{{0}, {2}, {6}});
       packs.close();
     }
-    p.replicas[r].programs = {{{pass::forward, {0}}, {pass::backward, {0}}}};
+    p.replicas[r].programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   }
   p.merges = {{{0}, {0, 1}, {{{0}, merge::none}, {merge::none, {0}}}, {{merge::none, {0}}, {{0}, merge::none}}}};
   const auto script = detail::stage_script::of(p, 1, backward_cuts::any, exchange_set::all());
@@ -210,8 +213,10 @@ TEST(SharedRows, AreRefusedWhereReplicasRunThemInDifferentOrders) {
         p.replicas[r].partition.of(way).append({{(r + k) % 2}, {4 * r}, {4}});
         p.replicas[r].partition.of(way).close();
       }
-    p.replicas[r].programs = {
-        {{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+    p.replicas[r].programs = {{{instruction_kind::forward, {0}},
+                               {instruction_kind::forward, {1}},
+                               {instruction_kind::backward, {0}},
+                               {instruction_kind::backward, {1}}}};
   }
   p.merges = {{{0}, {0, 1}, {{{0}, {1}}}, {{{0}, {1}}}}, {{1}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
   EXPECT_NE(

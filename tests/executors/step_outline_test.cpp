@@ -18,7 +18,10 @@ plan two_packs() {
     r.partition.forward.append(s), r.partition.forward.close();
   for (const slice& s : {slice{{0}, {2}, {6}}, slice{{0}, {0}, {2}}})
     r.partition.backward.append(s), r.partition.backward.close();
-  r.programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  r.programs = {{{instruction_kind::forward, {0}},
+                 {instruction_kind::forward, {1}},
+                 {instruction_kind::backward, {0}},
+                 {instruction_kind::backward, {1}}}};
   p.replicas[1].programs = {{}};
   return p;
 }

@@ -217,16 +217,11 @@ class byte_source {
     const std::int64_t begin = number();
     return {{sequence}, {begin}, {number()}};
   }
-  /// One of the kinds F, B, F with weights only, W; and, of a spread vocabulary, E, V, G, U.
   [[nodiscard]] instruction any_instruction() {
-    const unsigned kind = below(8);
+    const auto kind = static_cast<instruction_kind>(below(instruction_kinds.size()));
     const std::uint32_t pack = id();
     const std::uint32_t chunk = id();
-    const model_end end = kind < 4                         ? model_end::none
-                          : kind % 4 == 1 || kind % 4 == 3 ? model_end::output
-                                                           : model_end::embedding;
-    if (kind < 4) return {kind % 2 == 0 ? pass::forward : pass::backward, {pack}, chunk, kind > 1, end};
-    return {kind == 6 ? pass::backward : pass::forward, {pack}, chunk, kind == 7, end};
+    return {kind, {pack}, chunk};
   }
 
  private:
@@ -250,7 +245,8 @@ inline void plan_bytes(std::string_view bytes) {
         for (unsigned j = from.below(5); j > 0; --j) packs->append(from.any_slice());
         packs->close();
       }
-    for (unsigned k = from.below(8); k > 0; --k) r.weight.apart.push_back(static_cast<std::uint8_t>(from.below(2)));
+    for (unsigned k = from.below(8); k > 0; --k)
+      r.times.apart.flags.push_back(static_cast<std::uint8_t>(from.below(2)));
     for (unsigned k = from.below(5); k > 0; --k) {
       program& code = r.programs.emplace_back();
       for (unsigned j = from.below(32); j > 0; --j) code.push_back(from.any_instruction());

@@ -58,3 +58,10 @@ if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
            COMMAND Python3::Interpreter ${headers}/emptied.py --sample 3 --compiler ${CMAKE_CXX_COMPILER} ${device_headers})
   set_tests_properties(headers.emptied PROPERTIES TIMEOUT 3600)
 endif()
+
+# A new kind of instruction is a change of few files.
+if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_test(NAME headers.new_kind
+           COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/../new_kind/new_kind.py --compiler ${CMAKE_CXX_COMPILER})
+  set_tests_properties(headers.new_kind PROPERTIES TIMEOUT 600)
+endif()

@@ -78,7 +78,7 @@ TEST(LendingFiles, OfStagesThatWaitForEachOtherAreRefused) {
   const loan& first = p.replicas[0].loans.front();
   program& code = p.replicas[0].programs[first.helper.stage];
   const auto at = std::find(code.begin(), code.end(), first.helper.what);
-  const auto last = std::find(code.begin(), code.end(), instruction{pass::backward, {2}});
+  const auto last = std::find(code.begin(), code.end(), instruction{instruction_kind::backward, {2}});
   std::rotate(at, at + 1, last + 1);  // what the helper runs then comes behind backwards that wait for it
   p.hash = hash_of(p);
   std::istringstream in(file_of(p));

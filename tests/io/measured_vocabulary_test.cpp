@@ -1,4 +1,4 @@
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/io/csv.hpp>
@@ -22,10 +22,10 @@
 namespace slimpack::measured_vocabulary_test {
 namespace {
 
-constexpr std::array calls{std::pair{vocabulary_call::embed, "embed_ms"},
-                           std::pair{vocabulary_call::output, "output_ms"},
-                           std::pair{vocabulary_call::output_weights, "output_weights_ms"},
-                           std::pair{vocabulary_call::embed_gradients, "embed_gradients_ms"}};
+constexpr std::array calls{std::pair{instruction_kind::embed, "embed_ms"},
+                           std::pair{instruction_kind::output, "output_ms"},
+                           std::pair{instruction_kind::output_weights, "output_weights_ms"},
+                           std::pair{instruction_kind::embed_gradients, "embed_gradients_ms"}};
 
 struct measured {
   bool compiled{};

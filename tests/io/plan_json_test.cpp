@@ -47,33 +47,35 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   const auto parts = static_cast<std::size_t>(p.shape.parts());
   replica_plan r;
   r.sequences = {{1}, {0}};
-  const auto add = [](micropacks& packs, pass_timing& t, std::vector<slice> slices) {
-    if (t.before.empty()) t.before.push_back(0);
-    t.before.push_back(t.before.back() + size_of(slices).value);
+  const auto add = [](micropacks& packs, std::vector<std::int64_t>& before, std::vector<slice> slices) {
+    if (before.empty()) before.push_back(0);
+    before.push_back(before.back() + size_of(slices).value);
     for (const slice& s : slices) packs.push(s);
     packs.close();
   };
-  add(r.partition.forward, r.forward, {{{1}, {0}, {512}}});
-  add(r.partition.forward, r.forward, {{{1}, {512}, {488}}, {{0}, {0}, {64}}});
-  add(r.partition.forward, r.forward, {{{0}, {64}, {236}}});
-  add(r.partition.backward, r.backward, {{{1}, {256}, {744}}, {{0}, {0}, {300}}});
-  add(r.partition.backward, r.backward, {{{1}, {0}, {256}}});
+  add(r.partition.forward, r.times.before.forward, {{{1}, {0}, {512}}});
+  add(r.partition.forward, r.times.before.forward, {{{1}, {512}, {488}}, {{0}, {0}, {64}}});
+  add(r.partition.forward, r.times.before.forward, {{{0}, {64}, {236}}});
+  add(r.partition.backward, r.times.before.backward, {{{1}, {256}, {744}}, {{0}, {0}, {300}}});
+  add(r.partition.backward, r.times.before.backward, {{{1}, {0}, {256}}});
   for (const pass direction : {pass::forward, pass::backward}) {
-    pass_timing& t = direction == pass::forward ? r.forward : r.backward;
-    for (std::size_t i = 0; i < t.size() * parts; ++i) {
-      t.time.push_back(awkward(i));
+    for (std::size_t i = 0; i < r.times.packs(direction) * parts; ++i) {
+      r.times.calls[direction].push_back(awkward(i));
       const bool last = i % parts == (direction == pass::forward ? parts - 1 : 0);
-      t.message.push_back(last ? seconds{} : uneven_messages ? awkward(i + 7) : awkward(i / parts + 7));
+      r.times.messages[direction].push_back(last              ? seconds{}
+                                            : uneven_messages ? awkward(i + 7)
+                                                              : awkward(i / parts + 7));
     }
   }
   r.programs.resize(static_cast<std::size_t>(stages));
   for (program& stage : r.programs) {
     const auto count = static_cast<std::uint32_t>(chunks);
     for (std::uint32_t chunk = 0; chunk < count; ++chunk)
-      stage.insert(stage.end(),
-                   {{pass::forward, {0}, chunk}, {pass::forward, {1}, chunk}, {pass::forward, {2}, chunk}});
+      stage.insert(stage.end(), {{instruction_kind::forward, {0}, chunk},
+                                 {instruction_kind::forward, {1}, chunk},
+                                 {instruction_kind::forward, {2}, chunk}});
     for (std::uint32_t chunk = count; chunk-- > 0;)
-      stage.insert(stage.end(), {{pass::backward, {0}, chunk}, {pass::backward, {1}, chunk}});
+      stage.insert(stage.end(), {{instruction_kind::backward, {0}, chunk}, {instruction_kind::backward, {1}, chunk}});
   }
   r.peak_memory.assign(static_cast<std::size_t>(stages), 1300);
   r.peak_memory.back() = 1e22 / 3;
@@ -116,10 +118,7 @@ void expect_equal(const plan& a, const plan& b) {
     const replica_plan& s = b.replicas[i];
     EXPECT_EQ(r.sequences, s.sequences);
     EXPECT_EQ(r.partition, s.partition);
-    EXPECT_EQ(r.forward, s.forward);
-    EXPECT_EQ(r.backward, s.backward);
-    EXPECT_EQ(r.weight, s.weight);
-    EXPECT_EQ(r.vocabulary, s.vocabulary);
+    EXPECT_EQ(r.times, s.times);
     EXPECT_EQ(r.programs, s.programs);
     EXPECT_EQ(r.peak_memory, s.peak_memory);
     EXPECT_EQ(r.makespan, s.makespan);
@@ -181,12 +180,13 @@ plan split_sample(int stages, int chunks) {
   plan p = sample(stages, chunks, false);
   const auto parts = static_cast<std::size_t>(p.shape.parts());
   for (replica_plan& r : p.replicas) {
-    r.weight.apart = {0, 1};
-    r.weight.time.resize(2 * parts);
-    for (std::size_t part = 0; part < parts; ++part) r.weight.time[parts + part] = awkward(part + 3);
+    r.times.apart.flags = {0, 1};
+    r.times.calls[instruction_kind::weights].resize(2 * parts);
+    for (std::size_t part = 0; part < parts; ++part)
+      r.times.calls[instruction_kind::weights][parts + part] = awkward(part + 3);
     for (program& stage : r.programs)
       for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk)
-        stage.push_back({pass::backward, {1}, chunk, true});
+        stage.push_back({instruction_kind::weights, {1}, chunk});
   }
   p.hash = hash_of(p);
   return p;
@@ -206,10 +206,10 @@ TEST(PlanJson, NamesWeightGradientsAndTheirTimes) {
 TEST(PlanJson, OfWeightGradientsHasAHashOfItsOwn) {
   plan p = split_sample(2, 1);
   const std::uint64_t hash = hash_of(p);
-  p.replicas[0].programs[0].back().weights_only = false;
+  p.replicas[0].programs[0].back().kind = instruction_kind::backward;
   EXPECT_NE(hash_of(p), hash);
   p = split_sample(2, 1);
-  p.replicas[0].weight.time.back() += seconds{1e-9};
+  p.replicas[0].times.calls[instruction_kind::weights].back() += seconds{1e-9};
   EXPECT_NE(hash_of(p), hash);
 }
 
@@ -510,30 +510,31 @@ plan spread_sample(int stages, int chunks, bool uneven_messages) {
   const auto width = static_cast<std::size_t>(stages), parts = static_cast<std::size_t>(p.shape.parts());
   for (replica_plan& r : p.replicas) {
     std::size_t numbered = 20;
-    for (const auto& [name, column] : vocabulary_columns) {
-      const std::string which = name;
+    for (const time_column c : time_columns) {
+      if (c.each() == places::parts) continue;
+      const std::string which = c.name();
       const bool is_message = which == "embedded" || which == "hidden" || which == "partial" || which == "statistics" ||
                               which == "gradients";
       const std::size_t silent = which == "embedded" ? width : which == "gradients" ? 0 : width - 1;
       const std::size_t packs =
-          which == "gradients" || which == "embed_gradients" ? r.backward.size() : r.forward.size();
+          r.times.packs(which == "gradients" || which == "embed_gradients" ? pass::backward : pass::forward);
       for (std::size_t cell = 0; cell < packs * width; ++cell)
-        (r.vocabulary.*column)
-            .push_back(is_message && cell % width == silent ? seconds{}
-                       : is_message && !uneven_messages     ? awkward(cell / width)
-                                                            : awkward(++numbered));
+        r.times[c].push_back(is_message && cell % width == silent ? seconds{}
+                             : is_message && !uneven_messages     ? awkward(cell / width)
+                                                                  : awkward(++numbered));
     }
-    for (std::size_t i = 0; i < r.backward.size(); ++i) r.backward.message[i * parts] = awkward(++numbered);
+    for (std::size_t i = 0; i < r.times.packs(pass::backward); ++i)
+      r.times.messages[pass::backward][i * parts] = awkward(++numbered);
     for (program& code : r.programs) {
       const auto backward =
-          std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
+          std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass() == pass::backward; });
       program with;
-      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, false, model_end::embedding});
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({instruction_kind::embed, {k}});
       with.insert(with.end(), code.begin(), backward);
-      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, false, model_end::output});
-      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({pass::forward, {k}, 0, true, model_end::output});
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({instruction_kind::output, {k}});
+      for (std::uint32_t k = 0; k < 3; ++k) with.push_back({instruction_kind::output_weights, {k}});
       with.insert(with.end(), backward, code.end());
-      for (std::uint32_t k = 0; k < 2; ++k) with.push_back({pass::backward, {k}, 0, false, model_end::embedding});
+      for (std::uint32_t k = 0; k < 2; ++k) with.push_back({instruction_kind::embed_gradients, {k}});
       code = std::move(with);
     }
   }
@@ -565,12 +566,12 @@ TEST(PlanJson, NamesTheCallsOfASpreadVocabulary) {
   const json& r = document["replicas"][0];
   EXPECT_EQ(r["programs"][1],
             json::parse(R"(["E0","E1","E2","F0","F1","F2","V0","V1","V2","U0","U1","U2","B0","B1","G0","G1"])"));
-  const vocabulary_timing& times = p.replicas[0].vocabulary;
-  EXPECT_EQ(r["forward"][2]["output"], (json{times.output[4].value, times.output[5].value}));
+  const std::vector<seconds>& output = p.replicas[0].times.calls[instruction_kind::output];
+  EXPECT_EQ(r["forward"][2]["output"], (json{output[4].value, output[5].value}));
   EXPECT_EQ(r["backward"][1]["embed_gradients"].size(), 2u);
   EXPECT_EQ(r["message"]["embedded"], (json{awkward(0).value, awkward(1).value, awkward(2).value}))
       << "one number where all are equal";
-  EXPECT_EQ(r["message"]["to_gradients"][1], p.replicas[0].backward.message[2].value);
+  EXPECT_EQ(r["message"]["to_gradients"][1], p.replicas[0].times.messages[pass::backward][2].value);
   const json uneven = json::parse(written(spread_sample(3, 1, true)))["replicas"][0]["message"];
   EXPECT_EQ(uneven["embedded"][0].size(), 3u) << "the last stage sends to part 0";
   EXPECT_EQ(uneven["hidden"][0].size(), 2u);

@@ -66,8 +66,7 @@ inline plan sample_plan(std::vector<tokens> lengths, const shape& s, seconds pac
     replica.programs = schedules::list{}.programs(work).value();
     replica.peak_memory = simulators::peak_memory(work, replica.programs);
     replica.makespan = simulators::simulate(work, replica.programs).value().makespan;
-    replica.forward = std::move(work.forward);
-    replica.backward = std::move(work.backward);
+    replica.times = std::move(work.times);
     for (const pass direction : {pass::forward, pass::backward})
       for (const slice& x : replica.partition.of(direction).slices()) useful += cost.time(x, direction, 0);
     p.step_time = std::max(p.step_time, replica.makespan);

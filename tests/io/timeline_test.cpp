@@ -79,7 +79,7 @@ plan plan_with_vocabulary() {
                      .front();
     r.peak_memory = simulators::peak_memory(work, r.programs);
     r.makespan = simulators::simulate(work, r.programs).value().makespan;
-    r.forward = work.forward, r.backward = work.backward, r.vocabulary = work.vocabulary;
+    r.times = work.times;
     p.step_time = std::max(p.step_time, r.makespan);
   }
   return p;
@@ -99,7 +99,8 @@ std::vector<step_report> run_of(plan p, Factor factor, seconds reduce = {}) {
   seconds end{};
   for (std::size_t r = 0; r < p.replicas.size(); ++r) {
     for (std::vector<seconds>* times :
-         {&p.replicas[r].forward.time, &p.replicas[r].backward.time, &p.replicas[r].weight.time})
+         {&p.replicas[r].times.calls[pass::forward], &p.replicas[r].times.calls[pass::backward],
+          &p.replicas[r].times.calls[instruction_kind::weights]})
       for (seconds& t : *times) t = t * factor();
     const simulators::timeline t = simulators::simulate(simulators::workload_of(p, r), p.replicas[r].programs).value();
     for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
@@ -196,12 +197,13 @@ TEST(TimelinePage, HasTheCallsOfASpreadVocabulary) {
   EXPECT_EQ(data["vocabulary"], "spread");
   EXPECT_FALSE(data_of(page_of({small_plan()}))["plans"][0].contains("vocabulary"));
   const nlohmann::json& replica = data["replicas"][1];
-  for (const auto& [name, column] : vocabulary_columns) {
-    const nlohmann::json& table = replica["vocabulary"][name];
+  for (const time_column c : time_columns) {
+    if (c.each() == places::parts) continue;
+    const nlohmann::json& table = replica["vocabulary"][c.name()];
     for (std::size_t stage = 0; stage < 3; ++stage) {
       const nlohmann::json& times = table["columns"][table["of"][stage].get<std::size_t>()];
-      const double first = (p.replicas[1].vocabulary.*column)[stage].value * 1e9;
-      EXPECT_EQ(times[0].get<std::int64_t>(), std::llround(first)) << name << ", stage " << stage;
+      const double first = p.replicas[1].times[c][stage].value * 1e9;
+      EXPECT_EQ(times[0].get<std::int64_t>(), std::llround(first)) << c.name() << ", stage " << stage;
     }
   }
   std::string letters;
@@ -252,7 +254,7 @@ TEST(TimelinePage, WritesEqualStagesOnce) {
     return data_of(page_of({x}))["plans"][0]["replicas"][0]["passes"][0]["time"]["columns"].size();
   };
   EXPECT_EQ(columns(p), 1u);
-  p.replicas[0].forward.time[2] += seconds{1e-3};  // pack 0 on the last stage
+  p.replicas[0].times.calls[pass::forward][2] += seconds{1e-3};  // pack 0 on the last stage
   EXPECT_EQ(columns(p), 2u);
 }
 
@@ -308,7 +310,7 @@ TEST(TimelinePage, NamesTheChunkOfEachInstruction) {
   for (const pass direction : {pass::forward, pass::backward})
     for (const std::uint32_t chunk : {0u, 1u})
       for (std::uint32_t i = 0; i < r.partition.of(direction).size(); ++i)
-        r.programs[0].push_back({direction, {i}, direction == pass::forward ? chunk : 1 - chunk});
+        r.programs[0].push_back({pass_kind(direction), {i}, direction == pass::forward ? chunk : 1 - chunk});
   const nlohmann::json stage = data_of(page_of({p}))["plans"][0]["replicas"][0]["stages"][0];
   ASSERT_EQ(stage["chunks"].size(), r.programs[0].size());
   for (std::size_t i = 0; i < r.programs[0].size(); ++i) EXPECT_EQ(stage["chunks"][i], r.programs[0][i].chunk);

@@ -141,11 +141,11 @@ class transfers_writer {
   }
   void write(const simulators::transfers::rows& t) { place(t.what, t.stage, t.replica), gate(" rows ", t.gate); }
   void write(const simulators::transfers::absent& t) {
-    place({t.pass, {t.row}, t.chunk}, t.stage, t.replica), gate(" rows ", t.gate);
+    place({pass_kind(t.pass), {t.row}, t.chunk}, t.stage, t.replica), gate(" rows ", t.gate);
     out_ << " of merge " << t.merge << " absent";
   }
   void write(const simulators::transfers::leg& t) {
-    place({t.pass, {t.row}, t.chunk}, t.stage, t.replica), gate(" rows ", t.gate);
+    place({pass_kind(t.pass), {t.row}, t.chunk}, t.stage, t.replica), gate(" rows ", t.gate);
     out_ << " of merge " << t.merge << " leg " << t.number << " to replica " << t.receiver;
   }
   void write(const simulators::transfers::ties& t) { place(t.what, t.stage, t.replica), gate(" ties ", t.gate); }

@@ -119,12 +119,12 @@ struct faulty {
     const seconds each{or_wrong(1e-6, hook::lending, l.queries, l.pass(), part)};
     return {.layers = 2, .context = {1e-6}, .queries = {1e-6}, .results = each};
   }
-  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const {
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const {
     const double given = 1e-5 + 1e-8 * static_cast<double>(size.value);
     return {
         or_wrong(given, hook::vocabulary_time, {{static_cast<std::uint32_t>(call)}, {0}, size}, pass::forward, stage)};
   }
-  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const {
+  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int stage) const {
     return {or_wrong(1e-6, hook::vocabulary_message, {{static_cast<std::uint32_t>(rows)}, {0}, size}, pass::forward,
                      stage)};
   }

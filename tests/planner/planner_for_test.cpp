@@ -82,7 +82,7 @@ TEST(PlannerFor, CutsBothPassesAlikeWhereBackwardTakesForwardPieces) {
 TEST(PlannerFor, RunsWeightGradientsApartWhereTheComputeSplitsThem) {
   const auto apart = [](const plan& p) {
     std::size_t count = 0;
-    for (const replica_plan& r : p.replicas) count += r.weight.count();
+    for (const replica_plan& r : p.replicas) count += r.times.apart.count();
     return count;
   };
   EXPECT_GT(apart(planner_for<splitting>(two, {}, cost, quick)(lengths).value()), 0u);

@@ -47,7 +47,7 @@ struct impossible {
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     program code;
     for (const pass p : {pass::backward, pass::forward})
-      for (std::uint32_t i = 0; i < work.of(p).size(); ++i) code.push_back({p, {i}, 0});
+      for (std::uint32_t i = 0; i < work.times.packs(p); ++i) code.push_back({pass_kind(p), {i}});
     return std::vector<program>(static_cast<std::size_t>(work.shape.stages), code);
   }
 };
@@ -57,7 +57,7 @@ struct careless {
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     program code;
     for (const pass p : {pass::forward, pass::backward})
-      for (std::uint32_t i = 0; i < work.of(p).size(); ++i) code.push_back({p, {i}, 0});
+      for (std::uint32_t i = 0; i < work.times.packs(p); ++i) code.push_back({pass_kind(p), {i}});
     return std::vector<program>(static_cast<std::size_t>(work.shape.stages), code);
   }
 };

@@ -43,7 +43,7 @@ TEST(SlimPipe, TakesTheTimesWorkedOutByHand) {
   const plan level = planned({{4}}, on, cost, 2, attention_lending::level).value();
   EXPECT_EQ(level.step_time, seconds{30});
   EXPECT_EQ(level.replicas[0].loans.size(), 2);
-  EXPECT_EQ(level.replicas[0].forward.time, (std::vector<seconds>{{3}, {5}, {5}, {7}}));
+  EXPECT_EQ(level.replicas[0].times.calls[pass::forward], (std::vector<seconds>{{3}, {5}, {5}, {7}}));
 }
 
 TEST(SlimPipe, ObeysTheLaws) {

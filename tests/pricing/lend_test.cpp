@@ -35,9 +35,9 @@ TEST(Lend, TakesWhatIsWorkedOutByHand) {
   workload w = price(packs, cost, on, std::vector<memory_rates>(2));
   const std::vector<loan> loans = loans_of(packs, on, attention_lending::level, 2).value();
   lend(packs, cost, loans, w);
-  EXPECT_EQ(w.forward.time, (std::vector<seconds>{{3}, {5.5}, {6}, {7}}));
-  EXPECT_EQ(w.backward.time, (std::vector<seconds>{{6}, {7}, {3}, {5.5}}));
-  EXPECT_EQ(w.communication, seconds{3});  // 0.5 s of the helper and 1 s of the lender, in each pass
+  EXPECT_EQ(w.times.calls[pass::forward], (std::vector<seconds>{{3}, {5.5}, {6}, {7}}));
+  EXPECT_EQ(w.times.calls[pass::backward], (std::vector<seconds>{{6}, {7}, {3}, {5.5}}));
+  EXPECT_EQ(w.times.communication, seconds{3});  // 0.5 s of the helper and 1 s of the lender, in each pass
   EXPECT_EQ(w.loans, loans);
 }
 
@@ -52,8 +52,8 @@ TEST(Lend, HidesQueriesBehindTheHelpersOwnPrefix) {
   workload w = price(packs, cost, on, std::vector<memory_rates>(2));
   lend(packs, cost, loans_of(packs, on, attention_lending::level, 4).value(), w);
   // Slice 2 has 11 pairs, slice 1 has 7, 4 of them to its prefix: 2 are lent.
-  EXPECT_EQ(w.forward.time[3], seconds{9});    // slice 1 on stage 1
-  EXPECT_EQ(w.forward.time[4], seconds{9.5});  // slice 2 on stage 0, and its results
+  EXPECT_EQ(w.times.calls[pass::forward][3], seconds{9});    // slice 1 on stage 1
+  EXPECT_EQ(w.times.calls[pass::forward][4], seconds{9.5});  // slice 2 on stage 0, and its results
 }
 
 // Helpers are found by their cells: loans by a helper each take about what as many by one take, not the square.
@@ -64,14 +64,14 @@ TEST(Lend, FindsAHelperAmongManyAtOnce) {
   const auto time_of = [&](bool is_one) {
     std::vector<loan> loans;
     for (std::uint32_t i = 1; i < count; ++i)
-      loans.push_back({{0, {pass::forward, {i}}},
-                       {1, {pass::forward, {is_one ? 0 : i - 1}}},
+      loans.push_back({{0, {instruction_kind::forward, {i}}},
+                       {1, {instruction_kind::forward, {is_one ? 0 : i - 1}}},
                        packs.forward[i][0],
                        {{0}, {0}, {1}}});
     return tests::least_time([&] {
       workload w;
       w.shape.stages = 2;
-      w.forward.time.assign(2 * count, seconds{1});
+      w.times.calls[pass::forward].assign(2 * count, seconds{1});
       lend(packs, costs::quadratic{}, loans, w);
     });
   };
@@ -84,7 +84,8 @@ TEST(Lend, HoldsTheKeys) {
   const partition packs = row_of_two();
   workload w = price(packs, costs::quadratic{}, on, std::vector<memory_rates>(2, {.live_token = 0, .lent_token = 10}));
   lend(packs, costs::quadratic{}, loans_of(packs, on, attention_lending::level, 2).value(), w);
-  const instruction f0{pass::forward, {0}}, f1{pass::forward, {1}}, b0{pass::backward, {0}}, b1{pass::backward, {1}};
+  const instruction f0{instruction_kind::forward, {0}}, f1{instruction_kind::forward, {1}},
+      b0{instruction_kind::backward, {0}}, b1{instruction_kind::backward, {1}};
   const std::vector<program> programs{{f0, f1, b0, b1}, {f0, f1, b0, b1}};
   EXPECT_EQ(simulators::peak_memory(w, programs), (std::vector<double>{0, 20}));
   EXPECT_EQ(simulators::stage_memory(w, 1).during(f0), 10);

@@ -53,17 +53,18 @@ shape on(int stages, int chunks = 1) {
 
 TEST(Price, SumsEachPackOnEachPart) {
   const workload w = price(example(), by_part{}, on(2), std::vector<memory_rates>(2));
-  EXPECT_EQ(w.forward.time, (std::vector<seconds>{{25}, {225}, {10}, {110}}));
-  EXPECT_EQ(w.backward.time, (std::vector<seconds>{{5}, {105}, {15}, {115}, {15}, {115}}));
-  EXPECT_EQ(w.forward.before, (std::vector<std::int64_t>{0, 25, 35}));
-  EXPECT_EQ(w.backward.before, (std::vector<std::int64_t>{0, 5, 20, 35}));
-  EXPECT_EQ(w.forward.size(), 2u);
+  EXPECT_EQ(w.times.calls[pass::forward], (std::vector<seconds>{{25}, {225}, {10}, {110}}));
+  EXPECT_EQ(w.times.calls[pass::backward], (std::vector<seconds>{{5}, {105}, {15}, {115}, {15}, {115}}));
+  EXPECT_EQ(w.times.before.forward, (std::vector<std::int64_t>{0, 25, 35}));
+  EXPECT_EQ(w.times.before.backward, (std::vector<std::int64_t>{0, 5, 20, 35}));
+  EXPECT_EQ(w.times.packs(pass::forward), 2u);
 }
 
 TEST(Price, SendsNoMessageFromTheEndOfAPass) {
   const workload w = price(example(), by_part{}, on(1, 3), std::vector<memory_rates>(1));
-  EXPECT_EQ(w.forward.message, (std::vector<seconds>{{2.5}, {2.5}, {0}, {1}, {1}, {0}}));
-  EXPECT_EQ(w.backward.message, (std::vector<seconds>{{0}, {0.5}, {0.5}, {0}, {1.5}, {1.5}, {0}, {1.5}, {1.5}}));
+  EXPECT_EQ(w.times.messages[pass::forward], (std::vector<seconds>{{2.5}, {2.5}, {0}, {1}, {1}, {0}}));
+  EXPECT_EQ(w.times.messages[pass::backward],
+            (std::vector<seconds>{{0}, {0.5}, {0.5}, {0}, {1.5}, {1.5}, {0}, {1.5}, {1.5}}));
 }
 
 // Sequence 1 needs forward pack 0; from sequence 0 on, pack 1 is needed.
@@ -80,8 +81,8 @@ TEST(Price, CountsAccumulatorsFromASequencesFirstBackwardToItsLast) {
 
 TEST(Price, OfNothingIsEmpty) {
   const workload w = price({}, by_part{}, on(2), std::vector<memory_rates>(2));
-  EXPECT_EQ(w.forward.size(), 0u);
-  EXPECT_EQ(w.forward.before, std::vector<std::int64_t>{0});
+  EXPECT_EQ(w.times.packs(pass::forward), 0u);
+  EXPECT_EQ(w.times.before.forward, std::vector<std::int64_t>{0});
   EXPECT_TRUE(w.turn.empty());
 }
 
@@ -129,10 +130,10 @@ TEST(Price, KeepsNothingBesideTokensInAnEvaluation) {
     [[nodiscard]] bytes kept(const slice& s, int) const { return {static_cast<double>(s.length.value)}; }
   };
   partition alone = example();
-  EXPECT_FALSE(price(alone, evaluates{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty());
+  EXPECT_FALSE(price(alone, evaluates{}, on(1), std::vector<memory_rates>(1)).times.kept.forward.empty());
   alone.backward = {};
-  EXPECT_TRUE(price(alone, evaluates{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty());
-  EXPECT_FALSE(price(alone, keeps{}, on(1), std::vector<memory_rates>(1)).forward.kept.empty())
+  EXPECT_TRUE(price(alone, evaluates{}, on(1), std::vector<memory_rates>(1)).times.kept.forward.empty());
+  EXPECT_FALSE(price(alone, keeps{}, on(1), std::vector<memory_rates>(1)).times.kept.forward.empty())
       << "held to be as in a step";
 }
 
@@ -243,12 +244,12 @@ TEST(Price, LetsSlicesOfThePackCoverExchangesWhereTheModelSaysSo) {
     const workload w =
         price(packs, covering{}, on(2), std::vector<memory_rates>(2), weight_gradients::with_inputs, rows);
     for (const pass way : both_passes)
-      for (std::size_t cell = 0; cell < w.of(way).time.size(); ++cell)
-        EXPECT_NEAR(w.of(way).time[cell].value, expected[way][cell], 1e-9) << cell;
-    EXPECT_NEAR(w.communication.value, waited, 1e-9);
+      for (std::size_t cell = 0; cell < w.times.calls[way].size(); ++cell)
+        EXPECT_NEAR(w.times.calls[way][cell].value, expected[way][cell], 1e-9) << cell;
+    EXPECT_NEAR(w.times.communication.value, waited, 1e-9);
     const workload apart =
         price(packs, exposed{}, on(2), std::vector<memory_rates>(2), weight_gradients::with_inputs, rows);
-    EXPECT_GE(apart.communication, w.communication);
+    EXPECT_GE(apart.communication, w.times.communication);
   }
 }
 

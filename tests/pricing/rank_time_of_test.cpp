@@ -92,8 +92,9 @@ TEST(RankTimeOf, CountsExchangesAndTheReduction) {
       one.partition.of(way).append({{0}, {8 * r}, {8}});
       one.partition.of(way).close();
     }
-    one.forward.time = {seconds{8 + 1 + 3}}, one.backward.time = {seconds{16 + 1 + 3}}, one.communication = {6};
-    one.programs = {{{pass::forward, {0}}, {pass::backward, {0}}}};
+    one.times.calls[pass::forward] = {seconds{8 + 1 + 3}}, one.times.calls[pass::backward] = {seconds{16 + 1 + 3}},
+    one.times.communication = {6};
+    one.programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   }
   p.step_time = {32 + 5};
   const rank_time spent = rank_time_of(p, uneven{});
@@ -118,9 +119,11 @@ TEST(RankTimeOf, DoesNotTakeWaitingForWeightsForWork) {
     one.partition.of(way).append({{0}, {0}, {4}});
     one.partition.of(way).close();
   }
-  one.forward.time = {seconds{5 + 6}, seconds{9}}, one.backward.time = {seconds{9}, seconds{21}};
-  one.communication = {6}, one.weight_waits = {seconds{6}, seconds{0}};
-  one.programs = {{{pass::forward, {0}}, {pass::backward, {0}}}, {{pass::forward, {0}}, {pass::backward, {0}}}};
+  one.times.calls[pass::forward] = {seconds{5 + 6}, seconds{9}},
+  one.times.calls[pass::backward] = {seconds{9}, seconds{21}};
+  one.times.communication = {6}, one.times.weight_waits = {seconds{6}, seconds{0}};
+  one.programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}},
+                  {{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   EXPECT_EQ(rank_time_of(p, uneven{}), (rank_time{.useful = {36},
                                                   .recomputation = {4},
                                                   .packs = {4},

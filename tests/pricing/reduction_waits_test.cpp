@@ -36,22 +36,22 @@ workload priced(const tests::bucketed_cost& cost, const shape& on) {
 TEST(WaitForWeights, FirstPacksEndWhenTheirLastLayersHaveRun) {
   const workload w = priced(cost_with({{{0, {}, {1}}, {0.5, {}, {5}}}, {{0, {}, {7}}, {0.75, {}, {4}}}}),
                             {.stages = 2, .replicas = 2});
-  EXPECT_EQ(w.forward.time, (std::vector<seconds>{{8}, {4}, {4}, {4}}));
-  EXPECT_EQ(w.communication, seconds{4});
-  EXPECT_EQ(w.weight_waits, (std::vector<seconds>{{4}, {0}}));
+  EXPECT_EQ(w.times.calls[pass::forward], (std::vector<seconds>{{8}, {4}, {4}, {4}}));
+  EXPECT_EQ(w.times.communication, seconds{4});
+  EXPECT_EQ(w.times.weight_waits, (std::vector<seconds>{{4}, {0}}));
 }
 
 // The stream of one stage gathers both chunks: chunk 0 at 3 s, chunk 1 at 13 s, when its pack has come at 3 + 4 + 1.
 TEST(WaitForWeights, ChunksShareTheChannelOfTheirStage) {
   const workload w = priced(cost_with({{{0, {}, {3}}}, {{0, {}, {10}}}}), {.stages = 1, .replicas = 2, .chunks = 2});
-  EXPECT_EQ(w.forward.time, (std::vector<seconds>{{7}, {4 + 13 - 8}, {4}, {4}}));
-  EXPECT_EQ(w.communication, seconds{3 + 5});
+  EXPECT_EQ(w.times.calls[pass::forward], (std::vector<seconds>{{7}, {4 + 13 - 8}, {4}, {4}}));
+  EXPECT_EQ(w.times.communication, seconds{3 + 5});
 }
 
 TEST(WaitForWeights, NobodyWaitsWithoutBuckets) {
   const workload w = priced(cost_with({{}, {}}), {.stages = 2, .replicas = 2});
-  EXPECT_EQ(w.forward.time, (std::vector<seconds>(4, {4})));
-  EXPECT_EQ(w.communication, seconds{0});
+  EXPECT_EQ(w.times.calls[pass::forward], (std::vector<seconds>(4, {4})));
+  EXPECT_EQ(w.times.communication, seconds{0});
 }
 
 // Whatever buckets a model has: on one replica nothing is reduced, nor what stages have of a spread vocabulary.
@@ -61,9 +61,9 @@ TEST(WaitForWeights, NobodyWaitsWhereThereIsOneCopyOfTheWeights) {
   const shape on{.stages = 2};
   workload w = priced(cost, on);
   detail::count_late_sums(cost, w);
-  EXPECT_EQ(w.forward.time, (std::vector<seconds>(4, {4})));
-  EXPECT_EQ(w.backward.time, (std::vector<seconds>(4, {8})));
-  EXPECT_EQ(w.communication, seconds{0});
+  EXPECT_EQ(w.times.calls[pass::forward], (std::vector<seconds>(4, {4})));
+  EXPECT_EQ(w.times.calls[pass::backward], (std::vector<seconds>(4, {8})));
+  EXPECT_EQ(w.times.communication, seconds{0});
   EXPECT_TRUE(detail::reduction_waits(cost, on).empty());
   EXPECT_FALSE(detail::reduction_waits(cost, {.stages = 2, .replicas = 2}).empty());
   const costs::with_vocabulary<tests::bucketed_cost> with_ends{cost, {.embed = {.call = 1}}};
@@ -81,10 +81,10 @@ TEST(WaitForWeights, NobodyWaitsWhereThereIsOneCopyOfTheWeights) {
 TEST(CountLateSums, LastBackwardPacksEndWithTheSumsOfStage0) {
   const tests::bucketed_cost cost = cost_with({{{0, {2}, {}}, {0.5, {3}, {}}}, {{0, {50}, {}}}});
   workload w = priced(cost, {.stages = 2, .replicas = 2});
-  ASSERT_EQ(w.backward.time, (std::vector<seconds>(4, {8})));
+  ASSERT_EQ(w.times.calls[pass::backward], (std::vector<seconds>(4, {8})));
   detail::count_late_sums(cost, w);
-  EXPECT_EQ(w.backward.time, (std::vector<seconds>{{8}, {8}, {10}, {8}}));
-  EXPECT_EQ(w.communication, seconds{0});
+  EXPECT_EQ(w.times.calls[pass::backward], (std::vector<seconds>{{8}, {8}, {10}, {8}}));
+  EXPECT_EQ(w.times.communication, seconds{0});
   w.split.weights.assign(4, {4});
   detail::count_late_sums(cost, w);
   EXPECT_EQ(w.split.weights, (std::vector<seconds>{{4}, {4}, {7}, {4}}));
@@ -107,7 +107,7 @@ TEST(CountLateSums, NothingIsLateWithoutBucketsOrBackward) {
   workload forward;
   forward.shape.replicas = 2;
   detail::count_late_sums(cost_with({{{0, {2}, {}}}}), forward);
-  EXPECT_TRUE(forward.backward.time.empty());
+  EXPECT_TRUE(forward.times.calls[pass::backward].empty());
 }
 
 }  // namespace

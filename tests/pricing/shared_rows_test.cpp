@@ -170,8 +170,8 @@ TEST(SharedRows, AreKeptFromForwardToBackward) {
   const shape on{.replicas = 2, .quantum = {2}};
   const std::vector<memory_rates> rates{{.gradient_token = 1, .other_token = 3.5}};
   const workload w = price(e.packs[1], costs::quadratic{}, on, rates, weight_gradients::with_inputs, e.rows(1));
-  EXPECT_EQ(w.forward.kept, (std::vector<double>{0, 16, 24}));
-  EXPECT_EQ(w.backward.kept, (std::vector<double>{0, 8, 24}));
+  EXPECT_EQ(w.times.kept.forward, (std::vector<double>{0, 16, 24}));
+  EXPECT_EQ(w.times.kept.backward, (std::vector<double>{0, 8, 24}));
   // Accumulators: 8 tokens of its own and 6 of the other's, of which the first backward row closes 4 and 2.
   EXPECT_EQ(w.gradient_running, (std::vector<std::int64_t>{14, 8}));
   EXPECT_EQ(w.gradient_before, (std::vector<std::int64_t>{0, 8, 0}));

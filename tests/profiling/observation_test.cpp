@@ -42,8 +42,10 @@ step_report timed(const program& code) {
 const std::vector<slice> whole{{{0}, {0}, {10}}};
 
 TEST(Observations, AreOfEachPackOnEachChunk) {
-  const program code{
-      {pass::forward, {0}, 0}, {pass::forward, {0}, 1}, {pass::backward, {0}, 1}, {pass::backward, {0}, 0}};
+  const program code{{instruction_kind::forward, {0}, 0},
+                     {instruction_kind::forward, {0}, 1},
+                     {instruction_kind::backward, {0}, 1},
+                     {instruction_kind::backward, {0}, 0}};
   const std::vector<observation> seen = observations_of(one_pack(code, 2), 1, timed(code)).value();
   // Stage 1 of two has parts 1 and 3.
   EXPECT_EQ(seen, (std::vector<observation>{{pass::forward, 1, false, whole, {1}},
@@ -54,7 +56,8 @@ TEST(Observations, AreOfEachPackOnEachChunk) {
 
 // B takes 2 s and W 3 s: together a backward of 5 s.
 TEST(Observations, TellWeightGradientsApartTwice) {
-  const program code{{pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {0}, 0, true}};
+  const program code{
+      {instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}, {instruction_kind::weights, {0}}};
   EXPECT_EQ(observations_of(one_pack(code), 0, timed(code)).value(),
             (std::vector<observation>{{pass::forward, 0, false, whole, {1}},
                                       {pass::backward, 0, false, whole, {5}},
@@ -62,9 +65,11 @@ TEST(Observations, TellWeightGradientsApartTwice) {
 }
 
 TEST(Observations, LeaveOutCallsOfAVocabularyAndPacksThatLendOrHelp) {
-  const program code{{pass::forward, {0}, 0, false, model_end::embedding}, {pass::forward, {0}}, {pass::backward, {0}}};
+  const program code{
+      {instruction_kind::embed, {0}}, {instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}};
   plan p = one_pack(code);
-  p.replicas[0].loans.push_back({{0, {pass::forward, {0}}}, {1, {pass::backward, {0}}}, whole[0], whole[0]});
+  p.replicas[0].loans.push_back(
+      {{0, {instruction_kind::forward, {0}}}, {1, {instruction_kind::backward, {0}}}, whole[0], whole[0]});
   EXPECT_EQ(observations_of(p, 0, timed(code)).value(),
             (std::vector<observation>{{pass::backward, 0, false, whole, {3}}}));
   EXPECT_EQ(observations_of(p, 1, timed(code)).value(),
@@ -72,12 +77,12 @@ TEST(Observations, LeaveOutCallsOfAVocabularyAndPacksThatLendOrHelp) {
 }
 
 TEST(Observations, OfAReplicaWithoutWorkAreNone) {
-  const program code{{pass::forward, {0}}, {pass::backward, {0}}};
+  const program code{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}};
   EXPECT_TRUE(observations_of(one_pack(code), 2, timed(code)).value().empty());
 }
 
 TEST(Observations, NeedTheReportOfTheRanksProgram) {
-  const program code{{pass::forward, {0}}, {pass::backward, {0}}};
+  const program code{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}};
   const auto refusal = [&](int rank, const step_report& report) {
     const result<std::vector<observation>> seen = observations_of(one_pack(code), rank, report);
     return seen                                       ? std::string("no error")

@@ -76,13 +76,13 @@ TEST(PlanOfATrial, RunsForwardsOfAllChunksAndThenBackwardsOnEachStage) {
   EXPECT_EQ(r.partition.forward[1].size(), 3u);  // side by side
   EXPECT_EQ(r.partition.forward[1][2], (slice{{2}, {16}, {4}}));
   EXPECT_EQ(r.partition.backward[0][2], (slice{{2}, {16}, {4}}));  // the last slices come first
-  EXPECT_TRUE(r.weight.apart.empty());
+  EXPECT_TRUE(r.times.apart.flags.empty());
 }
 
 TEST(PlanOfATrial, RunsEachPacksWeightGradientsAfterItsBackwardWhereTheyAreApart) {
   const replica_plan r = plan_of({1, {{8}, {8}}, true}, {.stages = 1}).replicas[0];
   EXPECT_EQ(text_of(r.programs[0], 1), "F0 F1 B0 W0 B1 W1 ");
-  EXPECT_EQ(r.weight.apart, (std::vector<std::uint8_t>{1, 1}));
+  EXPECT_EQ(r.times.apart.flags, (std::vector<std::uint8_t>{1, 1}));
 }
 
 TEST(PlanOfATrial, AsksForNoMemoryAndSpreadsNoVocabulary) {

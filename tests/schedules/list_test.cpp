@@ -148,8 +148,8 @@ TEST(ListSchedule, FitsTheLeastThatAnyOrderNeedsAndRefusesOneTokenLess) {
     workload work = testing::any_replica({.longest = {16384}}, random).work;
     for (memory_rates& r : work.rates) r = {};
     std::int64_t least = 0;  // every backward right after the forwards it needs
-    for (std::size_t b = 0; b < work.backward.size(); ++b)
-      least = std::max(least, work.forward.before[work.turn[b] + 1] - work.backward.before[b]);
+    for (std::size_t b = 0; b < work.times.packs(pass::backward); ++b)
+      least = std::max(least, work.times.before.forward[work.turn[b] + 1] - work.times.before.backward[b]);
     work.shape.memory = memory_limit{memory_unit::token, static_cast<double>(least)};
     EXPECT_TRUE(list{}.programs(work).has_value()) << "seed 64";
     work.shape.memory->amount -= 1;
@@ -174,8 +174,8 @@ TEST(ListSchedule, KeepsItsOrderWherePacksTakeNoTime) {
 workload limited(workload work, testing::generator& random) {
   for (memory_rates& r : work.rates) r = {};
   std::int64_t least = 0;
-  for (std::size_t b = 0; b < work.backward.size(); ++b)
-    least = std::max(least, work.forward.before[work.turn[b] + 1] - work.backward.before[b]);
+  for (std::size_t b = 0; b < work.times.packs(pass::backward); ++b)
+    least = std::max(least, work.times.before.forward[work.turn[b] + 1] - work.times.before.backward[b]);
   work.shape.memory = memory_limit{memory_unit::token, static_cast<double>(least) * (1 + random.ratio())};
   return work;
 }
@@ -186,8 +186,8 @@ TEST(ListSchedule, DecidesAsTheRuleDoesEventByEvent) {
   testing::generator random(65);
   for (int i = tests::cases(300); i > 0; --i) {
     workload work = testing::any_replica({.longest = {65536}}, random).work;
-    for (pass_timing* t : {&work.forward, &work.backward})
-      for (seconds& s : t->time) s = std::max(s, seconds{1e-6});
+    for (const pass p : both_passes)
+      for (seconds& s : work.times.calls[p]) s = std::max(s, seconds{1e-6});
     if (random.once_in(2)) work = limited(std::move(work), random);
     for (const int passes : {1, 2, 3, 4})
       EXPECT_EQ(list{.passes = passes}.programs(work).value(), tests::plain::list(work, passes))
@@ -202,9 +202,9 @@ TEST(ListSchedule, DecidesAsTheRuleDoesEventByEventWithVirtualStages) {
   for (int i = tests::cases(200); i > 0; --i) {
     workload work = testing::any_replica({.longest = {16384}, .chunks = 4}, random).work;
     if (random.once_in(2))
-      for (pass_timing* t : {&work.forward, &work.backward}) {
-        for (seconds& s : t->time) s = {1 + std::floor(3 * random.ratio())};
-        for (seconds& s : t->message) s = {};
+      for (const pass p : both_passes) {
+        for (seconds& s : work.times.calls[p]) s = {1 + std::floor(3 * random.ratio())};
+        for (seconds& s : work.times.messages[p]) s = {};
       }
     const part_pipeline step = part_pipeline::of(work), image = step.mirrored();
     part_rule rule;

@@ -20,7 +20,7 @@ using schedules::memory_cap;
 
 std::vector<std::uint32_t> allowed(const workload& work, std::size_t stage) {
   const memory_cap cap(work);
-  return {cap.allowed(stage), cap.allowed(stage) + work.backward.size() + 1};
+  return {cap.allowed(stage), cap.allowed(stage) + work.times.packs(pass::backward) + 1};
 }
 
 workload limited(workload work, double limit) {
@@ -84,7 +84,7 @@ TEST(MemoryCap, AsksOnceWhereAccumulatorsTakeNoMemory) {
   std::fill(none.gradient_before.begin(), none.gradient_before.end(), 0);
   ASSERT_NE(opens.gradient_before, none.gradient_before);
   const auto time_of = [](const workload& work) {
-    return tests::least_time([&] { EXPECT_EQ(allowed(work, 0).front(), work.forward.size()); });
+    return tests::least_time([&] { EXPECT_EQ(allowed(work, 0).front(), work.times.packs(pass::forward)); });
   };
   EXPECT_LT(time_of(opens), 20 * time_of(none));
   const workload tight = limited(tests::sliced_work(1, 50, 3, {}), 128 * 7);
@@ -103,15 +103,15 @@ TEST(MemoryCap, HoldsInEveryStateThatItAllows) {
       for (double memory_rates::*rate :
            {&memory_rates::gradient_token, &memory_rates::forward_token, &memory_rates::backward_token})
         r.*rate = static_cast<double>(random.between(0, 9));
-    const double tokens_of_all = static_cast<double>(work.forward.before.back());
+    const double tokens_of_all = static_cast<double>(work.times.before.forward.back());
     work = limited(work, std::floor(tokens_of_all * 9 * random.ratio()));
     const memory_cap cap(work);
     if (!cap.check(work)) continue;
-    const std::vector<std::int64_t>& f = work.forward.before;
-    const std::vector<std::int64_t>& b = work.backward.before;
+    const std::vector<std::int64_t>& f = work.times.before.forward;
+    const std::vector<std::int64_t>& b = work.times.before.backward;
     const auto number = [](std::int64_t x) { return static_cast<double>(x); };
     for (std::size_t r = 0; r < work.rates.size(); ++r) {
-      for (std::size_t i = 0; i <= work.backward.size(); ++i) {
+      for (std::size_t i = 0; i <= work.times.packs(pass::backward); ++i) {
         const std::uint32_t most = cap.allowed(r)[i];
         EXPECT_GE(most, cap.allowed(r)[i == 0 ? 0 : i - 1]) << "seed 71";
         for (std::uint32_t j = i == 0 ? 0 : work.turn[i - 1] + 1; j < most; ++j)
@@ -119,7 +119,7 @@ TEST(MemoryCap, HoldsInEveryStateThatItAllows) {
                                              number(f[j + 1] - f[j])),
                     work.shape.memory->amount)
               << "forward " << j << " with " << i << " backwards done (seed 71)";
-        if (i == work.backward.size()) continue;
+        if (i == work.times.packs(pass::backward)) continue;
         EXPECT_LE(work.rates[r].in_backward(number(f[most] - b[i]), number(work.gradient_running[i]),
                                             number(b[i + 1] - b[i])),
                   work.shape.memory->amount)

@@ -25,7 +25,7 @@ using schedules::one_f_one_b;
 /// Forwards that a stage runs before its first backward.
 std::size_t warm_up(const program& code) {
   return static_cast<std::size_t>(
-      std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; }) -
+      std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass() == pass::backward; }) -
       code.begin());
 }
 
@@ -52,14 +52,15 @@ TEST(OneFOneB, IsPhiPlusOnePlusLeadAheadAndGetsThereOneForwardAtATime) {
       const auto ahead = static_cast<std::int64_t>(lead) * static_cast<std::int64_t>(programs.size() - 1 - r);
       std::int64_t forwards = 0;
       for (const instruction& k : programs[r]) {
-        if (k.pass == pass::forward) {
+        if (k.pass() == pass::forward) {
           ++forwards;
           continue;
         }
         std::int64_t wanted = 0;
-        for (std::size_t j = k.pack.value; j < work.backward.size(); ++j)
+        for (std::size_t j = k.pack.value; j < work.times.packs(pass::backward); ++j)
           wanted = std::max(wanted, work.turn[j] + 1 - static_cast<std::int64_t>(j - k.pack.value));
-        EXPECT_EQ(forwards, std::min(static_cast<std::int64_t>(work.forward.size()), wanted + ahead)) << "seed 51";
+        EXPECT_EQ(forwards, std::min(static_cast<std::int64_t>(work.times.packs(pass::forward)), wanted + ahead))
+            << "seed 51";
       }
     }
   }
@@ -133,7 +134,7 @@ TEST(OneFOneB, OrdersUnitsAsMegatronWhenInterleaved) {
   const program code = one_f_one_b{}.programs(tests::uniform_work(2, 4, {}, 2)).value()[1];
   std::string order;
   for (const instruction& i : code)
-    order += (i.pass == pass::forward ? " F" : " B") + std::to_string(i.pack.value) + "." + std::to_string(i.chunk);
+    order += (i.pass() == pass::forward ? " F" : " B") + std::to_string(i.pack.value) + "." + std::to_string(i.chunk);
   EXPECT_EQ(order, " F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 F2.0 B0.0 F3.0 B1.0 F2.1 B2.1 F3.1 B3.1 B2.0 B3.0");
 }
 

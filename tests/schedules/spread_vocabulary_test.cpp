@@ -119,7 +119,7 @@ TEST(SpreadVocabulary, RefusesLayersThatCannotRun) {
     return made ? std::string("none") : made.error().detail;
   };
   std::vector<program> layers = layers_of(work);
-  layers[1].push_back({pass::backward, {0}, 0, true});  // the workload has no weight gradients apart
+  layers[1].push_back({instruction_kind::weights, {0}});  // the workload has no weight gradients apart
   EXPECT_NE(refused(layers).find("runs 3 instructions, its packs need 2"), std::string::npos) << refused(layers);
   layers = layers_of(work);
   std::swap(layers[1][0], layers[1][1]);
@@ -175,10 +175,10 @@ testing::naive::outcome by_the_rules(const testing::random_replica& made, const 
   return testing::naive::run(
       made.packs, programs, on,
       [&](const instruction& i, std::size_t place) {
-        return time_of(work, i, place % static_cast<std::size_t>(on.stages), on);
+        return time_of(work.times, i, place % static_cast<std::size_t>(on.stages), on);
       },
       [&](testing::naive::spot from, testing::naive::spot to, std::uint32_t pack) {
-        return testing::detail::way_time(work, from, to, pack, on);
+        return testing::detail::way_time(work.times, from, to, pack, on);
       });
 }
 
@@ -195,13 +195,13 @@ void hold(std::uint64_t seed, int chunks) {
     const std::vector<program> programs = with_calls(work, layers);
     for (std::size_t stage = 0; stage < programs.size(); ++stage) {
       program rest = programs[stage];
-      std::erase_if(rest, [](const instruction& i) { return i.end != model_end::none; });
+      std::erase_if(rest, [](const instruction& i) { return !i.is_of_part(); });
       ASSERT_EQ(rest, layers[stage]) << "layers keep their order, seed " << seed;
-      const auto wrong = testing::naive::miscount(programs[stage], made.packs, work.shape, work.weight.apart);
+      const auto wrong = testing::naive::miscount(programs[stage], made.packs, work.shape, work.times.apart.flags);
       ASSERT_FALSE(wrong) << *wrong << ", seed " << seed;
       ASSERT_EQ(simulators::peak_memory(work, programs)[stage],
                 testing::naive::peak_memory(made.packs, programs[stage], work.rates[stage], work.shape,
-                                            static_cast<int>(stage), made.scores, work.weight.apart));
+                                            static_cast<int>(stage), made.scores, work.times.apart.flags));
     }
     simulators::task_graph graph;
     const result<void> built = graph.assign(work, programs);
@@ -375,10 +375,10 @@ TEST(SpreadVocabulary, LawsFindWhatWasChanged) {
               std::erase_if(p.replicas[0].programs[1], [](const instruction& i) { return letter_of(i) == 'U'; });
             }),
             3);
-  EXPECT_EQ(broken([](plan& p) { p.replicas[0].vocabulary.output.pop_back(); }), 5);
-  EXPECT_EQ(broken([](plan& p) { p.replicas[0].vocabulary.output[0] += seconds{1}; }), 5);
-  EXPECT_EQ(broken([](plan& p) { p.replicas[1].vocabulary.embedded.front() += seconds{1}; }), 5);
-  EXPECT_EQ(broken([](plan& p) { p.replicas[0].vocabulary.hidden[0] += seconds{1}; }), 5);
+  EXPECT_EQ(broken([](plan& p) { p.replicas[0].times.calls[instruction_kind::output].pop_back(); }), 5);
+  EXPECT_EQ(broken([](plan& p) { p.replicas[0].times.calls[instruction_kind::output][0] += seconds{1}; }), 5);
+  EXPECT_EQ(broken([](plan& p) { p.replicas[1].times.messages[message_kind::embedded].front() += seconds{1}; }), 5);
+  EXPECT_EQ(broken([](plan& p) { p.replicas[0].times.messages[message_kind::hidden][0] += seconds{1}; }), 5);
   EXPECT_EQ(broken([](plan& p) {
               for (memory_rates& r : p.replicas[0].rates) r.logit_token += 100;
             }),

@@ -15,7 +15,7 @@ namespace {
 
 // Of two stages and one pack, F 1 s and B 2 s: both forwards, then both backwards, 1 + 1 + 2 + 2.
 TEST(TimedPrograms, HaveAProgramForEachStageAndWhatTheSimulatorSaysOfThem) {
-  const program both{{pass::forward, {0}}, {pass::backward, {0}}};
+  const program both{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}};
   const timed_programs right{{both, both}, {6}};
   const workload work = tests::uniform_work(2, 1, {{1}, {2}});
   EXPECT_EQ(schedules::list{}.timed(work).value(), right);
@@ -23,7 +23,7 @@ TEST(TimedPrograms, HaveAProgramForEachStageAndWhatTheSimulatorSaysOfThem) {
 }
 
 TEST(TimedPrograms, AreEqualToTheLastBit) {
-  const timed_programs one{{{{pass::forward, {0}}}}, {1}};
+  const timed_programs one{{{{instruction_kind::forward, {0}}}}, {1}};
   timed_programs other = one;
   EXPECT_EQ(other, one);
   other.makespan.value = std::nextafter(1.0, 2.0);

@@ -46,8 +46,8 @@ struct times {
 workload split_work(int stages, std::uint32_t m, const times& t, int chunks = 1) {
   workload work = tests::uniform_work(
       stages, m, {.forward = {t.forward}, .backward = {t.inputs + t.weights}, .hop = {t.hop}}, chunks);
-  work.split.inputs.assign(work.backward.time.size(), {t.inputs});
-  work.split.weights.assign(work.backward.time.size(), {t.weights});
+  work.split.inputs.assign(work.times.calls[pass::backward].size(), {t.inputs});
+  work.split.weights.assign(work.times.calls[pass::backward].size(), {t.weights});
   return work;
 }
 
@@ -108,9 +108,9 @@ TEST(ZeroBubble, LeavesThePublishedBubbleOfH2) {
 // p = 2, m = 2, all of a second. Stage 1 starts at 1, and its B1 ends at 5: stage 0 has filled its waits with W0.
 //   stage 0   F0 F1 .  B0 W0 B1 W1      stage 1   .  F0 B0 F1 B1 W0 W1
 TEST(ZeroBubble, PutsWeightGradientsWhereAStageWouldWait) {
-  const auto f = [](std::uint32_t i) { return instruction{pass::forward, {i}}; };
-  const auto b = [](std::uint32_t i) { return instruction{pass::backward, {i}}; };
-  const auto w = [](std::uint32_t i) { return instruction{pass::backward, {i}, 0, true}; };
+  const auto f = [](std::uint32_t i) { return instruction{instruction_kind::forward, {i}}; };
+  const auto b = [](std::uint32_t i) { return instruction{instruction_kind::backward, {i}}; };
+  const auto w = [](std::uint32_t i) { return instruction{instruction_kind::weights, {i}}; };
   const workload work = split_work(2, 2, {1, 1, 1, 0});
   EXPECT_EQ(h1.programs(work).value(),
             (std::vector<program>{{f(0), f(1), b(0), w(0), b(1), w(1)}, {f(0), b(0), f(1), b(1), w(0), w(1)}}));
@@ -135,8 +135,8 @@ TEST(ZeroBubble, IsNeverSlowerThanWithWeightGradientsInside) {
     testing::random_replica made = testing::any_replica({.longest = {65536}}, random);
     testing::offer_weights(made, random);
     workload whole = made.work;
-    for (std::size_t k = 0; k < whole.backward.time.size(); ++k)
-      whole.backward.time[k] = made.work.split.inputs[k] + made.work.split.weights[k];
+    for (std::size_t k = 0; k < whole.times.calls[pass::backward].size(); ++k)
+      whole.times.calls[pass::backward][k] = made.work.split.inputs[k] + made.work.split.weights[k];
     whole.split = {};
     const auto inside = [&](const auto& schedule) { return makespan(whole, schedule.programs(whole).value()).value; };
     const double best = std::min(inside(one_f_one_b{}), inside(schedules::list{}));
@@ -200,9 +200,9 @@ TEST(ZeroBubble, DelaysMoreWhereBackwardReleasesMost) {
   work.shape.memory = memory_limit{memory_unit::byte, 2.0 * p * 128};
   const seconds all_until_weights = span(work, automatic.programs(work).value());
   for (memory_rates& r : work.rates) r.live_token = 0.5;
-  for (pass_timing* t : {&work.forward, &work.backward})
+  for (const pass way : both_passes)
     for (int r = 0; r < p; ++r)
-      for (int i = 0; i <= 24; ++i) t->kept.push_back(64.0 * i);
+      for (int i = 0; i <= 24; ++i) work.times.kept[way].push_back(64.0 * i);
   const std::vector<program> programs = automatic.programs(work).value();
   EXPECT_LT(span(work, programs), all_until_weights);
   EXPECT_LE(packs_held(work, programs), 2 * p);
@@ -210,7 +210,7 @@ TEST(ZeroBubble, DelaysMoreWhereBackwardReleasesMost) {
 
 /// Where weight gradients begin to run apart; all stages say the same.
 std::size_t first_apart(const workload& work, const std::vector<program>& programs) {
-  const std::vector<std::uint8_t> apart = weights_apart(programs, work.backward.size());
+  const std::vector<std::uint8_t> apart = weights_apart(programs, work.times.packs(pass::backward));
   return static_cast<std::size_t>(std::find(apart.begin(), apart.end(), 1) - apart.begin());
 }
 

@@ -178,9 +178,11 @@ class transferred_messages : public tests::as_planned {
   tests::experiment::task carry(tests::experiment& to, const tests::place& at) const {
     const shape& on = plan().shape;
     const auto stages = static_cast<std::size_t>(on.stages);
-    const std::size_t from = at.part % stages, next = (at.pass == pass::forward ? at.part + 1 : at.part - 1) % stages;
+    const std::size_t from = at.part % stages,
+                      next = (facts_of(at.kind).pass == pass::forward ? at.part + 1 : at.part - 1) % stages;
     to.connect(from, next, between(from, next));
-    const std::int64_t elements = size_of(plan().replicas[at.replica].partition.of(at.pass)[at.pack]).value * hidden_;
+    const std::int64_t elements =
+        size_of(plan().replicas[at.replica].partition.of(facts_of(at.kind).pass)[at.pack]).value * hidden_;
     return to.transfer(from, next, {2.0 * static_cast<double>(elements / on.tensor)});
   }
 

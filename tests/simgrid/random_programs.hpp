@@ -23,7 +23,7 @@ namespace slimpack::tests {
     std::size_t backward{};
     std::size_t weights{};  // the pack whose weight gradients are next
   };
-  std::vector<progress> done(parts, {0, 0, work.weight.next(0)});
+  std::vector<progress> done(parts, {0, 0, work.times.apart.next(0)});
   const bool spread = work.shape.vocabulary == vocabulary::spread;
   struct calls {
     std::size_t embed{};
@@ -41,53 +41,53 @@ namespace slimpack::tests {
     for (std::size_t stage = 0; spread && stage < stages; ++stage) {
       const calls& own = ends[stage];
       const bool last = stage == stages - 1;
-      const auto add = [&](pass p, std::size_t pack, model_end end, bool weights_only = false) {
-        ready.push_back({stage, {p, {static_cast<std::uint32_t>(pack)}, 0, weights_only, end}});
+      const auto add = [&](instruction_kind kind, std::size_t pack) {
+        ready.push_back({stage, {kind, {static_cast<std::uint32_t>(pack)}}});
       };
       const bool shares_known =
           std::all_of(ends.begin(), ends.end() - 1, [&](const calls& c) { return c.output > own.output; });
-      if (own.embed < work.forward.size() && (stage == 0 || ends[stage - 1].embed > own.embed))
-        add(pass::forward, own.embed, model_end::embedding);
-      if (done[parts - 1].forward > own.output && (!last || shares_known))
-        add(pass::forward, own.output, model_end::output);
+      if (own.embed < work.times.packs(pass::forward) && (stage == 0 || ends[stage - 1].embed > own.embed))
+        add(instruction_kind::embed, own.embed);
+      if (done[parts - 1].forward > own.output && (!last || shares_known)) add(instruction_kind::output, own.output);
       if (own.output > own.weights && ends[stages - 1].output > own.weights)
-        add(pass::forward, own.weights, model_end::output, true);
+        add(instruction_kind::output_weights, own.weights);
       if ((last ? done[0].backward : ends[stage + 1].gradients) > own.gradients)
-        add(pass::backward, own.gradients, model_end::embedding);
+        add(instruction_kind::embed_gradients, own.gradients);
     }
     for (std::size_t part = 0; part < parts; ++part) {
       const progress& own = done[part];
       const bool last = part == parts - 1;
-      const auto add = [&](pass p, std::size_t pack, bool weights_only) {
-        ready.push_back(
-            {part, {p, {static_cast<std::uint32_t>(pack)}, static_cast<std::uint32_t>(part / stages), weights_only}});
+      const auto add = [&](instruction_kind kind, std::size_t pack) {
+        ready.push_back({part, {kind, {static_cast<std::uint32_t>(pack)}, static_cast<std::uint32_t>(part / stages)}});
       };
-      const std::size_t embedded = spread ? ends[stages - 1].embed : work.forward.size();
-      if (own.forward < work.forward.size() && (part == 0 ? embedded : done[part - 1].forward) > own.forward)
-        add(pass::forward, own.forward, false);
-      if (own.backward < work.backward.size() &&
+      const std::size_t embedded = spread ? ends[stages - 1].embed : work.times.packs(pass::forward);
+      if (own.forward < work.times.packs(pass::forward) &&
+          (part == 0 ? embedded : done[part - 1].forward) > own.forward)
+        add(instruction_kind::forward, own.forward);
+      if (own.backward < work.times.packs(pass::backward) &&
           (last ? (spread ? ends[stages - 1].output : own.forward) > work.turn[own.backward]
                 : done[part + 1].backward > own.backward))
-        add(pass::backward, own.backward, false);
-      if (own.weights < own.backward && work.weight.splits(own.weights)) add(pass::backward, own.weights, true);
+        add(instruction_kind::backward, own.backward);
+      if (own.weights < own.backward && work.times.apart.splits(own.weights))
+        add(instruction_kind::weights, own.weights);
     }
     if (ready.empty()) return programs;
     const choice& next =
         ready[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(ready.size()) - 1))];
-    if (next.what.end != model_end::none) {
+    if (!next.what.is_of_part()) {
       calls& own = ends[next.part];
-      if (next.what.end == model_end::output)
-        ++(next.what.weights_only ? own.weights : own.output);
+      if (next.what.kind == instruction_kind::output || next.what.kind == instruction_kind::output_weights)
+        ++(next.what.kind == instruction_kind::output ? own.output : own.weights);
       else
-        ++(next.what.pass == pass::forward ? own.embed : own.gradients);
+        ++(next.what.pass() == pass::forward ? own.embed : own.gradients);
       programs[next.part].push_back(next.what);
       continue;
     }
     progress& own = done[next.part];
-    if (next.what.weights_only)
-      own.weights = work.weight.next(own.weights + 1);
+    if (next.what.is_weights())
+      own.weights = work.times.apart.next(own.weights + 1);
     else
-      ++(next.what.pass == pass::forward ? own.forward : own.backward);
+      ++(next.what.pass() == pass::forward ? own.forward : own.backward);
     programs[next.part % stages].push_back(next.what);
   }
 }

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTS_SIMGRID_REPLAY_HPP
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include "experiment.hpp"
 
@@ -20,14 +20,12 @@ namespace slimpack::tests {
 /// A message of a replica, or an instruction of its program.
 struct place {
   std::uint32_t replica{};
-  slimpack::pass pass{};
-  bool weights_only{};
+  instruction_kind kind{};
   std::size_t pack{};
   std::size_t part{};  ///< of a call of a spread vocabulary: the stage
-  model_end end{};     ///< whose call it is
 
   friend bool operator<(const place& a, const place& b) {
-    const auto all = [](const place& x) { return std::tie(x.replica, x.end, x.pass, x.weights_only, x.pack, x.part); };
+    const auto all = [](const place& x) { return std::tie(x.replica, x.kind, x.pack, x.part); };
     return all(a) < all(b);
   }
 };
@@ -44,27 +42,38 @@ class as_planned {
   }
   /// Adds the message that a pack's output on a part goes on as.
   experiment::task carry(experiment& to, const place& from) const {
-    return to.carry(plan_->replicas[from.replica].of(from.pass).message[cell(from)]);
+    return to.carry(plan_->replicas[from.replica].times.messages[facts_of(from.kind).pass][cell(from)]);
   }
   /// The same of a spread vocabulary, whose column has the time at a place.
-  experiment::task carry_rows(experiment& to, std::vector<seconds> vocabulary_timing::*column, const place& at) const {
-    return to.carry((plan_->replicas[at.replica].vocabulary.*column)[cell(at)]);
+  experiment::task carry_rows(experiment& to, message_kind rows, const place& at) const {
+    return to.carry(plan_->replicas[at.replica].times.messages[rows][cell(at)]);
   }
 
  protected:
   [[nodiscard]] const slimpack::plan& plan() const { return *plan_; }
   [[nodiscard]] std::size_t cell(const place& at) const {
-    return at.pack * static_cast<std::size_t>(at.end == model_end::none ? plan_->shape.parts() : plan_->shape.stages) +
+    return at.pack * static_cast<std::size_t>(facts_of(at.kind).each == places::parts ? plan_->shape.parts()
+                                                                                      : plan_->shape.stages) +
            at.part;
   }
 
  private:
   [[nodiscard]] const std::vector<seconds>& times_of(const place& at) const {
     const replica_plan& r = plan_->replicas[at.replica];
-    if (at.end == model_end::embedding)
-      return at.pass == pass::forward ? r.vocabulary.embed : r.vocabulary.embed_gradients;
-    if (at.end == model_end::output) return at.weights_only ? r.vocabulary.output_weights : r.vocabulary.output;
-    return at.weights_only ? r.weight.time : r.of(at.pass).time;
+    switch (at.kind) {
+      case instruction_kind::weights:
+        return r.times.calls[instruction_kind::weights];
+      case instruction_kind::embed:
+        return r.times.calls[instruction_kind::embed];
+      case instruction_kind::output:
+        return r.times.calls[instruction_kind::output];
+      case instruction_kind::output_weights:
+        return r.times.calls[instruction_kind::output_weights];
+      case instruction_kind::embed_gradients:
+        return r.times.calls[instruction_kind::embed_gradients];
+      default:
+        return r.times.calls[facts_of(at.kind).pass];
+    }
   }
 
   const slimpack::plan* plan_;
@@ -93,8 +102,9 @@ class replay {
       if (is_spread_) call_ends(replicas_[r], of, how);
       keep_sequences_in_order(replicas_[r], of.partition);
       for (std::size_t pack = 0; pack < of.partition.backward.size(); ++pack)
-        for (std::size_t part = 0; part < parts_ && of.weight.splits(pack); ++part)
-          order({replicas_[r], pass::backward, false, pack, part}, {replicas_[r], pass::backward, true, pack, part});
+        for (std::size_t part = 0; part < parts_ && of.times.apart.splits(pack); ++part)
+          order({replicas_[r], instruction_kind::backward, pack, part},
+                {replicas_[r], instruction_kind::weights, pack, part});
     }
     for (const auto& [first, then] : after_) todo_.order(last_of(first), first_of(then));
   }
@@ -134,8 +144,7 @@ class replay {
     for (std::size_t stage = 0; stage < programs.size(); ++stage) {
       for (std::size_t at = 0; at < programs[stage].size(); ++at) {
         const auto place_of = [&](const instruction& i) {
-          return place{replicas_[r], i.pass, i.weights_only, i.pack.value, std::size_t{i.chunk} * stages_ + stage,
-                       i.end};
+          return place{replicas_[r], i.kind, i.pack.value, std::size_t{i.chunk} * stages_ + stage};
         };
         const place here = place_of(programs[stage][at]);
         ran_[here] = how.run(todo_, r * stages_ + stage, here);
@@ -173,7 +182,7 @@ class replay {
       for (std::size_t part = 0; part < parts_; ++part) {
         const experiment::task begin = todo_.carry({}), end = todo_.carry({});
         for (const auto& [replica, p, pack] : all) {
-          const place member{replica, p, false, pack, part};
+          const place member{replica, pass_kind(p), pack, part};
           todo_.order(begin, ran_.at(member).first);
           todo_.order(ran_.at(member).second, end);
           rows_[member] = {begin, end};
@@ -188,7 +197,7 @@ class replay {
         const pack_id before = m.of(p)[row - 1][k], then = m.of(p)[row][j];
         const bool here = std::find(replicas_.begin(), replicas_.end(), m.replicas[k]) != replicas_.end();
         if (here && before != merge::none && then != merge::none && (k != j || before != then))
-          order({m.replicas[k], p, false, before.value, part}, {m.replicas[j], p, false, then.value, part});
+          order({m.replicas[k], pass_kind(p), before.value, part}, {m.replicas[j], pass_kind(p), then.value, part});
       }
   }
 
@@ -198,10 +207,10 @@ class replay {
       for (std::size_t pack = 0; pack < packs.of(p).size(); ++pack)
         for (std::size_t part = 0; part < parts_; ++part) {
           if (part == (p == pass::forward ? parts_ - 1 : 0)) continue;
-          const place from{replica, p, false, pack, part};
+          const place from{replica, pass_kind(p), pack, part};
           const experiment::task message = how.carry(todo_, from);
           todo_.order(last_of(from), message);
-          todo_.order(message, first_of({replica, p, false, pack, p == pass::forward ? part + 1 : part - 1}));
+          todo_.order(message, first_of({replica, pass_kind(p), pack, p == pass::forward ? part + 1 : part - 1}));
         }
     }
   }
@@ -212,41 +221,38 @@ class replay {
   /// go from part 0 to the last stage and on, down to stage 0. What goes from a stage to itself takes no message.
   template <class How>
   void call_ends(std::uint32_t replica, const replica_plan& of, const How& how) {
-    using v = vocabulary_timing;
     const std::size_t last = stages_ - 1;
-    const auto send = [&](const place& from, std::vector<seconds> v::*column, const place& priced, const place& to) {
-      const experiment::task message = how.carry_rows(todo_, column, priced);
+    const auto send = [&](const place& from, message_kind rows, const place& priced, const place& to) {
+      const experiment::task message = how.carry_rows(todo_, rows, priced);
       todo_.order(last_of(from), message);
       todo_.order(message, first_of(to));
     };
     for (std::size_t pack = 0; pack < of.partition.forward.size(); ++pack) {
-      const auto at = [&](model_end end, bool weights, std::size_t stage) {
-        return place{replica, pass::forward, weights, pack, stage, end};
-      };
-      const auto embed = [&](std::size_t stage) { return at(model_end::embedding, false, stage); };
-      const auto output = [&](std::size_t stage) { return at(model_end::output, false, stage); };
-      const auto weights = [&](std::size_t stage) { return at(model_end::output, true, stage); };
-      const place first = at(model_end::none, false, 0), turn = at(model_end::none, false, parts_ - 1);
+      const auto at = [&](instruction_kind kind, std::size_t where) { return place{replica, kind, pack, where}; };
+      const auto embed = [&](std::size_t stage) { return at(instruction_kind::embed, stage); };
+      const auto output = [&](std::size_t stage) { return at(instruction_kind::output, stage); };
+      const auto weights = [&](std::size_t stage) { return at(instruction_kind::output_weights, stage); };
+      const place first = at(instruction_kind::forward, 0), turn = at(instruction_kind::forward, parts_ - 1);
       for (std::size_t stage = 0; stage < stages_; ++stage) {
-        send(embed(stage), &v::embedded, embed(stage), stage < last ? embed(stage + 1) : first);
+        send(embed(stage), message_kind::embedded, embed(stage), stage < last ? embed(stage + 1) : first);
         order(output(stage), weights(stage));
         if (stage == last) continue;
-        send(turn, &v::hidden, output(stage), output(stage));
-        send(output(stage), &v::partial, output(stage), output(last));
-        send(output(last), &v::statistics, weights(stage), weights(stage));
+        send(turn, message_kind::hidden, output(stage), output(stage));
+        send(output(stage), message_kind::partial, output(stage), output(last));
+        send(output(last), message_kind::statistics, weights(stage), weights(stage));
       }
       order(turn, output(last));
     }
     for (std::size_t pack = 0; pack < of.partition.backward.size(); ++pack) {
       const auto gradient = [&](std::size_t stage) {
-        return place{replica, pass::backward, false, pack, stage, model_end::embedding};
+        return place{replica, instruction_kind::embed_gradients, pack, stage};
       };
-      const place from{replica, pass::backward, false, pack, 0};
+      const place from{replica, instruction_kind::backward, pack, 0};
       const experiment::task message = how.carry(todo_, from);
       todo_.order(last_of(from), message);
       todo_.order(message, first_of(gradient(last)));
       for (std::size_t stage = last; stage > 0; --stage)
-        send(gradient(stage), &v::gradients, gradient(stage), gradient(stage - 1));
+        send(gradient(stage), message_kind::gradients, gradient(stage), gradient(stage - 1));
     }
   }
 
@@ -261,11 +267,11 @@ class replay {
         keep_in_order(replica, pass::forward, front_to_back, part);
         keep_in_order(replica, pass::backward, back_to_front, part);
       }
-      order({replica, pass::forward, false, front_to_back.back(), parts_ - 1},
-            {replica, pass::backward, false, back_to_front.front(), parts_ - 1});
+      order({replica, instruction_kind::forward, front_to_back.back(), parts_ - 1},
+            {replica, instruction_kind::backward, back_to_front.front(), parts_ - 1});
       if (is_spread_)
-        order({replica, pass::forward, false, front_to_back.back(), stages_ - 1, model_end::output},
-              {replica, pass::backward, false, back_to_front.front(), parts_ - 1});
+        order({replica, instruction_kind::output, front_to_back.back(), stages_ - 1},
+              {replica, instruction_kind::backward, back_to_front.front(), parts_ - 1});
     }
   }
 
@@ -283,7 +289,8 @@ class replay {
 
   void keep_in_order(std::uint32_t replica, pass p, const std::vector<std::size_t>& packs, std::size_t part) {
     for (std::size_t k = 1; k < packs.size(); ++k)  // slices of one pack run together
-      if (packs[k - 1] != packs[k]) order({replica, p, false, packs[k - 1], part}, {replica, p, false, packs[k], part});
+      if (packs[k - 1] != packs[k])
+        order({replica, pass_kind(p), packs[k - 1], part}, {replica, pass_kind(p), packs[k], part});
   }
 
   std::vector<std::uint32_t> replicas_;

@@ -12,8 +12,9 @@ namespace slimpack::tests {
 namespace {
 
 constexpr shape two_stages{.stages = 2};
-constexpr instruction f0{pass::forward, {0}}, f1{pass::forward, {1}}, b0{pass::backward, {0}}, b1{pass::backward, {1}};
-constexpr instruction w0{pass::backward, {0}, 0, true}, w1{pass::backward, {1}, 0, true};
+constexpr instruction f0{instruction_kind::forward, {0}}, f1{instruction_kind::forward, {1}},
+    b0{instruction_kind::backward, {0}}, b1{instruction_kind::backward, {1}};
+constexpr instruction w0{instruction_kind::weights, {0}}, w1{instruction_kind::weights, {1}};
 constexpr seconds never{std::numeric_limits<double>::infinity()};
 
 /// One sequence in each of two packs; F, B and W take 1 s each, a message half a second.
@@ -26,11 +27,10 @@ seconds makespan(program first, program second) {
       packs->push({{s}, {0}, {128}});
       packs->close();
     }
-  for (pass_timing* timing : {&r.forward, &r.backward}) {
-    timing->time.assign(4, {1});
-    timing->message.assign(4, {0.5});
-  }
-  r.weight = {{1, 1}, std::vector<seconds>(4, {1})};
+  for (const instruction_kind k : {instruction_kind::forward, instruction_kind::backward, instruction_kind::weights})
+    r.times.calls[k].assign(4, {1});
+  for (const pass way : both_passes) r.times.messages[way].assign(4, {0.5});
+  r.times.apart = {{1, 1}};
   r.programs = {std::move(first), std::move(second)};
   return replay(p, {0}, as_planned(p)).makespans()[0];
 }

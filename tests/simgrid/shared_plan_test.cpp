@@ -183,11 +183,11 @@ class transferred_rows : public tests::as_planned {
 
   std::pair<tests::experiment::task, tests::experiment::task> run(tests::experiment& to, std::size_t host,
                                                                   const tests::place& at) const {
-    const std::span<const slice> slices = plan().replicas[at.replica].partition.of(at.pass)[at.pack];
-    const double linear = cost_.linear * (at.pass == pass::forward ? 1 : cost_.backward_linear);
+    const std::span<const slice> slices = plan().replicas[at.replica].partition.of(facts_of(at.kind).pass)[at.pack];
+    const double linear = cost_.linear * (facts_of(at.kind).pass == pass::forward ? 1 : cost_.backward_linear);
     double alone = cost_.per_pack.value;  // that nothing travels behind
     for (const slice& s : slices)
-      alone += linear * static_cast<double>(s.length.value) + attention_of(at.pass, s.pairs());
+      alone += linear * static_cast<double>(s.length.value) + attention_of(facts_of(at.kind).pass, s.pairs());
     const std::vector<hop> hops = hops_of(at, slices);
     for (const hop& h : hops) alone -= h.computes;
     const tests::experiment::task first = to.compute(host, {alone});
@@ -231,8 +231,8 @@ class transferred_rows : public tests::as_planned {
     for (const merge& m : plan().merges) {
       const auto me =
           static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), at.replica) - m.replicas.begin());
-      for (const std::vector<pack_id>& row : m.of(at.pass))
-        if (me < row.size() && row[me].value == at.pack) add_hops(m, row, me, at.pass, pack, hops);
+      for (const std::vector<pack_id>& row : m.of(facts_of(at.kind).pass))
+        if (me < row.size() && row[me].value == at.pack) add_hops(m, row, me, facts_of(at.kind).pass, pack, hops);
     }
     return hops;
   }

@@ -65,10 +65,7 @@ struct random_step {
     p.shape = replica.work.shape;
     replica_plan& one = p.replicas.emplace_back();
     one.partition = replica.packs;
-    one.forward = replica.work.forward;
-    one.backward = replica.work.backward;
-    one.weight = replica.work.weight;
-    one.vocabulary = replica.work.vocabulary;
+    one.times = replica.work.times;
     one.programs = programs;
     return {p, {0}, tests::as_planned(p)};
   }

@@ -70,8 +70,8 @@ TEST(BoostGraph, AgreesExactlyWhereDurationsAreNoDecimals) {
   testing::generator random(13);
   for (int i = tests::cases(50); i > 0; --i) {
     workload work = testing::any_replica({.longest = {32768}}, random).work;
-    for (pass_timing* t : {&work.forward, &work.backward})
-      for (std::vector<seconds>* times : {&t->time, &t->message})
+    for (const pass p : both_passes)
+      for (std::vector<seconds>* times : {&work.times.calls[p], &work.times.messages[p]})
         for (seconds& s : *times) s = {random.ratio()};
     expect_agreement(work, schedules::one_f_one_b{}.programs(work).value());
   }

@@ -36,7 +36,7 @@ struct replica {
 
   [[nodiscard]] workload work() const {
     workload priced = settled(price(packs, cost, on, rates, weights), programs);
-    std::vector<std::int64_t>& before = priced.forward.before;
+    std::vector<std::int64_t>& before = priced.times.before.forward;
     for (std::size_t i = 0; i + 1 < before.size() && shared; i += 3) {
       const std::int64_t size = before[i + 1] - before[i];
       for (std::size_t later = i + 1; later < before.size(); ++later) before[later] -= size;
@@ -61,7 +61,7 @@ struct replica {
   [[nodiscard]] std::vector<std::int64_t> needs() const {
     const workload priced = price(packs, cost, on, rates);
     std::vector<std::int64_t> tokens;
-    for (const std::uint32_t turn : priced.turn) tokens.push_back(priced.forward.before[turn + 1]);
+    for (const std::uint32_t turn : priced.turn) tokens.push_back(priced.times.before.forward[turn + 1]);
     return tokens;
   }
 };
@@ -98,8 +98,8 @@ replica any(testing::generator& random, bool shared = false, kind of = {}) {
 /// Whether two neighbours of a stage may change places at all: packs pass each part in one order, weight gradients a
 /// stage.
 bool may_pass(const instruction& x, const instruction& y) {
-  if (x.weights_only && y.weights_only) return false;
-  return x.pass != y.pass || x.chunk != y.chunk || x.weights_only != y.weights_only;
+  if (x.is_weights() && y.is_weights()) return false;
+  return x.kind != y.kind || x.chunk != y.chunk;
 }
 
 // The oracle runs the changed programs through the task graph and the memory account.
@@ -151,21 +151,21 @@ replica joined(const replica& of, pass p, std::size_t at) {
   packs = std::move(fewer);
   for (program& code : made.programs) {
     const std::size_t gone = p == pass::forward ? at + 1 : at;
-    std::erase_if(code, [&](const instruction& i) { return i.pass == p && i.pack.value == gone; });
+    std::erase_if(code, [&](const instruction& i) { return i.pass() == p && i.pack.value == gone; });
     for (instruction& i : code)
-      if (i.pass == p && i.pack.value > gone) --i.pack.value;
+      if (i.pass() == p && i.pack.value > gone) --i.pack.value;
   }
   return made;
 }
 
 simulators::window_change change_of(const replica& after, pass p, std::size_t at, std::vector<std::uint32_t> places) {
   const workload work = after.work();
-  const pass_timing& t = work.of(p);
   const auto parts = static_cast<std::size_t>(after.on.parts());
-  simulators::window_change change{p, std::move(places), {}, {}, {t.before[at + 1] - t.before[at]}, {}, {}, {}};
+  simulators::window_change change{
+      p, std::move(places), {}, {}, {work.times.before[p][at + 1] - work.times.before[p][at]}, {}, {}, {}};
   for (std::size_t part = 0; part < parts; ++part) {
-    change.time.push_back(t.time[at * parts + part].value);
-    change.message.push_back(t.message[at * parts + part].value);
+    change.time.push_back(work.times.calls[p][at * parts + part].value);
+    change.message.push_back(work.times.messages[p][at * parts + part].value);
   }
   if (p == pass::backward) {
     change.needs = {after.needs()[at]};
@@ -188,21 +188,21 @@ void joins_what_fits(std::uint64_t seed, int replicas, kind of, double most_miss
     for (std::uint32_t pack = 0; pack < r.packs.backward.size(); ++pack) places[1].push_back(pack);
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
       const instruction first = order[rank];
-      std::vector<std::uint32_t>& mine = places[first.pass == pass::backward];
+      std::vector<std::uint32_t>& mine = places[first.pass() == pass::backward];
       const auto at = static_cast<std::size_t>(std::find(mine.begin(), mine.end(), first.pack.value) - mine.begin());
-      const std::size_t enters = first.pass == pass::forward ? 0 : static_cast<std::size_t>(r.on.parts()) - 1;
-      if (order.part(rank) != enters || first.weights_only || at + 1 >= mine.size()) continue;
-      if (first.pass == pass::backward && (order.splits(mine[at]) || order.splits(mine[at + 1]))) continue;
+      const std::size_t enters = first.pass() == pass::forward ? 0 : static_cast<std::size_t>(r.on.parts()) - 1;
+      if (order.part(rank) != enters || first.is_weights() || at + 1 >= mine.size()) continue;
+      if (first.pass() == pass::backward && (order.splits(mine[at]) || order.splits(mine[at + 1]))) continue;
       const seconds before = r.makespan().value();
       ASSERT_EQ(order.makespan(), before) << "seed " << seed << ", replica " << i;
-      replica after = joined(r, first.pass, at);
+      replica after = joined(r, first.pass(), at);
       const std::optional<seconds> time = after.makespan();
       const bool right = time && *time <= before;
-      const bool stays = order.recut(change_of(after, first.pass, at, {mine[at], mine[at + 1]}));
+      const bool stays = order.recut(change_of(after, first.pass(), at, {mine[at], mine[at + 1]}));
       ASSERT_TRUE(right || !stays) << "seed " << seed << ", replica " << i << ", rank " << rank;
       ++(stays ? kept : right ? missed : refused);
       if (!stays) continue;
-      mine.erase(mine.begin() + static_cast<std::ptrdiff_t>(first.pass == pass::forward ? at + 1 : at));
+      mine.erase(mine.begin() + static_cast<std::ptrdiff_t>(first.pass() == pass::forward ? at + 1 : at));
       r = std::move(after);
     }
     order.begin();

@@ -30,7 +30,8 @@ seconds one_f_one_b(const workload& work, int lead) {
 program code(const std::string& letters) {
   program p;
   std::uint32_t next[2] = {0, 0};
-  for (const char c : letters) p.push_back({c == 'F' ? pass::forward : pass::backward, {next[c == 'B']++}, 0});
+  for (const char c : letters)
+    p.push_back({c == 'F' ? instruction_kind::forward : instruction_kind::backward, {next[c == 'B']++}, 0});
   return p;
 }
 
@@ -60,10 +61,10 @@ std::vector<program> slice_level_1f1b(const workload& work, std::size_t n, std::
   std::vector<program> programs(stages);
   for (std::size_t r = 0; r < stages; ++r) {
     std::size_t run = 0;
-    for (std::size_t i = 0; i < work.backward.size(); ++i) {
-      for (; run < std::min(work.forward.size(), n + lead * (stages - 1 - r) + i); ++run)
-        programs[r].push_back({pass::forward, {static_cast<std::uint32_t>(run)}, 0});
-      programs[r].push_back({pass::backward, {static_cast<std::uint32_t>(i)}, 0});
+    for (std::size_t i = 0; i < work.times.packs(pass::backward); ++i) {
+      for (; run < std::min(work.times.packs(pass::forward), n + lead * (stages - 1 - r) + i); ++run)
+        programs[r].push_back({instruction_kind::forward, {static_cast<std::uint32_t>(run)}, 0});
+      programs[r].push_back({instruction_kind::backward, {static_cast<std::uint32_t>(i)}, 0});
     }
   }
   return programs;
@@ -200,10 +201,10 @@ program with_counts(const std::vector<std::uint32_t>& a, std::uint32_t packs) {
   program p;
   std::uint32_t run = 0;
   for (std::uint32_t i = 0; i < a.size(); ++i) {
-    for (; run < a[i]; ++run) p.push_back({pass::forward, {run}, 0});
-    p.push_back({pass::backward, {i}, 0});
+    for (; run < a[i]; ++run) p.push_back({instruction_kind::forward, {run}, 0});
+    p.push_back({instruction_kind::backward, {i}, 0});
   }
-  for (; run < packs; ++run) p.push_back({pass::forward, {run}, 0});
+  for (; run < packs; ++run) p.push_back({instruction_kind::forward, {run}, 0});
   return p;
 }
 
@@ -254,8 +255,8 @@ TEST(TaskGraph, IsAcyclicExactlyWhereForwardsComeBeforeWhatNeedsThem) {
 
 // One pack on two stages of two chunks: stage 0 wants F0 back from the chunk that stage 1 runs after it.
 TEST(TaskGraph, NamesTheChunksOfProgramsThatWaitForEachOther) {
-  const auto f = [](std::uint32_t chunk) { return instruction{pass::forward, {0}, chunk}; };
-  const auto b = [](std::uint32_t chunk) { return instruction{pass::backward, {0}, chunk}; };
+  const auto f = [](std::uint32_t chunk) { return instruction{instruction_kind::forward, {0}, chunk}; };
+  const auto b = [](std::uint32_t chunk) { return instruction{instruction_kind::backward, {0}, chunk}; };
   simulators::task_graph graph;
   const std::vector<program> programs{{f(1), f(0), b(1), b(0)}, {f(0), f(1), b(1), b(0)}};
   const result<void> built = graph.assign(tests::uniform_work(2, 1, {}, 2), programs);

@@ -45,7 +45,10 @@ solution shared_in_one_row() {
   s.replicas[0].sequences = {{0}, {1}};
   s.replicas[1].sequences = {{1}, {2}};
   for (replica_solution& r : s.replicas)
-    r.programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+    r.programs = {{{instruction_kind::forward, {0}},
+                   {instruction_kind::forward, {1}},
+                   {instruction_kind::backward, {0}},
+                   {instruction_kind::backward, {1}}}};
   s.merges = {{{1}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
   return s;
 }
@@ -67,7 +70,10 @@ result<plan> planned(const solution& s) {
 //  The row starts at 5 forward, and at 5 + 14 + 10 = 29 backward: ends at 47, and replica 1 at 53.
 TEST(JointGraph, StartsThePacksOfARowTogether) {
   solution s = shared_in_one_row();
-  s.replicas[1].programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  s.replicas[1].programs = {{{instruction_kind::forward, {0}},
+                             {instruction_kind::forward, {1}},
+                             {instruction_kind::backward, {0}},
+                             {instruction_kind::backward, {1}}}};
   const plan made = planned(s).value();
   EXPECT_EQ(made.replicas[0].makespan, seconds{47});
   EXPECT_EQ(made.replicas[1].makespan, seconds{53});
@@ -111,7 +117,7 @@ TEST(JointGraph, GrowsWithTheSharersOfARowAndNotWithTheirSquare) {
     s.replicas[r].sequences = {{0}};
     for (micropacks* packs : {&s.replicas[r].partition.forward, &s.replicas[r].partition.backward})
       packs->push({{0}, {r}, {1}}), packs->close();
-    s.replicas[r].programs.assign(2, {{pass::forward, {0}}, {pass::backward, {0}}});
+    s.replicas[r].programs.assign(2, {{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}});
     s.merges[0].replicas.push_back(r);
     s.merges[0].forward[0].push_back({0});
     s.merges[0].backward[0].push_back({0});
@@ -214,12 +220,12 @@ TEST(JointGraph, IsRefusedWhereRowsCross) {
   add(s.replicas[1], {{1}, {4}, {4}});
   add(s.replicas[1], {{2}, {0}, {3}});
   s.replicas[1].sequences = {{0}, {1}, {2}};
-  s.replicas[1].programs = {{{pass::forward, {0}},
-                             {pass::forward, {1}},
-                             {pass::forward, {2}},
-                             {pass::backward, {0}},
-                             {pass::backward, {1}},
-                             {pass::backward, {2}}}};
+  s.replicas[1].programs = {{{instruction_kind::forward, {0}},
+                             {instruction_kind::forward, {1}},
+                             {instruction_kind::forward, {2}},
+                             {instruction_kind::backward, {0}},
+                             {instruction_kind::backward, {1}},
+                             {instruction_kind::backward, {2}}}};
   s.merges = {{{1}, {0, 1}, {{{0}, {1}}}, {{{0}, {1}}}}, {{0}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
   const result<plan> made = planned(s);
   ASSERT_FALSE(made);

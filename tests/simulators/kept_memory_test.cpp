@@ -42,17 +42,19 @@ TEST(KeptMemory, IsThatOfPiecesWhicheverPassCuts) {
   const micropacks whole = packed({{{0}, {0}, {256}}});
   const dense_cost cost{{}, {1}};
   const workload forward_cut = priced({packed({{{0}, {0}, {128}}, {{0}, {128}, {128}}}), whole}, cost, {});
-  const std::vector<program> two_then_one{{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}}};
+  const std::vector<program> two_then_one{
+      {{instruction_kind::forward, {0}}, {instruction_kind::forward, {1}}, {instruction_kind::backward, {0}}}};
   EXPECT_EQ(simulators::peak_memory(forward_cut, two_then_one), std::vector<double>{49152 + 256});
   const workload backward_cut = priced({whole, packed({{{0}, {128}, {128}}, {{0}, {0}, {128}}})}, cost, {});
-  const std::vector<program> one_then_two{{{pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  const std::vector<program> one_then_two{
+      {{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}, {instruction_kind::backward, {1}}}};
   EXPECT_EQ(simulators::peak_memory(backward_cut, one_then_two), std::vector<double>{49152 + 256});
 }
 
 // Uncut, the sequence keeps 256 x 256 = 65536 scores; stage 1 keeps twice as many.
 TEST(KeptMemory, IsEachStagesOwn) {
   const micropacks whole = packed({{{0}, {0}, {256}}});
-  const program both{{pass::forward, {0}}, {pass::backward, {0}}};
+  const program both{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}};
   const workload work = priced({whole, whole}, dense_cost{{}, {1}}, {.stages = 2});
   EXPECT_EQ(simulators::peak_memory(work, std::vector<program>{both, both}), (std::vector<double>{65792, 131328}));
 }
@@ -60,7 +62,7 @@ TEST(KeptMemory, IsEachStagesOwn) {
 TEST(KeptMemory, CountsFractionsAsWholeBytesAndEndsAtZero) {
   const micropacks packs = packed({{{0}, {0}, {3}}, {{1}, {0}, {5}}});  // 9 and 25 scores of 0.3 bytes: 2.7, 7.5
   const workload work = priced({packs, packs}, dense_cost{{}, {0.3}}, {});
-  EXPECT_EQ(work.forward.kept, (std::vector<double>{0, 3, 11}));
+  EXPECT_EQ(work.times.kept.forward, (std::vector<double>{0, 3, 11}));
   EXPECT_EQ(work.kept(0, 2, 1), 8);
   EXPECT_EQ(work.kept(0, 2, 2), 0);
 }
@@ -68,13 +70,13 @@ TEST(KeptMemory, CountsFractionsAsWholeBytesAndEndsAtZero) {
 TEST(KeptMemory, IsNotCountedInTokens) {
   const micropacks packs = packed({{{0}, {0}, {256}}});
   const workload work = priced({packs, packs}, dense_cost{{}, {1}}, {.memory = memory_limit{memory_unit::token, 256}});
-  EXPECT_TRUE(work.forward.kept.empty());
+  EXPECT_TRUE(work.times.kept.forward.empty());
 }
 
 TEST(KeptMemory, OfCostModelsWithoutItIsNothing) {
   const micropacks packs = packed({{{0}, {0}, {256}}});
   const workload work = price({packs, packs}, costs::quadratic{}, {}, std::vector<memory_rates>(1));
-  EXPECT_TRUE(work.forward.kept.empty());
+  EXPECT_TRUE(work.times.kept.forward.empty());
   EXPECT_EQ(work.kept(0, 1, 0), 0);
 }
 
@@ -130,7 +132,7 @@ TEST(KeptMemory, GoesWithTheLastForwardWhereForwardsRunAlone) {
   const plan p =
       planner<slicers::equal_cost, dense_cost>{{.stages = 3, .replicas = 2}, {}, {{}, {2}}}.plan_forward(mixed).value();
   for (std::size_t r = 0; r < 2; ++r) {
-    ASSERT_FALSE(p.replicas[r].forward.kept.empty());
+    ASSERT_FALSE(p.replicas[r].times.kept.forward.empty());
     EXPECT_EQ(simulators::peak_memory(simulators::workload_of(p, r), p.replicas[r].programs),
               p.replicas[r].peak_memory);
   }

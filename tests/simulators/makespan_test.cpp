@@ -51,7 +51,7 @@ TEST(Makespan, IsTheGraphsToTheBit) {
                                               ? schedules::one_f_one_b{}.programs(made.work).value()
                                               : schedules::zero_bubble{}.programs(made.work).value();
     const workload work = settled(made.work, programs);
-    split += !work.weight.apart.empty();
+    split += !work.times.apart.flags.empty();
     EXPECT_EQ(simulators::makespan(work, programs).value(), by_graph(work, programs).value()) << "seed " << seed;
   }
   EXPECT_GT(split, 0);
@@ -65,7 +65,10 @@ TEST(Makespan, RefusesWhatTheGraphRefuses) {
   wrong[0].pop_back();                        // a program is missing
   wrong[1][0].pop_back();                     // a pack is missing
   std::swap(wrong[2][1][1], wrong[2][1][2]);  // F0 F1 B0 B1, but
-  wrong[2][0] = {right[0][0], {pass::backward, {0}, 0}, {pass::forward, {1}, 0}, {pass::backward, {1}, 0}};
+  wrong[2][0] = {right[0][0],
+                 {instruction_kind::backward, {0}, 0},
+                 {instruction_kind::forward, {1}, 0},
+                 {instruction_kind::backward, {1}, 0}};
   for (const std::vector<program>& programs : wrong) {
     const result<seconds> found = simulators::makespan(work, programs);
     const result<seconds> graphs = by_graph(work, programs);

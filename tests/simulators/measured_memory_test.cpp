@@ -75,8 +75,8 @@ double run(const plan& p, std::size_t r) {
   const partition pieces = common_refinement(p.replicas[0].partition);
   stage compute(widths[r]);
   for (const instruction& i : p.replicas[0].programs[r])
-    for (const slice& piece : pieces.of(i.pass)[i.pack.value])
-      i.pass == pass::forward ? compute.forward(piece) : compute.backward(piece);
+    for (const slice& piece : pieces.of(i.pass())[i.pack.value])
+      i.pass() == pass::forward ? compute.forward(piece) : compute.backward(piece);
   EXPECT_EQ(compute.allocated(), 0);
   return compute.peak();
 }

@@ -28,12 +28,12 @@ double peak_of_tokens(const partition& packs, const program& code, const memory_
   std::set<token> gradients;
   double peak = rates.fixed;
   for (const instruction& i : code) {
-    const std::span<const slice> pack = packs.of(i.pass)[i.pack.value];
+    const std::span<const slice> pack = packs.of(i.pass())[i.pack.value];
     std::int64_t running = 0;
     for (const slice& s : pack)
       for (std::int64_t t = s.begin.value; t < s.end().value; ++t, ++running)
-        if (i.pass == pass::forward) live.insert({i.chunk, s.sequence.value, t});
-    if (i.pass == pass::backward)  // the last slice of a sequence opens accumulators for it and its prefix
+        if (i.pass() == pass::forward) live.insert({i.chunk, s.sequence.value, t});
+    if (i.pass() == pass::backward)  // the last slice of a sequence opens accumulators for it and its prefix
       for (const slice& s : pack)
         if (s.end().value == length[s.sequence.value] && s.begin.value > 0)
           for (std::int64_t t = 0; t < s.end().value; ++t) gradients.insert({i.chunk, s.sequence.value, t});
@@ -41,8 +41,8 @@ double peak_of_tokens(const partition& packs, const program& code, const memory_
     peak = std::max(
         peak,
         rates.fixed + rates.live_token * share(live.size()) + rates.gradient_token * share(gradients.size()) +
-            (i.pass == pass::forward ? rates.forward_token : rates.backward_token) * static_cast<double>(running));
-    if (i.pass == pass::forward) continue;
+            (i.pass() == pass::forward ? rates.forward_token : rates.backward_token) * static_cast<double>(running));
+    if (i.pass() == pass::forward) continue;
     for (const slice& s : pack)
       for (std::int64_t t = s.begin.value; t < s.end().value; ++t) {
         live.erase({i.chunk, s.sequence.value, t});
@@ -76,10 +76,10 @@ TEST(PeakMemory, IsOfForwardsBeforeLessBackwards) {
       std::size_t forwards = 0;  // a_r(b), once backward b is reached
       std::int64_t most = 0;
       for (const instruction& k : programs[r]) {
-        if (k.pass == pass::forward)
+        if (k.pass() == pass::forward)
           ++forwards;
         else
-          most = std::max(most, work.forward.before[forwards] - work.backward.before[k.pack.value]);
+          most = std::max(most, work.times.before.forward[forwards] - work.times.before.backward[k.pack.value]);
       }
       EXPECT_EQ(peak[r], static_cast<double>(most)) << "seed 32";
     }

@@ -24,7 +24,7 @@ plan of_two_groups() {
     for (micropacks* packs : {&s.replicas[r].partition.forward, &s.replicas[r].partition.backward})
       packs->push(own[r]), packs->close();
     s.replicas[r].sequences = {own[r].sequence};
-    s.replicas[r].programs = {{{pass::forward, {0}}, {pass::backward, {0}}}};
+    s.replicas[r].programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   }
   s.merges = {{{0}, {0, 2}, {{{0}, {0}}}, {{{0}, {0}}}}};
   struct as_given {
@@ -62,7 +62,8 @@ TEST(PlanGraphs, RunEachGroupAsThePlanSays) {
     EXPECT_EQ(graphs.start().size(), graphs.graph().size());
     EXPECT_EQ(end_of(graphs.graph(), graphs.start()), seconds{replica == 1 ? 15.0 : 14.0 + 18.0}) << replica;
     EXPECT_EQ(end_of(graphs.graph(), graphs.start()), p.replicas[replica].makespan) << replica;
-    EXPECT_EQ(graphs.work(replica).forward.time, p.replicas[replica].forward.time) << replica;
+    EXPECT_EQ(graphs.work(replica).times.calls[pass::forward], p.replicas[replica].times.calls[pass::forward])
+        << replica;
   }
 }
 
@@ -104,7 +105,7 @@ TEST(PlanGraphs, SayWhatTheSimulatorSays) {
 // Replica 2 runs its half of the row backward before it has run forward.
 TEST(PlanGraphs, RefuseProgramsThatWaitForEachOther) {
   plan p = of_two_groups();
-  p.replicas[2].programs = {{{pass::backward, {0}}, {pass::forward, {0}}}};
+  p.replicas[2].programs = {{{instruction_kind::backward, {0}}, {instruction_kind::forward, {0}}}};
   simulators::plan_graphs graphs(p);
   EXPECT_EQ(graphs.select(2).error().code, errc::cyclic_schedule);
 }

@@ -45,12 +45,14 @@ seconds simulated(const costs::gpu& device, double size, int strands, int segmen
   std::vector<program> programs(3);
   for (std::uint32_t pack = 0; pack < n; ++pack)
     for (std::size_t stage = 0; stage < 3; ++stage) {
-      work.forward.time[pack * 3 + stage] = {stage == 1 ? b : a};
-      work.forward.message[pack * 3 + stage] = stage == 0 ? device.inside.latency : device.between.latency;
+      work.times.calls[pass::forward][pack * 3 + stage] = {stage == 1 ? b : a};
+      work.times.messages[pass::forward][pack * 3 + stage] =
+          stage == 0 ? device.inside.latency : device.between.latency;
     }
   for (program& code : programs) {
-    for (std::uint32_t pack = 0; pack < n; ++pack) code.push_back({pass::forward, {pack}, 0});
-    for (std::uint32_t pack = 0; pack < n; ++pack) code.push_back({pass::backward, {pack}, 0});  // which take no time
+    for (std::uint32_t pack = 0; pack < n; ++pack) code.push_back({instruction_kind::forward, {pack}, 0});
+    for (std::uint32_t pack = 0; pack < n; ++pack)
+      code.push_back({instruction_kind::backward, {pack}, 0});  // which take no time
   }
   simulators::task_graph graph;
   graph.assign(work, programs).value();
@@ -60,7 +62,7 @@ seconds simulated(const costs::gpu& device, double size, int strands, int segmen
   seconds last{};
   for (std::size_t node = 0; node < graph.size(); ++node)
     if (const simulators::task& t = graph.tasks()[node];
-        t.is_instruction() && t.stage == 2 && t.what.pass == pass::forward)
+        t.is_instruction() && t.stage == 2 && t.what.pass() == pass::forward)
       last = std::max(last, start[node] + t.duration);
   return last + device.inside.latency;
 }
@@ -165,7 +167,7 @@ TEST(RelayedTransfer, LegsStandInTheOrderOfTransfers) {
   const auto order = simulators::transfer_order(p, 0);
   for (const simulators::transfer& t : order.value()) {
     if (const auto* const rows = std::get_if<simulators::transfers::rows>(&t);
-        rows != nullptr && rows->what.pass == pass::forward)
+        rows != nullptr && rows->what.pass() == pass::forward)
       forward += " rows" + std::to_string(rows->replica);
     if (const auto* const leg = std::get_if<simulators::transfers::leg>(&t);
         leg != nullptr && leg->pass == pass::forward)

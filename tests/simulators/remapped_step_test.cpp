@@ -87,7 +87,7 @@ TEST(RemappedStep, OfOneStageIsTheSumOverMicroStepsOfTheirSlowestReplica) {
         for (std::uint32_t r = 0; r < steps[k].size(); ++r) {
           if (steps[k][r] == merge::none) continue;
           const tokens held = size_of(p.replicas[r].partition.of(way)[steps[k][r].value]);
-          const double time = p.replicas[r].of(way).time[steps[k][r].value].value;
+          const double time = p.replicas[r].times.calls[way][steps[k][r].value].value;
           tokens sent_in, sent_out, got_in, got_out;
           for (const moved_tokens& m : moves.moves) {
             const bool crosses = m.from / 2 != m.to / 2;

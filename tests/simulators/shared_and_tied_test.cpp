@@ -53,12 +53,12 @@ plan any(std::uint64_t seed) {
     replica_plan& own = p.replicas.emplace_back();
     own.sequences = std::move(r.sequences), own.partition = std::move(r.partition);
     own.loans = std::move(r.loans), own.programs = std::move(r.programs);
-    for (pass_timing* const of : {&own.forward, &own.backward}) {
+    for (const pass way : both_passes) {
       const std::size_t packs = own.partition.forward.size();
-      of->before.resize(packs + 1);
-      for (std::vector<seconds>* const times : {&of->time, &of->message})
+      own.times.before[way].resize(packs + 1);
+      for (std::vector<seconds>* const column : {&own.times.calls[way], &own.times.messages[way]})
         for (std::size_t cell = packs * static_cast<std::size_t>(on.parts()); cell > 0; --cell)
-          times->push_back({random.ratio() * 1e-3});
+          column->push_back({random.ratio() * 1e-3});
     }
   }
   for (std::int64_t n = random.between(1, 2); n > 0; --n) {
@@ -96,10 +96,11 @@ std::vector<testing::naive::outcome> replayed(const plan& p) {
   return testing::naive::joint_run(
       std::span<const testing::naive::running>(running), p.merges, p.shape,
       [&](std::size_t r, const instruction& i, std::size_t part) {
-        return p.replicas[r].of(i.pass).time[i.pack.value * parts + part];
+        return p.replicas[r].times.calls[i.pass()][i.pack.value * parts + part];
       },
       [&](std::size_t r, testing::naive::spot from, testing::naive::spot, std::uint32_t pack) {
-        return p.replicas[r].of(from.kind == 'F' ? pass::forward : pass::backward).message[pack * parts + from.place];
+        return p.replicas[r]
+            .times.messages[from.kind == 'F' ? pass::forward : pass::backward][pack * parts + from.place];
       })();
 }
 

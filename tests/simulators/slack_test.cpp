@@ -31,7 +31,7 @@ TEST(Slack, IsWhatATaskMayStartLater) {
   const auto slack_of = [&](std::uint32_t stage, pass p, std::uint32_t pack) {
     for (std::size_t n = 0; n < graph.size(); ++n) {
       const simulators::task& t = graph.tasks()[n];
-      if (t.is_instruction() && t.stage == stage && t.what.pass == p && t.what.pack.value == pack) return slack[n];
+      if (t.is_instruction() && t.stage == stage && t.what.pass() == p && t.what.pack.value == pack) return slack[n];
     }
     return seconds{-1};
   };
@@ -75,8 +75,8 @@ TEST(Slack, IsTheMostThatATaskMayStartLater) {
   testing::generator random(15);
   for (int i = tests::cases(30); i > 0; --i) {
     workload work = testing::any_replica({.longest = {8192}}, random).work;
-    for (pass_timing* t : {&work.forward, &work.backward})
-      for (std::vector<seconds>* times : {&t->time, &t->message})
+    for (const pass p : both_passes)
+      for (std::vector<seconds>* times : {&work.times.calls[p], &work.times.messages[p]})
         for (seconds& one : *times) one = {static_cast<double>(random.between(0, 6))};
     simulators::task_graph graph;
     graph.assign(work, schedules::one_f_one_b{}.programs(work).value()).value();

@@ -34,8 +34,8 @@ plan one_row() {
     p.replicas[r].sequences = {{0}};
     for (const pass way : both_passes)
       p.replicas[r].partition.of(way).append({{0}, {8 * r}, {8}}), p.replicas[r].partition.of(way).close();
-    p.replicas[r].programs = {{{pass::forward, {0}}, {pass::backward, {0}}},
-                              {{pass::forward, {0}}, {pass::backward, {0}}}};
+    p.replicas[r].programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}},
+                              {{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   }
   p.merges = {{{0}, {0, 1}, {{{0}, {0}}}, {{{0}, {0}}}}};
   return p;
@@ -44,7 +44,7 @@ plan one_row() {
 // No time is known, so all start at 0: rows of stage 0, then the messages of both replicas, rows of stage 1, and back.
 TEST(TransferOrder, OfOneRowIsThatOfItsStages) {
   std::vector<transfer> order = simulators::transfer_order(one_row(), 1).value();
-  const instruction f{pass::forward, {0}}, b{pass::backward, {0}};
+  const instruction f{instruction_kind::forward, {0}}, b{instruction_kind::backward, {0}};
   const auto rows = [](const instruction& i, std::uint32_t stage, std::uint32_t replica) {
     return transfer(transfers::rows{i, stage, replica});
   };
@@ -116,7 +116,7 @@ TEST(TransferOrder, RunsOneByOneWithASpreadVocabulary) {
     merged += p.merges.size();
     for (const bool timed : {true, false}) {
       if (!timed)
-        for (replica_plan& r : p.replicas) r.forward = {}, r.backward = {}, r.vocabulary = {};
+        for (replica_plan& r : p.replicas) r.times = {.apart = r.times.apart};
       for (const std::vector<std::uint32_t>& group : simulators::joint_groups(p.merges, p.replicas.size())) {
         std::vector<transfer> order = simulators::transfer_order(p, group.back()).value();
         EXPECT_EQ(testing::detail::out_of_order(p, group, order), std::nullopt) << "seed " << seed;
@@ -125,10 +125,10 @@ TEST(TransferOrder, RunsOneByOneWithASpreadVocabulary) {
         ++orders;
       }
     }
-    p.replicas[0].vocabulary.output = {{1}};
-    EXPECT_NE(simulators::transfer_order(p, 0).error().detail.find(
-                  "replica 0, vocabulary (output) has 1 times, its packs need "),
-              std::string::npos);
+    p.replicas[0].times.calls[instruction_kind::output] = {{1}};
+    EXPECT_NE(
+        simulators::transfer_order(p, 0).error().detail.find("replica 0 has 1 times of output calls, its packs need "),
+        std::string::npos);
   }
   EXPECT_GT(merged, 0u);
   std::cout << orders << " orders, " << merged << " sequences shared\n";
@@ -141,14 +141,14 @@ TEST(TransferOrder, IsRefusedWhereProgramsOrTimesDoNotFit) {
     const auto order = simulators::transfer_order(p, 0);
     return order ? "an order" : order.error().detail;
   };
-  EXPECT_EQ(why([](plan& p) { p.replicas[1].forward.time = {{1}}; }),
-            "replica 1, forward has 1 times, its packs need 2");
+  EXPECT_EQ(why([](plan& p) { p.replicas[1].times.calls[pass::forward] = {{1}}; }),
+            "replica 1 has 1 times of forward calls, its packs need 2");
   EXPECT_EQ(why([](plan& p) {
-              p.replicas[1].backward.message = {{1}, {-1}};
+              p.replicas[1].times.messages[pass::backward] = {{1}, {-1}};
             }),
-            "replica 1, backward has a time that is not from 0 to 1e12 s");
+            "replica 1 has a time of backward messages that is not from 0 to 1e12 s");
   EXPECT_EQ(why([](plan& p) {
-              p.replicas[1].weight.apart = {0, 0};
+              p.replicas[1].times.apart.flags = {0, 0};
             }),
             "replica 1 says of 2 backward packs where their weight gradients run, it has 1");
   EXPECT_EQ(why([](plan& p) { p.replicas[1].programs[0].pop_back(); }),

@@ -22,15 +22,15 @@ namespace {
 /// 1F1B with each W somewhere after its backward, in run order.
 std::vector<program> with_weights(const workload& work, testing::generator& random) {
   workload whole = work;
-  whole.weight = {};
+  whole.times.apart = {};
   std::vector<program> programs = schedules::one_f_one_b{}.programs(whole).value();
   for (program& code : programs) {
     program delayed;
     std::vector<std::deque<instruction>> waiting(static_cast<std::size_t>(work.shape.chunks));
     for (const instruction& i : code) {
       delayed.push_back(i);
-      if (i.pass == pass::backward && work.weight.splits(i.pack.value))
-        waiting[i.chunk].push_back({i.pass, i.pack, i.chunk, true});
+      if (i.pass() == pass::backward && work.times.apart.splits(i.pack.value))
+        waiting[i.chunk].push_back({instruction_kind::weights, i.pack, i.chunk});
       for (auto& queue : waiting)
         for (; !queue.empty() && random.once_in(2); queue.pop_front()) delayed.push_back(queue.front());
     }
@@ -63,10 +63,10 @@ TEST(WeightGradients, TakeTheTimeThatARunByTheRulesTakes) {
         made.packs, programs, work.shape,
         [&](const instruction& i, std::size_t part) {
           const std::size_t cell = i.pack.value * parts + part;
-          return i.weights_only ? work.weight.time[cell] : work.of(i.pass).time[cell];
+          return i.is_weights() ? work.times.calls[instruction_kind::weights][cell] : work.times.calls[i.pass()][cell];
         },
         [&](testing::naive::spot from, testing::naive::spot, std::uint32_t pack) {
-          return work.of(from.kind == 'F' ? pass::forward : pass::backward).message[pack * parts + from.place];
+          return work.times.messages[from.kind == 'F' ? pass::forward : pass::backward][pack * parts + from.place];
         });
     ASSERT_FALSE(run.stuck) << *run.stuck;
     EXPECT_EQ(graph.sweep(start), run.makespan);
@@ -82,22 +82,22 @@ TEST(WeightGradients, KeepTheirTokensAliveUntilTheyHaveRun) {
     const std::vector<double> peak = simulators::peak_memory(made.work, programs);
     for (std::size_t r = 0; r < programs.size(); ++r)
       EXPECT_EQ(peak[r], testing::naive::peak_memory(made.packs, programs[r], made.work.rates[r], made.work.shape,
-                                                     static_cast<int>(r), made.scores, made.work.weight.apart));
+                                                     static_cast<int>(r), made.scores, made.work.times.apart.flags));
   }
 }
 
 // Two packs of 128 and 64 tokens on one stage, 3 bytes a live token and 2 more from B to W.
 TEST(WeightGradients, NeedWhatIsKeptForThemFromBToW) {
   workload work;
-  work.forward = {std::vector<seconds>(2, {1}), std::vector<seconds>(2), {0, 128, 192}};
-  work.backward = work.forward;
-  work.weight = {{0, 1}, std::vector<seconds>(2, {1})};
+  work.times.before = {{0, 128, 192}, {0, 128, 192}};
+  work.times.apart = {{0, 1}};
   work.gradient_running = {0, 0};
   work.gradient_before = {0, 0, 0};
   work.rates = {{.live_token = 3, .weight_token = 2}};
-  const auto run = [](pass p, std::uint32_t pack, bool weights = false) { return instruction{p, {pack}, 0, weights}; };
-  const program code{run(pass::forward, 0), run(pass::backward, 0), run(pass::forward, 1), run(pass::backward, 1),
-                     run(pass::backward, 1, true)};
+  const auto run = [](instruction_kind kind, std::uint32_t pack) { return instruction{kind, {pack}}; };
+  const program code{run(instruction_kind::forward, 0), run(instruction_kind::backward, 0),
+                     run(instruction_kind::forward, 1), run(instruction_kind::backward, 1),
+                     run(instruction_kind::weights, 1)};
   std::vector<double> held;
   simulators::follow_memory(work, code, 0, [&](const instruction&, double bytes) { held.push_back(bytes); });
   EXPECT_EQ(held, (std::vector<double>{384, 384, 192, 192 + 128, 192 + 128}));
@@ -107,9 +107,10 @@ TEST(WeightGradients, NeedWhatIsKeptForThemFromBToW) {
 workload one_pack() {
   workload work;
   work.shape.stages = 3;
-  work.forward = {std::vector<seconds>(3, {1}), std::vector<seconds>(3), {0, 128}};
-  work.backward = work.forward;
-  work.weight = {{1}, std::vector<seconds>(3, {1})};
+  for (const instruction_kind k : {instruction_kind::forward, instruction_kind::backward, instruction_kind::weights})
+    work.times.calls[k].assign(3, {1});
+  for (const pass p : both_passes) work.times.messages[p].resize(3), work.times.before[p] = {0, 128};
+  work.times.apart = {{1}};
   work.turn = {0};
   work.gradient_running = {0};
   work.gradient_before = {0, 0};
@@ -117,9 +118,9 @@ workload one_pack() {
   return work;
 }
 
-constexpr instruction f0{pass::forward, {0}};
-constexpr instruction b0{pass::backward, {0}};
-constexpr instruction w0{pass::backward, {0}, 0, true};
+constexpr instruction f0{instruction_kind::forward, {0}};
+constexpr instruction b0{instruction_kind::backward, {0}};
+constexpr instruction w0{instruction_kind::weights, {0}};
 
 TEST(WeightGradients, LetTheStageBeforeBeginEarlier) {
   const std::vector<program> programs(3, program{f0, b0, w0});
@@ -140,7 +141,7 @@ TEST(WeightGradients, AreRefusedBeforeTheirBackwardTwiceOrNotAtAll) {
 
 TEST(WeightGradients, AreRefusedOfAPackThatKeepsThem) {
   workload work = one_pack();
-  work.weight = {};
+  work.times.apart = {};
   simulators::task_graph graph;
   EXPECT_FALSE(graph.assign(work, std::vector<program>(3, program{f0, b0, w0})));
   EXPECT_FALSE(graph.assign(work, std::vector<program>(3, program{b0, w0})));  // of the right length

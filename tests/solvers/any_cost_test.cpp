@@ -37,10 +37,10 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
   for (std::int64_t n = random.between(1, 6); n > 0; --n) lengths.push_back(random.length({4096}));
   const partition packs = testing::random_partition(lengths, on.quantum, costs::quadratic{}, random);
   for (const pass p : both_passes) {
-    const pass_timing one = detail::timing_of(packs.of(p), p, model, on.parts()),
-                      other = timing_of(packs.of(p), p, cost, on.parts());
-    EXPECT_EQ(one.time, other.time);
-    EXPECT_EQ(one.message, other.message);
+    timings one, other;
+    detail::price_layers(packs.of(p), p, model, on.parts(), one);
+    price_layers(packs.of(p), p, cost, on.parts(), other);
+    EXPECT_EQ(one, other);
     for (int part = 0; part < on.parts(); ++part) {
       EXPECT_EQ(pack_overhead(model, p, part), pack_overhead(cost, p, part));
       EXPECT_EQ(call_overhead_of(model, p, part), call_overhead_of(cost, p, part));
@@ -67,8 +67,8 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
   workload work = price(packs, model, on, rates);
   const workload same = price(packs, cost, on, rates);
   detail::count_late_sums(model, work);
-  EXPECT_EQ(work.forward.time, same.forward.time);
-  EXPECT_EQ(work.backward.time, same.backward.time);
+  EXPECT_EQ(work.times.calls[pass::forward], same.times.calls[pass::forward]);
+  EXPECT_EQ(work.times.calls[pass::backward], same.times.calls[pass::backward]);
   EXPECT_EQ(work.turn, same.turn);
   const schedules::list schedule;
   const detail::schedule_behind<schedules::list> any(schedule);
@@ -99,8 +99,8 @@ TEST(AnyCost, CountsSumsThatAreLateToLastPacks) {
   const detail::cost_behind<tests::bucketed_cost> behind(model);
   const detail::any_cost& cost = behind;
   const std::vector<memory_rates> rates(2);
-  EXPECT_EQ(price(packs, model, on, rates).backward.time, (std::vector<seconds>{{8}, {8}, {8}, {8}}));
-  EXPECT_EQ(price(packs, cost, on, rates).backward.time, (std::vector<seconds>{{8}, {8}, {8 + 3}, {8}}));
+  EXPECT_EQ(price(packs, model, on, rates).times.calls[pass::backward], (std::vector<seconds>{{8}, {8}, {8}, {8}}));
+  EXPECT_EQ(price(packs, cost, on, rates).times.calls[pass::backward], (std::vector<seconds>{{8}, {8}, {8 + 3}, {8}}));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(PackedForward, RunsTheForwardPacksOfTheStep) {
         for (const program& code : p.replicas[r].programs) {
           ASSERT_EQ(code.size(), p.replicas[r].partition.forward.size());
           for (std::uint32_t i = 0; i < code.size(); ++i)
-            EXPECT_EQ(code[i], (instruction{pass::forward, {i}, 0})) << name;
+            EXPECT_EQ(code[i], (instruction{instruction_kind::forward, {i}, 0})) << name;
         }
       }
     }
@@ -92,7 +92,7 @@ TEST(PackedForward, RunsVirtualStagesInGroups) {
   const plan p =
       evaluated("megatron", {.stages = 2, .chunks = 2}, tests::lengths_of({10, 10, 10}), {10}).value().value();
   const auto forward = [](std::uint32_t pack, std::uint32_t chunk) {
-    return instruction{pass::forward, {pack}, chunk};
+    return instruction{instruction_kind::forward, {pack}, chunk};
   };
   EXPECT_EQ(p.replicas[0].programs[1],
             (program{forward(0, 0), forward(1, 0), forward(0, 1), forward(1, 1), forward(2, 0), forward(2, 1)}));

@@ -34,8 +34,8 @@ TEST(PieceCost, PricesPacksAsTheirPieces) {
     for (const weight_gradients weights : {weight_gradients::with_inputs, weight_gradients::apart}) {
       const workload found = price(packs, cost, on, no_rates, weights),
                      expected = price(common_refinement(packs), model, on, no_rates, weights);
-      EXPECT_EQ(found.forward.time, expected.forward.time) << "seed 3, batch " << i;
-      EXPECT_EQ(found.backward.time, expected.backward.time) << "seed 3, batch " << i;
+      EXPECT_EQ(found.times.calls[pass::forward], expected.times.calls[pass::forward]) << "seed 3, batch " << i;
+      EXPECT_EQ(found.times.calls[pass::backward], expected.times.calls[pass::backward]) << "seed 3, batch " << i;
       EXPECT_EQ(found.split.inputs, expected.split.inputs);
       EXPECT_EQ(found.split.weights, expected.split.weights);
     }
@@ -56,14 +56,18 @@ TEST(PieceCost, CountsPiecesWhereTheModelKnowsNoOverhead) {
   const partition packs = some_packs(random), pieces = common_refinement(packs);
   const workload found = price(packs, cost, on, no_rates, weight_gradients::apart);
   const workload bare = price(pieces, model, on, no_rates, weight_gradients::apart);
-  for (std::size_t cell = 0; cell < found.backward.time.size(); ++cell) {
+  for (std::size_t cell = 0; cell < found.times.calls[pass::backward].size(); ++cell) {
     const double calls = 128e-6 * static_cast<double>(pieces.backward[cell / 3].size());
-    EXPECT_DOUBLE_EQ(found.backward.time[cell].value, bare.backward.time[cell].value + calls);
+    EXPECT_DOUBLE_EQ(found.times.calls[pass::backward][cell].value,
+                     bare.times.calls[pass::backward][cell].value + calls);
     EXPECT_DOUBLE_EQ(found.split.weights[cell].value, bare.split.weights[cell].value + calls);
     EXPECT_DOUBLE_EQ(found.split.inputs[cell].value, bare.split.inputs[cell].value + calls);
   }
-  EXPECT_DOUBLE_EQ(timing_of(pieces.forward, pass::forward, cost, 3).time[0].value, found.forward.time[0].value);
-  EXPECT_DOUBLE_EQ(pack_time(cost, pieces.forward[0], pass::forward, 0).value, found.forward.time[0].value);
+  timings times;
+  price_layers(pieces.forward, pass::forward, cost, 3, times);
+  EXPECT_DOUBLE_EQ(times.calls[pass::forward][0].value, found.times.calls[pass::forward][0].value);
+  EXPECT_DOUBLE_EQ(pack_time(cost, pieces.forward[0], pass::forward, 0).value,
+                   found.times.calls[pass::forward][0].value);
 }
 
 /// Sequence 0 of 1000 tokens in pieces of 300, 100, 200 and 400.

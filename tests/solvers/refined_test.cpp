@@ -104,7 +104,7 @@ TEST(RefinedSolver, LetsTheCostModelPricePieces) {
     for (std::size_t i = 0; i < r.partition.of(direction).size(); ++i) {
       seconds sum{};
       for (const slice& s : r.partition.of(direction)[i]) sum += per_slice{}.time(s, direction, 0);
-      EXPECT_EQ(r.of(direction).time[i * 4], sum) << "pack " << i;
+      EXPECT_EQ(r.times.calls[direction][i * 4], sum) << "pack " << i;
     }
   }
 }

@@ -17,7 +17,8 @@ using solvers::improve::swap;
 // One stage of two packs, F0 F1 B0 B1: F1 and B0 may pass each other, as nothing waits for either; F0 and F1 may not.
 TEST(Swap, LetsNeighboursOfUnlikePassesChangePlaces) {
   const workload work = tests::uniform_work(1, 2, {{1}, {2}});
-  const instruction f0{pass::forward, {0}}, f1{pass::forward, {1}}, b0{pass::backward, {0}}, b1{pass::backward, {1}};
+  const instruction f0{instruction_kind::forward, {0}}, f1{instruction_kind::forward, {1}},
+      b0{instruction_kind::backward, {0}}, b1{instruction_kind::backward, {1}};
   const std::vector<program> programs{{f0, f1, b0, b1}};
   const std::vector<std::int64_t> tokens(2, 128);
   simulators::changing_order order(work, programs, tokens, {128, 256});
@@ -37,7 +38,7 @@ TEST(Swap, LetsNeighboursOfUnlikePassesChangePlaces) {
 // A backward does not pass the forward that it needs.
 TEST(Swap, LeavesABackwardBehindItsForward) {
   const workload work = tests::uniform_work(1, 1, {{1}, {2}});
-  const std::vector<program> programs{{{pass::forward, {0}}, {pass::backward, {0}}}};
+  const std::vector<program> programs{{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
   const std::vector<std::int64_t> tokens(1, 128);
   simulators::changing_order order(work, programs, tokens, {128});
   detail::splitmix random;

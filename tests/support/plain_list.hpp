@@ -36,15 +36,15 @@ struct pipeline {
   static pipeline of(const workload& work, const schedules::memory_cap& cap) {
     pipeline p;
     p.stages = static_cast<std::size_t>(work.shape.stages);
-    const auto copy = [](const pass_timing& timing) {
+    const auto copy = [&](pass p) {
       flow f;
-      f.packs = timing.size();
-      for (const seconds s : timing.time) f.time.push_back(s.value);
-      for (const seconds s : timing.message) f.message.push_back(s.value);
+      f.packs = work.times.packs(p);
+      for (const seconds s : work.times.calls[p]) f.time.push_back(s.value);
+      for (const seconds s : work.times.messages[p]) f.message.push_back(s.value);
       return f;
     };
-    p.down = copy(work.forward);
-    p.up = copy(work.backward);
+    p.down = copy(pass::forward);
+    p.up = copy(pass::backward);
     for (const std::uint32_t turn : work.turn) p.need.push_back(turn + 1);
     for (std::size_t r = 0; r < p.stages; ++r)
       p.allow.insert(p.allow.end(), cap.allowed(r), cap.allowed(r) + p.up.packs + 1);
@@ -129,8 +129,8 @@ inline run schedule(const pipeline& p, const run* prior) {
   const auto prior_says_up = [&](std::size_t r) {
     stage_state& s = state[r];
     const program& code = prior->programs[r];
-    while (code[s.prior_at].pack.value < (code[s.prior_at].pass == pass::backward ? s.ups : s.downs)) ++s.prior_at;
-    return code[s.prior_at].pass == pass::backward;
+    while (code[s.prior_at].pack.value < (code[s.prior_at].pass() == pass::backward ? s.ups : s.downs)) ++s.prior_at;
+    return code[s.prior_at].pass() == pass::backward;
   };
   const auto decide = [&](std::size_t r) {
     stage_state& s = state[r];
@@ -159,7 +159,7 @@ inline run schedule(const pipeline& p, const run* prior) {
     if (s.up_next) {
       const std::size_t cell = s.ups * stages + r;
       s.free = start + p.up.time[cell];
-      out.programs[r].push_back({pass::backward, {s.ups}, 0});
+      out.programs[r].push_back({instruction_kind::backward, {s.ups}, 0});
       if (r > 0) {
         up_at[cell - 1] = s.free + p.up.message[cell];
         if (state[r - 1].ups == s.ups) decide(r - 1);
@@ -168,7 +168,7 @@ inline run schedule(const pipeline& p, const run* prior) {
     } else {
       const std::size_t cell = s.downs * stages + r;
       s.free = start + p.down.time[cell];
-      out.programs[r].push_back({pass::forward, {s.downs}, 0});
+      out.programs[r].push_back({instruction_kind::forward, {s.downs}, 0});
       if (r < last) {
         down_at[cell + 1] = s.free + p.down.message[cell];
         if (state[r + 1].downs == s.downs) decide(r + 1);
@@ -189,10 +189,11 @@ inline run mirrored(const pipeline& p, const run& image) {
     program turned;
     turned.reserve(code.size());
     for (auto i = code.rbegin(); i != code.rend(); ++i) {
-      if (i->pass == pass::forward)
-        turned.push_back({pass::backward, {static_cast<std::uint32_t>(p.up.packs) - 1 - i->pack.value}, 0});
+      if (i->pass() == pass::forward)
+        turned.push_back({instruction_kind::backward, {static_cast<std::uint32_t>(p.up.packs) - 1 - i->pack.value}, 0});
       else
-        turned.push_back({pass::forward, {static_cast<std::uint32_t>(p.down.packs) - 1 - i->pack.value}, 0});
+        turned.push_back(
+            {instruction_kind::forward, {static_cast<std::uint32_t>(p.down.packs) - 1 - i->pack.value}, 0});
     }
     out.programs.push_back(std::move(turned));
   }

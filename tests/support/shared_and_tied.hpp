@@ -70,7 +70,7 @@ inline std::size_t lend_beside_rows(plan& p) {
   };
   std::size_t mixed = 0;
   for (replica_plan& r : p.replicas) {
-    const auto pack_of = [&](const loan::side& s) { return r.partition.of(s.what.pass)[s.what.pack.value]; };
+    const auto pack_of = [&](const loan::side& s) { return r.partition.of(s.what.pass())[s.what.pack.value]; };
     const auto has_rows_alone = [&](const loan::side& s) {
       return std::all_of(pack_of(s).begin(), pack_of(s).end(), is_shared);
     };

@@ -17,9 +17,13 @@ namespace {
 
 namespace naive = testing::naive;
 
-constexpr instruction f(std::uint32_t pack, std::uint32_t chunk = 0) { return {pass::forward, {pack}, chunk}; }
-constexpr instruction b(std::uint32_t pack, std::uint32_t chunk = 0) { return {pass::backward, {pack}, chunk}; }
-constexpr instruction w(std::uint32_t pack) { return {pass::backward, {pack}, 0, true}; }
+constexpr instruction f(std::uint32_t pack, std::uint32_t chunk = 0) {
+  return {instruction_kind::forward, {pack}, chunk};
+}
+constexpr instruction b(std::uint32_t pack, std::uint32_t chunk = 0) {
+  return {instruction_kind::backward, {pack}, chunk};
+}
+constexpr instruction w(std::uint32_t pack) { return {instruction_kind::weights, {pack}}; }
 
 // Every F, B, E, V, U and G, with virtual stages and without, the vocabulary in one place and spread: what one sends to
 // another, the other hears from it.
@@ -80,7 +84,9 @@ TEST(NaiveRun, CountsWeightGradientsThatRunApart) {
 }
 
 const auto no_message = [](naive::spot, naive::spot, std::uint32_t) { return seconds{}; };
-const auto one_and_two = [](const instruction& i, std::size_t) { return seconds{i.pass == pass::forward ? 1.0 : 2.0}; };
+const auto one_and_two = [](const instruction& i, std::size_t) {
+  return seconds{i.pass() == pass::forward ? 1.0 : 2.0};
+};
 
 // Two stages, two packs: (m + p - 1) (1 + 2) = 9 s, of which each works 6.
 TEST(NaiveRun, TakesTheClosedFormOf1F1B) {
@@ -130,7 +136,7 @@ TEST(NaiveRun, RunsThePacksOfARowTogether) {
   const std::vector<merge> merges{
       {.sequence = {0}, .replicas = {0, 1}, .forward = {{{1}, {0}}}, .backward = {{{0}, {0}}}}};
   const auto time = [&](std::size_t replica, const instruction& i, std::size_t) {
-    return seconds{static_cast<double>(size_of((replica == 0 ? first : second).of(i.pass)[i.pack.value]).value)};
+    return seconds{static_cast<double>(size_of((replica == 0 ? first : second).of(i.pass())[i.pack.value]).value)};
   };
   const auto message = [](std::size_t, naive::spot, naive::spot, std::uint32_t) { return seconds{}; };
   const std::vector<naive::outcome> made =

@@ -50,8 +50,7 @@ plan example() {
     r.partition = {cut(sequences, pass::forward, {512}), cut(sequences, pass::backward, {1024})};
     r.rates = rates_of(cost, p.shape).value();
     const workload work = price(r.partition, cost, p.shape, r.rates);
-    r.forward = work.forward;
-    r.backward = work.backward;
+    r.times = work.times;
     r.programs = schedules::one_f_one_b{}.programs(work).value();
     r.peak_memory = simulators::peak_memory(work, r.programs);
     r.makespan = simulators::simulate(work, r.programs).value().makespan;
@@ -100,7 +99,7 @@ TEST(PlanLawsReport, FindsProgramsThatDoNotRun) {
   expect_broken("a program short of its end", {3}, [](plan& p) { p.replicas[0].programs[1].pop_back(); });
   expect_broken("a deadlock", {3}, [](plan& p) {
     program& last = p.replicas[0].programs[2];
-    const auto first = std::find(last.begin(), last.end(), instruction{pass::backward, {0}, 0});
+    const auto first = std::find(last.begin(), last.end(), instruction{instruction_kind::backward, {0}, 0});
     std::rotate(last.begin(), first, first + 1);
   });
 }
@@ -118,8 +117,8 @@ TEST(PlanLawsReport, FindsTimesThatAReplayDoesNotFind) {
     replica_plan& faster = p.replicas[0].makespan < p.replicas[1].makespan ? p.replicas[0] : p.replicas[1];
     faster.makespan += seconds{1e-9};
   });
-  expect_broken("a pack's time", {5}, [](plan& p) { p.replicas[0].forward.time[0] += seconds{1e-6}; });
-  expect_broken("a time that is missing", {5}, [](plan& p) { p.replicas[0].forward.time.pop_back(); });
+  expect_broken("a pack's time", {5}, [](plan& p) { p.replicas[0].times.calls[pass::forward][0] += seconds{1e-6}; });
+  expect_broken("a time that is missing", {5}, [](plan& p) { p.replicas[0].times.calls[pass::forward].pop_back(); });
   expect_broken("a reduction beside the work that ends later", {5}, [](plan& p) {
     p.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(3, {{0, {1}, {}}}), {}};
   });

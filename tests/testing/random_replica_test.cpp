@@ -54,11 +54,11 @@ TEST(RandomReplica, KeepsToWhatIsAsked) {
       EXPECT_TRUE(length >= tokens{1} && length <= asked.longest) << "seed " << seed;
     EXPECT_EQ(made.work.rates.size(), static_cast<std::size_t>(on.stages));
     for (const pass p : both_passes)
-      EXPECT_EQ(made.work.of(p).time.size(), made.packs.of(p).size() * static_cast<std::size_t>(on.parts()));
+      EXPECT_EQ(made.work.times.calls[p].size(), made.packs.of(p).size() * static_cast<std::size_t>(on.parts()));
     several_chunks += on.chunks > 1;
     cut_differently += made.packs.forward.size() != made.packs.backward.size();
     memory += made.work.rates != std::vector<memory_rates>(made.work.rates.size());
-    const std::vector<seconds>& times = made.work.forward.time;
+    const std::vector<seconds>& times = made.work.times.calls[pass::forward];
     whole += std::all_of(times.begin(), times.end(), [](seconds s) { return s.value == std::floor(s.value); });
   }
   for (const int some : {several_chunks, cut_differently, whole, memory}) {
@@ -71,7 +71,7 @@ TEST(RandomReplica, IsTheSameForEqualSeeds) {
   const random_replica one = of_seed(5), other = of_seed(5);
   EXPECT_EQ(one.lengths, other.lengths);
   EXPECT_EQ(one.packs, other.packs);
-  EXPECT_EQ(one.work.forward.time, other.work.forward.time);
+  EXPECT_EQ(one.work.times.calls[pass::forward], other.work.times.calls[pass::forward]);
   EXPECT_NE(one.packs, of_seed(6).packs);
 }
 
@@ -80,17 +80,19 @@ TEST(RandomReplica, SplitsWeightGradientsOfTheTimeOfBackward) {
   std::size_t apart = 0, together = 0;
   for (int seed = 1; seed <= tests::cases(100); ++seed) {
     random_replica made = of_seed(seed);
-    const std::vector<seconds> before = made.work.backward.time;
+    const std::vector<seconds> before = made.work.times.calls[pass::backward];
     testing::generator random(static_cast<std::uint64_t>(seed));
     testing::split_weights(made, random);
     const auto parts = static_cast<std::size_t>(made.work.shape.parts());
-    ASSERT_EQ(made.work.weight.apart.size(), made.work.backward.size());
+    ASSERT_EQ(made.work.times.apart.flags.size(), made.work.times.packs(pass::backward));
     for (std::size_t cell = 0; cell < before.size(); ++cell) {
-      const bool splits = made.work.weight.splits(cell / parts);
+      const bool splits = made.work.times.apart.splits(cell / parts);
       ++(splits ? apart : together);
-      EXPECT_DOUBLE_EQ((made.work.backward.time[cell] + made.work.weight.time[cell]).value, before[cell].value)
+      EXPECT_DOUBLE_EQ(
+          (made.work.times.calls[pass::backward][cell] + made.work.times.calls[instruction_kind::weights][cell]).value,
+          before[cell].value)
           << "seed " << seed;
-      EXPECT_TRUE(splits || made.work.weight.time[cell] == seconds{}) << "seed " << seed;
+      EXPECT_TRUE(splits || made.work.times.calls[instruction_kind::weights][cell] == seconds{}) << "seed " << seed;
     }
   }
   EXPECT_GT(apart, 0u);
@@ -104,7 +106,7 @@ TEST(RandomReplica, OffersWeightGradientsForTheirTimeOrALaunchMore) {
     random_replica made = of_seed(seed);
     testing::generator random(static_cast<std::uint64_t>(seed));
     testing::offer_weights(made, random);
-    const std::vector<seconds>& whole = made.work.backward.time;
+    const std::vector<seconds>& whole = made.work.times.calls[pass::backward];
     ASSERT_EQ(made.work.split.inputs.size(), whole.size());
     ASSERT_EQ(made.work.split.weights.size(), whole.size());
     bool launches = false;
@@ -130,7 +132,8 @@ TEST(RandomReplica, KeepsTheScoresOfEveryPiece) {
     std::map<sequence_id, std::set<tokens>> cuts;
     for (const pass p : both_passes)
       for (const slice& s : made.packs.of(p).slices()) cuts[s.sequence].insert({s.begin, s.end()});
-    const std::size_t forwards = made.work.forward.size(), backwards = made.work.backward.size();
+    const std::size_t forwards = made.work.times.packs(pass::forward),
+                      backwards = made.work.times.packs(pass::backward);
     for (int stage = 0; stage < made.work.shape.stages; ++stage) {
       double all = 0;
       for (const auto& [id, places] : cuts)

@@ -25,7 +25,10 @@ struct example {
   std::vector<sequence_id> sequences{{0}, {1}};
   std::vector<std::vector<slice>> forward{{{{0}, {0}, {10}}}, {{{0}, {10}, {10}}, {{1}, {0}, {10}}}};
   std::vector<std::vector<slice>> backward{{{{1}, {0}, {10}}, {{0}, {10}, {10}}}, {{{0}, {0}, {10}}}};
-  program code{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}};
+  program code{{instruction_kind::forward, {0}},
+               {instruction_kind::forward, {1}},
+               {instruction_kind::backward, {0}},
+               {instruction_kind::backward, {1}}};
   std::vector<merge> merges;
 
   /// How often each of the laws 1 to 4 is broken.

@@ -42,7 +42,7 @@ TEST(ScheduleLawsReport, FindsPacksThatDoNotRunOnceInOrder) {
   expect_broken(changed{[](std::vector<program>& all) {
                   for (program& code : all)  // the last two forwards change places
                     for (std::size_t i = code.size(), last = code.size(); i-- > 0;) {
-                      if (code[i].pass != pass::forward) continue;
+                      if (code[i].pass() != pass::forward) continue;
                       if (last == code.size()) {
                         last = i;
                         continue;
@@ -57,9 +57,9 @@ TEST(ScheduleLawsReport, FindsPacksThatDoNotRunOnceInOrder) {
 struct eager {  // the first stage runs a backward as soon as it has run one forward
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     result<std::vector<program>> good = schedules::one_f_one_b{.lead = 0}.programs(work);
-    if (!good || work.forward.size() < 2) return good;
+    if (!good || work.times.packs(pass::forward) < 2) return good;
     program& code = good.value().front();
-    const auto first = std::find(code.begin(), code.end(), instruction{pass::backward, {0}, 0});
+    const auto first = std::find(code.begin(), code.end(), instruction{instruction_kind::backward, {0}, 0});
     std::rotate(code.begin() + 1, first, first + 1);
     return good;
   }

@@ -157,7 +157,8 @@ std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const pla
 
 /// Whether weight gradients of some packs run apart.
 [[nodiscard]] inline bool splits(const plan& p) {
-  return std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return r.weight.count() > 0; });
+  return std::any_of(p.replicas.begin(), p.replicas.end(),
+                     [](const replica_plan& r) { return r.times.apart.count() > 0; });
 }
 
 /// Whether the two passes of some replica are cut or packed differently.

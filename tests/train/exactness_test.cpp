@@ -179,7 +179,7 @@ void compare_held(const exact_batch& batch, const plan& p, const std::string& na
       const double said = says[static_cast<std::size_t>(stage)];
       EXPECT_EQ(found, said) << named;
       seen.exact += found == said;
-      seen.apart += p.replicas[replica].weight.count() > 0;
+      seen.apart += p.replicas[replica].times.apart.count() > 0;
       ++seen.ranks;
     }
   }

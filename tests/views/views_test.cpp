@@ -39,22 +39,21 @@ plan random_plan(testing::generator& random) {
     const costs::quadratic cost{.per_pack = {random.ratio()}, .hop = {random.ratio()}};
     made.packs = testing::random_partition(made.lengths, p.shape.quantum, cost, random);
     made.work = price(made.packs, cost, p.shape, std::vector<memory_rates>(static_cast<std::size_t>(p.shape.stages)));
-    for (pass_timing* t : {&made.work.forward, &made.work.backward})
-      for (std::vector<seconds>* times : {&t->time, &t->message})
+    for (const pass of : both)
+      for (std::vector<seconds>* times : {&made.work.times.calls[of], &made.work.times.messages[of]})
         for (seconds& s : *times) s = {random.ratio()};
     if (random.once_in(2)) testing::split_weights(made, random);
     replica_plan& one = p.replicas.emplace_back();
     one.partition = std::move(made.packs);
-    one.forward = std::move(made.work.forward);
-    one.backward = std::move(made.work.backward);
-    one.weight = std::move(made.work.weight);
+    one.times = std::move(made.work.times);
     one.programs.resize(static_cast<std::size_t>(p.shape.stages));
     for (program& code : one.programs)
       for (const pass of : both)
         for (std::uint32_t i = 0; i < one.partition.of(of).size(); ++i)
           for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(p.shape.chunks); ++chunk) {
-            code.push_back({of, {i}, chunk});
-            if (of == pass::backward && one.weight.splits(i)) code.push_back({of, {i}, chunk, true});
+            code.push_back({pass_kind(of), {i}, chunk});
+            if (of == pass::backward && one.times.apart.splits(i))
+              code.push_back({instruction_kind::weights, {i}, chunk});
           }
   }
   // Rows of sequence 0, and of another, over all replicas that have packs.
@@ -117,10 +116,10 @@ using found = std::vector<decltype(key(std::declval<Item>()))>;
 pack_view plain_pack(const plan& p, std::uint32_t replica, pass of, std::uint32_t i) {
   const replica_plan& r = p.replicas[replica];
   const auto parts = static_cast<std::size_t>(p.shape.stages * p.shape.chunks);
-  pack_view made{replica, of, {i}, r.partition.of(of)[i], {&r.of(of).time[i * parts], parts}, {}, {}};
-  if (of == pass::backward && !r.weight.apart.empty() && r.weight.apart[i] != 0)
-    made.weight_times = {&r.weight.time[i * parts], parts};
-  if (parts > 1) made.messages = {&r.of(of).message[i * parts + (of == pass::forward ? 0 : 1)], parts - 1};
+  pack_view made{replica, of, {i}, r.partition.of(of)[i], {&r.times.calls[of][i * parts], parts}, {}, {}};
+  if (of == pass::backward && !r.times.apart.flags.empty() && r.times.apart.flags[i] != 0)
+    made.weight_times = {&r.times.calls[instruction_kind::weights][i * parts], parts};
+  if (parts > 1) made.messages = {&r.times.messages[of][i * parts + (of == pass::forward ? 0 : 1)], parts - 1};
   return made;
 }
 
@@ -176,8 +175,9 @@ TEST(PlanViews, ShowTheInstructionsOfAStage) {
         found<instruction_view> mine;
         for (const instruction& i : own.programs[stage]) {
           const std::size_t cell = i.pack.value * parts + i.chunk * stages + stage;
-          const seconds time = i.weights_only ? own.weight.time[cell] : own.of(i.pass).time[cell];
-          mine.push_back(key(instruction_view{r, stage, i, time, own.partition.of(i.pass)[i.pack.value]}));
+          const seconds time =
+              i.is_weights() ? own.times.calls[instruction_kind::weights][cell] : own.times.calls[i.pass()][cell];
+          mine.push_back(key(instruction_view{r, stage, i, time, own.partition.of(i.pass())[i.pack.value]}));
         }
         EXPECT_TRUE(keys(views::instructions(p, r, stage)) == mine);
         all.insert(all.end(), mine.begin(), mine.end());
@@ -197,7 +197,7 @@ TEST(PlanViews, ShowTheMessagesOfABoundary) {
       found<message_view> all, of_pass[2];
       each_plain_pack(p, [&](const pack_view& x) {
         const std::uint32_t from = x.pass == pass::forward ? b : b + 1;
-        const seconds time = p.replicas[x.replica].of(x.pass).message[x.pack.value * parts + from];
+        const seconds time = p.replicas[x.replica].times.messages[x.pass][x.pack.value * parts + from];
         const message_view made{x.replica, x.pass, x.pack, from, 2 * b + 1 - from, time};
         all.push_back(key(made)), of_pass[static_cast<std::size_t>(x.pass)].push_back(key(made));
       });

@@ -21,11 +21,11 @@ struct gradient_bucket {
 };
 
 /// A reduction of gradients beside the work. Each stage has one stream for it, which carries one bucket after the
-/// other: from the step's begin the gathers of its weights, its share of a spread vocabulary first, then chunk 0,
-/// layers in order; then the sums of its gradients, the last chunk first, the last layers of a chunk first, a spread
-/// vocabulary at the end, each when it is final on all replicas. The optimizer steps when all
-/// sums are there on all stages, as where gradients are clipped by their norm; with that step a batch ends and the next
-/// one begins. So the step time is the period of a training on batches like this one.
+/// other: from the step's begin the gathers of its weights, its share of the words first where all stages have one,
+/// then chunk 0, layers in order; then the sums of its gradients, the last chunk first, the last layers of a chunk
+/// first, its share of the words at the end, each when it is final on all replicas. The optimizer steps when all sums
+/// are there on all stages, as where gradients are clipped by their norm; with that step a batch ends and the next one
+/// begins. So the step time is the period of a training on batches like this one.
 /// Source    Megatron-LM and torch's FSDP overlap both so; the order is ours
 struct gradient_reduction {
   std::vector<std::vector<gradient_bucket>> parts;  ///< buckets of each part (shape::reduced_parts)

@@ -12,7 +12,7 @@ namespace slimpack {
 ///           + other_token * (tokens of shared sequences that other replicas run, from their row's forward to its
 ///           backward, if a token of this replica comes after them). Their gradients count as gradient_token
 ///           + weight_token * (tokens whose backward has begun, and whose weight gradients run apart and have not run)
-///           + logit_token * (tokens of a spread vocabulary, from their V to the end of their U)
+///           + logit_token * (tokens from their V to the end of their U)
 ///           + turned_token * (tokens whose V has run on the last stage and whose B on the last part has not)
 ///           + lent_token * (keys that other stages lend the running instruction), twice backward
 /// Source    derived: it depends on the order of a stage's instructions, never on their times;
@@ -26,8 +26,8 @@ struct memory_rates {
   double other_token{};     ///< K and V kept of a token that another sharer runs; counted in whole bytes
   double weight_token{};    ///< what a token's weight gradients need beside live_token, where they run apart: from B to
                             ///< W
-  double logit_token{};     ///< of a spread vocabulary: a token's logits and hidden row on a stage, from V to U
-  double turned_token{};    ///< of a spread vocabulary: the gradient of a token's hidden row, which waits for its B
+  double logit_token{};     ///< a token's logits and hidden row on a stage, from V to U
+  double turned_token{};    ///< the gradient of a token's hidden row, which waits on the last stage from V to B
   double lent_token{};      ///< K and V of a lent token in two layers, of which one is on its way; backward gradients
                             ///< as large
 

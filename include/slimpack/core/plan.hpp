@@ -6,10 +6,10 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/timings.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -62,24 +62,15 @@ inline constexpr std::pair<const char*, seconds rank_time::*> rank_time_parts[]{
 struct replica_plan {
   std::vector<sequence_id> sequences;
   slimpack::partition partition;
-  pass_timing forward;
-  pass_timing backward;
-  weight_timing weight;
-  std::vector<loan> loans{};        ///< attention that its stages lend each other; times of packs have it in
-  vocabulary_timing vocabulary{};   ///< where it is spread over the stages
-  std::vector<program> programs;    ///< one per stage
-  std::vector<double> peak_memory;  ///< per stage, in the plan's memory unit
-  std::vector<memory_rates> rates;  ///< per stage; what peak_memory was computed with, not part of the plan file
-  seconds makespan;                 ///< end of the last instruction, from a common start
-  seconds lower_bound;              ///< for the sequences it shares with no other; decides nothing
-  seconds communication{};          ///< that its packs' times include, see workload; as rates, not part of the plan
-                                    ///< file
+  timings times{};                         ///< of its packs
+  std::vector<loan> loans{};               ///< attention that its stages lend each other; times of packs have it in
+  std::vector<program> programs;           ///< one per stage
+  std::vector<double> peak_memory;         ///< per stage, in the plan's memory unit
+  std::vector<memory_rates> rates;         ///< per stage; what peak_memory was computed with, not part of the plan file
+  seconds makespan;                        ///< end of the last instruction, from a common start
+  seconds lower_bound;                     ///< for the sequences it shares with no other; decides nothing
   std::vector<gradient_span> gradients{};  ///< of each part, where they are reduced beside the work; not part of the
                                            ///< file
-  std::vector<seconds> weight_waits{};     ///< of each stage: what its first packs and calls wait for weights that are
-                                           ///< gathered; their times have it in. Empty where nothing waits. Not hashed
-
-  [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 };
 
 /// What a plan was made with, so that it can be made again. Options are those of the program that planned, without

@@ -6,7 +6,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/detail/has_member.hpp>
 
 #include <concepts>
@@ -52,10 +52,12 @@
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     what is left of backward does not
 ///                                                     fall as a slice grows
-///   seconds vocabulary_time(tokens, vocabulary_call,  what a stage's share of a spread vocabulary   none: it cannot be
-///                           int stage)                takes for a pack; of 0 tokens its overhead    spread
-///   seconds vocabulary_message(tokens,                of its messages (core/vocabulary.hpp)  0 s
-///                  vocabulary_rows, int stage)
+///   seconds vocabulary_time(tokens,                   what a stage's share of a spread       none: it cannot
+///                  instruction_kind, int stage)       vocabulary takes for a pack (E, V, U   be spread
+///                                                     and G, core/wiring/step_kinds.hpp);
+///                                                     of 0 tokens its overhead
+///   seconds vocabulary_message(tokens,                of its messages                        0 s
+///                  message_kind, int stage)
 ///
 /// Where the vocabulary is spread, `time` is of layers alone, and `message` is also asked of part 0 backward: what it
 /// sends to the last stage. A pack of more tokens takes no longer than several that have these together.
@@ -108,7 +110,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_time);
 SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_message);
 
 template <class Cost>
-concept prices_vocabulary = requires(const Cost& cost, tokens size, vocabulary_call call, int stage) {
+concept prices_vocabulary = requires(const Cost& cost, tokens size, instruction_kind call, int stage) {
   { cost.vocabulary_time(size, call, stage) } -> std::same_as<seconds>;
 };
 
@@ -399,13 +401,13 @@ template <class Cost>
 [[nodiscard]] consteval bool spreads_vocabulary() {
   static_assert(
       detail::prices_vocabulary<Cost> || !detail::has_member_vocabulary_time<Cost>,
-      "a cost model's vocabulary_time(tokens, vocabulary_call, int stage) is public, const and gives seconds");
+      "a cost model's vocabulary_time(tokens, instruction_kind, int stage) is public, const and gives seconds");
   return detail::prices_vocabulary<Cost>;
 }
 
 /// What a stage's share of a spread vocabulary takes for a pack of so many tokens.
 template <class Cost>
-[[nodiscard]] constexpr seconds vocabulary_time(const Cost& cost, tokens size, vocabulary_call call, int stage) {
+[[nodiscard]] constexpr seconds vocabulary_time(const Cost& cost, tokens size, instruction_kind call, int stage) {
   if constexpr (spreads_vocabulary<Cost>())
     return cost.vocabulary_time(size, call, stage);
   else
@@ -413,7 +415,7 @@ template <class Cost>
 }
 
 template <class Cost>
-[[nodiscard]] constexpr seconds vocabulary_message(const Cost& cost, tokens size, vocabulary_rows rows, int stage) {
+[[nodiscard]] constexpr seconds vocabulary_message(const Cost& cost, tokens size, message_kind rows, int stage) {
   if constexpr (requires {
                   { cost.vocabulary_message(size, rows, stage) } -> std::same_as<seconds>;
                 }) {
@@ -421,7 +423,7 @@ template <class Cost>
   } else {
     static_assert(
         !detail::has_member_vocabulary_message<Cost>,
-        "a cost model's vocabulary_message(tokens, vocabulary_rows, int stage) is public, const and gives seconds");
+        "a cost model's vocabulary_message(tokens, message_kind, int stage) is public, const and gives seconds");
     return {};
   }
 }

@@ -204,10 +204,10 @@ class profiled {
     return at < beside_.pair_bytes.size() ? costs::memory::kept(piece, beside_.pair_bytes[at]) : bytes{};
   }
   /// No number where the samples are of a model whose vocabulary is not spread.
-  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const noexcept {
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int /*stage*/) const noexcept {
     return beside_.vocabulary ? beside_.vocabulary->of(call)(size) : seconds{std::numeric_limits<double>::quiet_NaN()};
   }
-  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int /*stage*/) const noexcept {
+  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int /*stage*/) const noexcept {
     return beside_.vocabulary ? beside_.vocabulary->of(rows)(size) : seconds{std::numeric_limits<double>::quiet_NaN()};
   }
   [[nodiscard]] seconds reduce_time() const noexcept { return beside_.reduce; }

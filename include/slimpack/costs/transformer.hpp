@@ -133,14 +133,14 @@ class transformer {
   [[nodiscard]] bytes kept(const slice& piece, int stage) const {
     return costs::memory::kept(piece, states_.pair_bytes[static_cast<std::size_t>(stage)]);
   }
-  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const {
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int /*stage*/) const {
     return vocabulary_.of(call)(size);
   }
-  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const {
+  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int stage) const {
     if (hop_) return *hop_;
     const double of_token = slimpack::detail::vocabulary_bytes(rows, message_token_, shape_);
-    if (rows == vocabulary_rows::embedded || rows == vocabulary_rows::gradients) {
-      const int boundary = rows == vocabulary_rows::embedded ? stage : stage - 1;
+    if (rows == message_kind::embedded || rows == message_kind::gradients) {
+      const int boundary = rows == message_kind::embedded ? stage : stage - 1;
       return links_[static_cast<std::size_t>(boundary)].over(bytes{of_token * static_cast<double>(size.value)});
     }
     const gathering& to = to_last_[static_cast<std::size_t>(stage)];

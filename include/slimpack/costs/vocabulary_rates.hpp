@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_VOCABULARY_RATES_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 namespace slimpack::costs {
 
@@ -18,7 +18,7 @@ struct vocabulary_rate {
   friend constexpr bool operator==(const vocabulary_rate&, const vocabulary_rate&) = default;
 };
 
-/// The rates of all calls and messages of a spread vocabulary (core/vocabulary.hpp), on every stage.
+/// The rates of all calls and messages of a spread vocabulary (core/wiring/step_kinds.hpp), on every stage.
 /// Law       a pack of all tokens takes no longer than several of them, and no less than one of fewer
 /// Requires  rates not negative
 struct vocabulary_rates {
@@ -32,27 +32,27 @@ struct vocabulary_rates {
   vocabulary_rate statistics{};
   vocabulary_rate gradients{};
 
-  [[nodiscard]] constexpr const vocabulary_rate& of(vocabulary_call call) const noexcept {
+  [[nodiscard]] constexpr const vocabulary_rate& of(instruction_kind call) const noexcept {
     switch (call) {
-      case vocabulary_call::embed:
+      case instruction_kind::embed:
         return embed;
-      case vocabulary_call::output:
+      case instruction_kind::output:
         return output;
-      case vocabulary_call::output_weights:
+      case instruction_kind::output_weights:
         return output_weights;
       default:
         return embed_gradients;
     }
   }
-  [[nodiscard]] constexpr const vocabulary_rate& of(vocabulary_rows rows) const noexcept {
+  [[nodiscard]] constexpr const vocabulary_rate& of(message_kind rows) const noexcept {
     switch (rows) {
-      case vocabulary_rows::embedded:
+      case message_kind::embedded:
         return embedded;
-      case vocabulary_rows::hidden:
+      case message_kind::hidden:
         return hidden;
-      case vocabulary_rows::partial:
+      case message_kind::partial:
         return partial;
-      case vocabulary_rows::statistics:
+      case message_kind::statistics:
         return statistics;
       default:
         return gradients;

@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_WITH_VOCABULARY_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 
 #include <utility>
@@ -25,10 +25,10 @@ class with_vocabulary : public Cost {
   with_vocabulary() = default;
   with_vocabulary(Cost layers, const vocabulary_rates& ends) : Cost(std::move(layers)), ends_(ends) {}
 
-  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const noexcept {
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int /*stage*/) const noexcept {
     return ends_.of(call)(size);
   }
-  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int /*stage*/) const noexcept {
+  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int /*stage*/) const noexcept {
     return ends_.of(rows)(size);
   }
 

@@ -76,10 +76,10 @@
 ///                                                   as elements of row_format::gradients. May give
 ///                                                   result<void>
 ///
-/// Where the plan spreads the vocabulary over the stages (core/vocabulary.hpp), each has a share of the words, of
-/// the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the output
-/// layer, and five more calls are required, on every stage. Each is made once a pack, in run order, and gives void or
-/// result<void>. The chunk of their pieces is number chunks().
+/// Where the plan spreads the vocabulary over the stages (core/wiring/step_kinds.hpp), each has a share of the words,
+/// of the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the
+/// output layer, and five more calls are required, on every stage. Each is made once a pack, in run order, and gives
+/// void or result<void>. The chunk of their pieces is number chunks().
 ///
 ///   call, given (span<const piece> pack, ...)   of this stage's words                 what it reads and writes
 ///   embed(pack, span<const byte> in,            E: adds their embedded rows           in: the sum of stages before,

@@ -89,7 +89,7 @@ struct measured_figures {
     for (std::size_t stage = 0; stage < p.replicas[r].programs.size(); ++stage, ++report) {
       f.step = std::max(f.step, report->step);
       for (const timed_instruction& t : report->timeline) {
-        const seconds predicted = time_of(p.replicas[r], t.instruction, stage, p.shape);
+        const seconds predicted = time_of(p.replicas[r].times, t.instruction, stage, p.shape);
         busy += t.end - t.begin;
         predicted_busy += predicted;
         if (predicted.value > 0) off.push_back(std::abs((t.end - t.begin) / predicted - 1));

@@ -53,8 +53,9 @@ struct message_format {
 };
 
 /// What stages send each other for one token of the output layer, where the vocabulary is spread over them
-/// (core/vocabulary.hpp). All else has the format of hidden rows, that of format(): embedded rows (E), hidden rows
-/// (from the last part to V on each stage), and their gradients (from V on the last stage to the last part, and G).
+/// (core/wiring/step_kinds.hpp). All else has the format of hidden rows, that of format(): embedded rows (E), hidden
+/// rows (from the last part to V on each stage), and their gradients (from V on the last stage to the last part, and
+/// G).
 struct vocabulary_format {
   /// From V on each stage to V on the last, of the stage's own words. Of width 0 in a compute that has its vocabulary
   /// in one place, where neither is used.

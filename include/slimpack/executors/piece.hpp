@@ -12,15 +12,15 @@ namespace slimpack {
 /// Contract with data-parallel hooks of a trainer that fire when autograd has a parameter's gradient: a step calls
 /// backward many times, and each call pulls gradients of all parameters of its chunk, so such a hook must reduce in one
 /// call only. last_of_chunk is true once a step, chunk and rank, on a rank without work too: on the last piece of the
-/// last call of backward or, where weight gradients run apart, of weights; of a spread vocabulary, which counts as one
-/// chunk more, of output_weights or embed_gradients. Arm the hooks of that chunk for this call and no other. It is
-/// the event that the hook reduce_part of executors/hooks.hpp is called after; that one keeps to one order of chunks on
-/// all replicas, while here, where weight gradients run apart, an earlier chunk may come before a later one.
+/// last call of backward or, where weight gradients run apart, of weights; of a stage's share of the words, which
+/// counts as one chunk more, of output_weights or embed_gradients. Arm the hooks of that chunk for this call and no
+/// other. It is the event that the hook reduce_part of executors/hooks.hpp is called after; that one keeps to one order
+/// of chunks on all replicas, while here, where weight gradients run apart, an earlier chunk may come before a later
+/// one.
 struct piece {
   slimpack::slice slice;
   tokens sequence_length;  ///< of the whole sequence, known from its first slice on
-  std::uint32_t chunk{};   ///< virtual stage on this stage, 0 when there is one; one past the last in calls of a spread
-                           ///< vocabulary
+  std::uint32_t chunk{};   ///< virtual stage on this stage, 0 when there is one; one past the last in E, V, U and G
   double loss_weight{};    ///< valid tokens of the piece over valid tokens of the batch
   bool weights_apart{};    ///< backward leaves the weight gradients of this piece to a call of `weights`
   bool shared{};           ///< other replicas run the rest of its sequence

@@ -244,8 +244,8 @@ class timeline_writer {
     json_.key("passes").open('[');
     for (const pass d : {pass::forward, pass::backward}) write_pass(p, replica, d);
     json_.close(']');
-    if (r.weight.count() > 0) write_weights(p, replica);
-    if (!r.vocabulary.empty()) write_vocabulary(r.vocabulary, p.shape);
+    if (r.times.apart.count() > 0) write_weights(p, replica);
+    if (r.times.spreads_vocabulary()) write_vocabulary(r.times, p.shape);
     if (!r.loans.empty()) write_loans(r.loans);
     json_.key("stages").open('[');
     const bool follows_memory = p.memory_unit == memory_unit::token || !r.rates.empty();
@@ -272,8 +272,8 @@ class timeline_writer {
     for (const pack_view& pack : packs)
       for (const slice& x : pack.slices) json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
     json_.close(']');
-    write_columns("time", r.of(d).time, static_cast<std::size_t>(p.shape.parts()));
-    write_columns("message", r.of(d).message, static_cast<std::size_t>(p.shape.parts()));
+    write_columns("time", r.times.calls[d], static_cast<std::size_t>(p.shape.parts()));
+    write_columns("message", r.times.messages[d], static_cast<std::size_t>(p.shape.parts()));
     json_.close('}');
   }
 
@@ -283,15 +283,16 @@ class timeline_writer {
     for (const pack_view& pack : views::packs(p, replica, pass::backward))
       if (!pack.weight_times.empty()) json_.value(pack.pack.value);
     json_.close(']');
-    write_columns("time", p.replicas[replica].weight.time, static_cast<std::size_t>(p.shape.parts()));
+    write_columns("time", p.replicas[replica].times.calls[instruction_kind::weights],
+                  static_cast<std::size_t>(p.shape.parts()));
     json_.close('}');
   }
 
   /// What calls of a spread vocabulary take, and their messages, per stage.
-  void write_vocabulary(const vocabulary_timing& calls, const shape& s) {
+  void write_vocabulary(const timings& times, const shape& s) {
     json_.key("vocabulary").open('{');
-    for (const auto& [name, column] : vocabulary_columns)
-      write_columns(name, calls.*column, static_cast<std::size_t>(s.stages));
+    for (const time_column c : time_columns)
+      if (c.each() == places::stages) write_columns(c.name(), times[c], count_of(c.each(), s));
     json_.close('}');
   }
 
@@ -353,7 +354,7 @@ class timeline_writer {
         last = i;
         known += gap;
       }
-      known += ticks(time_of(work, lane[i].instruction, stage, work.shape));
+      known += ticks(time_of(work.times, lane[i].instruction, stage, work.shape));
     }
     json_.close(']');
   }

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
@@ -141,10 +142,7 @@ class trace_writer {
     const instruction& i = s.instruction;
     const instruction_view planned = views::instruction(plan_, p.replica, stage, i);
     begin("X", p, stage, name_of(i, plan_.shape.chunks));
-    json_.field("cat", i.end != model_end::none  ? "vocabulary"
-                       : i.pass == pass::forward ? "forward"
-                       : i.weights_only          ? "weights"
-                                                 : "backward");
+    json_.field("cat", facts_of(i.kind).category);
     at(nanoseconds(s.begin), nanoseconds(s.end));
     write_flow(p, stage, i);
     json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(planned.slices).value);
@@ -156,18 +154,19 @@ class trace_writer {
     json_.close('}').close('}');
   }
 
-  /// A pack's way through the parts is one flow, with the embedding of a spread vocabulary before it or behind it:
-  /// viewers draw its messages as arrows.
+  /// A pack's way through the parts is one flow, with E before it or G behind it: viewers draw its messages as arrows.
   void write_flow(process p, std::size_t stage, const instruction& i) {
-    if (plan_.shape.parts() == 1 || i.weights_only || i.end == model_end::output) return;
+    if (plan_.shape.parts() == 1 || i.kind == instruction_kind::weights || i.kind == instruction_kind::output ||
+        i.kind == instruction_kind::output_weights)
+      return;
     const int part = static_cast<int>(i.chunk) * plan_.shape.stages + static_cast<int>(stage);
-    const bool spread = plan_.shape.vocabulary == vocabulary::spread, layers = i.end == model_end::none;
+    const bool spread = has(plan_.shape, instruction_kind::embed), layers = i.is_of_part();
     const bool first =
-        i.pass == pass::forward ? part == 0 && layers != spread : layers && part == plan_.shape.parts() - 1;
+        i.pass() == pass::forward ? part == 0 && layers != spread : layers && part == plan_.shape.parts() - 1;
     const bool last =
-        i.pass == pass::forward ? layers && part == plan_.shape.parts() - 1 : part == 0 && layers != spread;
+        i.pass() == pass::forward ? layers && part == plan_.shape.parts() - 1 : part == 0 && layers != spread;
     const std::uint64_t processes = plan_.replicas.size() * (measured_.empty() ? 1 : 2);
-    const std::uint64_t id = 2 * (i.pack.value * processes + number_of(p)) + (i.pass == pass::forward ? 1 : 2);
+    const std::uint64_t id = 2 * (i.pack.value * processes + number_of(p)) + (i.pass() == pass::forward ? 1 : 2);
     json_.field("bind_id", id);
     if (!first) json_.field("flow_in", true);
     if (!last) json_.field("flow_out", true);

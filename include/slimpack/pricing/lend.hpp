@@ -37,15 +37,15 @@ void lend(const partition& packs, const Cost& cost, std::span<const loan> loans,
   const auto cell_of = [&](const loan::side& s) {
     return s.what.pack.value * static_cast<std::size_t>(w.shape.parts()) + static_cast<std::size_t>(part_of(s));
   };
-  const auto time_of = [&](const loan::side& s) -> seconds& { return w.of(s.what.pass).time[cell_of(s)]; };
-  const auto changed = [&](seconds& time, seconds to) { w.communication += to - time, time = to; };
+  const auto time_of = [&](const loan::side& s) -> seconds& { return w.times.calls[s.what.pass()][cell_of(s)]; };
+  const auto changed = [&](seconds& time, seconds to) { w.times.communication += to - time, time = to; };
   struct help {
     loan::side who;
     seconds queries{}, context{};
   };  // what one side waits for, of all that it helps
   std::vector<help> helps;
   by_pass<std::vector<std::size_t>> help_of;  // a helper, by cell; counted from 1, 0: none yet
-  for (const pass p : both_passes) help_of[p].resize(w.of(p).time.size());
+  for (const pass p : both_passes) help_of[p].resize(w.times.calls[p].size());
   for (const loan& l : loans) {
     const auto with_keys_from = [&](tokens first) {
       return cost.time(slice{l.queries.sequence, l.queries.begin - first, l.queries.length}, l.pass(),
@@ -62,9 +62,9 @@ void lend(const partition& packs, const Cost& cost, std::span<const loan> loans,
   }
   for (const help& h : helps) {
     seconds before{};
-    for (const slice& s : packs.of(h.who.what.pass)[h.who.what.pack.value])
-      before += cost.time(s, h.who.what.pass, part_of(h.who)) -
-                cost.time(slice{s.sequence, {0}, s.length}, h.who.what.pass, part_of(h.who));
+    for (const slice& s : packs.of(h.who.what.pass())[h.who.what.pack.value])
+      before += cost.time(s, h.who.what.pass(), part_of(h.who)) -
+                cost.time(slice{s.sequence, {0}, s.length}, h.who.what.pass(), part_of(h.who));
     seconds& time = time_of(h.who);
     changed(time, std::max(time + std::max(seconds{}, h.queries - before), h.context));
   }

@@ -2,10 +2,10 @@
 #define SLIMPACK_PRICING_PRICE_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/detail/sequence_numbers.hpp>
@@ -25,39 +25,42 @@ namespace slimpack {
 
 namespace detail {
 
+/// Fills what the layers take for the packs of a pass, and the messages between parts.
 template <class Cost>
-pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int parts) {
-  pass_timing t;
-  t.before.reserve(packs.size() + 1);
-  t.before.push_back(0);
-  for (std::size_t i = 0; i < packs.size(); ++i) t.before.push_back(t.before.back() + size_of(packs[i]).value);
+void price_layers(const micropacks& packs, pass p, const Cost& cost, int parts, timings& times) {
+  std::vector<std::int64_t>& before = times.before[p];
+  before.reserve(packs.size() + 1);
+  before.assign(1, 0);
+  for (std::size_t i = 0; i < packs.size(); ++i) before.push_back(before.back() + size_of(packs[i]).value);
   const auto row = static_cast<std::size_t>(parts);
-  t.time.resize(packs.size() * row);
-  t.message.resize(packs.size() * row);
+  std::vector<seconds>& calls = times.calls[p];
+  std::vector<seconds>& messages = times.messages[p];
+  calls.assign(packs.size() * row, seconds{});
+  messages.assign(packs.size() * row, seconds{});
   const int last = nth_place(p, parts - 1, parts);  // no message leaves the last part of a pass
   for (int part = 0; part < parts; ++part) {
     const auto column = static_cast<std::size_t>(part);
     const auto like = static_cast<std::size_t>(like_of(cost, part));
     for (std::size_t i = 0; i < packs.size(); ++i)
-      t.time[i * row + column] = like < column ? t.time[i * row + like] : pack_time(cost, packs[i], p, part);
+      calls[i * row + column] = like < column ? calls[i * row + like] : pack_time(cost, packs[i], p, part);
     if (part == last) continue;
     for (std::size_t i = 0; i < packs.size(); ++i)
-      t.message[i * row + column] = message_time(cost, {t.before[i + 1] - t.before[i]}, p, part);
+      messages[i * row + column] = message_time(cost, {before[i + 1] - before[i]}, p, part);
   }
-  return t;
 }
 
 /// What priced backward packs take in two parts. Each W is a launch of its own, with a pack's overhead, and that of its
 /// calls.
 template <class Cost>
 void split_backward(const micropacks& packs, const Cost& cost, int parts, workload& w) {
-  w.split.inputs.reserve(w.backward.time.size());
-  w.split.weights.reserve(w.backward.time.size());
+  const std::vector<seconds>& whole = w.times.calls[pass::backward];
+  w.split.inputs.reserve(whole.size());
+  w.split.weights.reserve(whole.size());
   for (std::size_t i = 0; i < packs.size(); ++i) {
     for (int part = 0; part < parts; ++part) {
       seconds weights{};
       for (const slice& s : packs[i]) weights += weight_time(cost, s, part);
-      w.split.inputs.push_back(std::max(seconds{}, w.backward.time[w.split.inputs.size()] - weights));
+      w.split.inputs.push_back(std::max(seconds{}, whole[w.split.inputs.size()] - weights));
       const seconds calls = call_overhead_of(cost, pass::backward, part) * static_cast<double>(packs[i].size());
       w.split.weights.push_back(pack_overhead(cost, pass::backward, part) + weights + calls);
     }
@@ -70,33 +73,26 @@ void price_vocabulary(const partition& packs, const Cost& cost, workload& w) {
   const int stages = w.shape.stages;
   const auto parts = static_cast<std::size_t>(w.shape.parts());
   for (std::size_t i = 0; i < packs.backward.size(); ++i)
-    w.backward.message[i * parts] = message_time(cost, size_of(packs.backward[i]), pass::backward, 0);
-  vocabulary_timing& v = w.vocabulary;
-  const auto calls = [&](std::vector<seconds>& to, pass p, vocabulary_call call) {
-    for (std::size_t i = 0; i < packs.of(p).size(); ++i)
-      for (int r = 0; r < stages; ++r) to.push_back(vocabulary_time(cost, size_of(packs.of(p)[i]), call, r));
-  };
-  const auto messages = [&](std::vector<seconds>& to, pass p, vocabulary_rows sent) {
-    for (std::size_t i = 0; i < packs.of(p).size(); ++i)
+    w.times.messages[pass::backward][i * parts] = message_time(cost, size_of(packs.backward[i]), pass::backward, 0);
+  for (const time_column c : time_columns) {
+    if (c.each() != places::stages) continue;
+    const micropacks& of = packs.of(c.pass());
+    std::vector<seconds>& times = w.times[c];
+    times.reserve(of.size() * static_cast<std::size_t>(stages));
+    for (std::size_t i = 0; i < of.size(); ++i)
       for (int r = 0; r < stages; ++r)
-        to.push_back(sends(sent, r, w.shape) ? vocabulary_message(cost, size_of(packs.of(p)[i]), sent, r) : seconds{});
-  };
-  calls(v.embed, pass::forward, vocabulary_call::embed);
-  messages(v.embedded, pass::forward, vocabulary_rows::embedded);
-  messages(v.hidden, pass::forward, vocabulary_rows::hidden);
-  calls(v.output, pass::forward, vocabulary_call::output);
-  messages(v.partial, pass::forward, vocabulary_rows::partial);
-  messages(v.statistics, pass::forward, vocabulary_rows::statistics);
-  calls(v.output_weights, pass::forward, vocabulary_call::output_weights);
-  calls(v.embed_gradients, pass::backward, vocabulary_call::embed_gradients);
-  messages(v.gradients, pass::backward, vocabulary_rows::gradients);
+        times.push_back(c.is_call()                      ? vocabulary_time(cost, size_of(of[i]), c.call(), r)
+                        : sends(c.message(), r, w.shape) ? vocabulary_message(cost, size_of(of[i]), c.message(), r)
+                                                         : seconds{});
+  }
 }
 
 /// Adds to each forward pack's message to the stage that stands for a spread vocabulary what V waits for on its way.
 inline void wait_for_turn(seconds wait, workload& w) {
   const auto parts = static_cast<std::size_t>(w.shape.parts());
   w.turn_wait = wait;
-  for (std::size_t cell = parts - 2; cell < w.forward.message.size(); cell += parts) w.forward.message[cell] += wait;
+  std::vector<seconds>& messages = w.times.messages[pass::forward];
+  for (std::size_t cell = parts - 2; cell < messages.size(); cell += parts) messages[cell] += wait;
 }
 
 /// What slices of sequences that are in no row cover of the exchanges of their pack, by pack and part.
@@ -145,8 +141,8 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
         const seconds beside = std::min(exchange, left);
         exchange -= beside, left -= beside;
       }
-      w.of(row.pass).time[cell] += exchange;
-      w.communication += exchange;
+      w.times.calls[row.pass][cell] += exchange;
+      w.times.communication += exchange;
       if (row.pass == pass::backward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;
     }
   }
@@ -169,7 +165,7 @@ bool keeps_any(const partition& packs, const Cost& cost, int stages) {
 }
 
 /// Fills what forward packs let go of beside their tokens, where no backward comes (workload::ended_kept).
-/// Requires  w.forward.kept is to be filled            Complexity  O(stages * slices log sequences)
+/// Requires  w.times.kept.forward is to be filled            Complexity  O(stages * slices log sequences)
 template <keeps_by_piece Cost>
 void let_go_of_kept(const micropacks& forward, const Cost& cost, workload& w) {
   const sequence_numbers number(forward);
@@ -177,7 +173,7 @@ void let_go_of_kept(const micropacks& forward, const Cost& cost, workload& w) {
   for (std::size_t i = 0; i < forward.size(); ++i)
     for (const slice& s : forward[i]) last[number(s.sequence)] = i;
   const std::size_t row = forward.size() + 1;
-  std::vector<double>& sums = w.backward.kept;
+  std::vector<double>& sums = w.times.kept.backward;
   sums.assign(static_cast<std::size_t>(w.shape.stages) * row, 0);
   for (std::size_t stage = 0; stage < static_cast<std::size_t>(w.shape.stages); ++stage) {
     for (const slice& s : forward.slices())
@@ -192,7 +188,7 @@ void follow_kept(const partition& packs, const Cost& cost, workload& w) {
   const common_cuts cuts(packs);
   for (const pass p : {pass::forward, pass::backward}) {
     const micropacks& of_pass = packs.of(p);
-    std::vector<double>& kept = w.of(p).kept;
+    std::vector<double>& kept = w.times.kept[p];
     kept.reserve(static_cast<std::size_t>(w.shape.stages) * (of_pass.size() + 1));
     for (int stage = 0; stage < w.shape.stages; ++stage) {
       double sum = 0;
@@ -277,8 +273,7 @@ template <class Cost>
   } else {
     workload w;
     w.shape = shape;
-    w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
-    w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
+    for (const pass p : both_passes) detail::price_layers(packs.of(p), p, cost, shape.parts(), w.times);
     if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
     if constexpr (requires { cost.turn_wait(w); }) {
       detail::wait_for_turn(cost.turn_wait(w), w);

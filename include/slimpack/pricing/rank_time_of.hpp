@@ -4,6 +4,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace detail {
 [[nodiscard]] inline std::vector<seconds> busy_of(const replica_plan& r, const shape& on) {
   std::vector<seconds> busy(static_cast<std::size_t>(on.stages));
   for (std::size_t stage = 0; stage < r.programs.size(); ++stage)
-    for (const instruction& i : r.programs[stage]) busy[stage] += time_of(r, i, stage, on);
+    for (const instruction& i : r.programs[stage]) busy[stage] += time_of(r.times, i, stage, on);
   return busy;
 }
 
@@ -58,9 +59,9 @@ template <class Cost>
   if (p.shape.vocabulary == vocabulary::spread)
     for (const tokens length : p.lengths)
       for (int stage = 0; stage < p.shape.stages; ++stage)
-        for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output,
-                                           vocabulary_call::output_weights, vocabulary_call::embed_gradients})
-          sum.work += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {0}, call, stage);
+        for (const time_column c : time_columns)
+          if (c.is_call() && c.each() == places::stages)
+            sum.work += vocabulary_time(cost, length, c.call(), stage) - vocabulary_time(cost, {0}, c.call(), stage);
   return sum;
 }
 
@@ -81,7 +82,7 @@ template <class Cost>
   for (const replica_plan& r : p.replicas) {
     const std::vector<seconds> all = detail::busy_of(r, p.shape);
     const auto worked = [&](std::size_t stage) {
-      return all[stage] - (r.weight_waits.empty() ? seconds{} : r.weight_waits[stage]);
+      return all[stage] - (r.times.weight_waits.empty() ? seconds{} : r.times.weight_waits[stage]);
     };
     seconds most{};
     for (std::size_t stage = 0; stage < all.size(); ++stage) most = std::max(most, worked(stage));
@@ -91,7 +92,7 @@ template <class Cost>
       spent.imbalance += imbalance, spent.waiting += idle - imbalance;
       busy += all[stage];
     }
-    inside += r.communication;
+    inside += r.times.communication;
   }
   spent.communication = inside + p.reduce_time * (static_cast<double>(p.shape.stages) * p.shape.replicas);
   spent.packs = detail::without_rounding(busy - done.work - done.recomputation - inside, busy);

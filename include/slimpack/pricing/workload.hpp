@@ -3,11 +3,11 @@
 
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,33 +39,19 @@ struct backward_call {
 /// One replica's packs, priced: all that schedules and the simulator read. They never see the cost model.
 struct workload {
   slimpack::shape shape;
-  pass_timing forward;
-  pass_timing backward;
-  weight_timing weight{};          ///< as programs have decided (`settled`)
-  vocabulary_timing vocabulary{};  ///< where the shape spreads it over the stages
-  std::vector<loan> loans{};       ///< attention that stages lend each other; the times have it in (pricing/lend.hpp)
-  backward_parts split{};  ///< what a schedule may decide on, if it was priced so; backward.time is then of whole
-                           ///< packs
+  timings times{};            ///< weight gradients run apart as programs have decided (`settled`)
+  std::vector<loan> loans{};  ///< attention that stages lend each other; the times have it in (pricing/lend.hpp)
+  backward_parts split{};  ///< what a schedule may decide on, if it was priced so; calls of B are then of whole packs
   std::vector<std::uint32_t> turn;             ///< phi(i): last forward pack with a sequence of backward packs 0..i
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage
-  seconds communication{};                     ///< that the times include, over all packs and parts: exchanges of
-                                               ///< shared rows, what first packs wait for weights, and stages for lent
-                                               ///< attention
-  seconds turn_wait{};                         ///< of each forward pack's message to the stage that stands for a spread
-                                               ///< vocabulary in a search (pricing/detail/vocabulary_turn.hpp): a part
-                                               ///< that packs do not set
-  std::vector<backward_call> calls{};          ///< of backward packs that have several
-  std::vector<std::uint32_t> calls_before{};   ///< packs + 1: where those of each begin; empty where none has several
-  std::vector<std::int64_t> ended{};    ///< where there are forward packs alone: of each, the tokens of the sequences
-                                        ///< that end in it, which are let go of after it; empty of a step
-  std::vector<seconds> weight_waits{};  ///< of each stage: what its first packs and calls wait for weights that are
-                                        ///< gathered, a part of their times and of communication; empty where there is
-                                        ///< nothing to wait for
-
-  [[nodiscard]] pass_timing& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
-  [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+  seconds turn_wait{};                        ///< of each forward pack's message to a stage where packs only turn, in a
+                                              ///< search: a part that packs do not set
+  std::vector<backward_call> calls{};         ///< of backward packs that have several
+  std::vector<std::uint32_t> calls_before{};  ///< packs + 1: where those of each begin; empty where none has several
+  std::vector<std::int64_t> ended{};  ///< where there are forward packs alone: of each, the tokens of the sequences
+                                      ///< that end in it, which are let go of after it; empty of a step
 
   [[nodiscard]] bool is_forward_only() const noexcept { return !ended.empty(); }
 
@@ -76,19 +62,19 @@ struct workload {
   }
 
   /// Bytes beside their tokens that a stage lets go of after a forward pack, where there are forward packs alone: what
-  /// the sequences that end in it have kept. A plan keeps them as backward.kept, by forward packs: [stage * (packs + 1)
-  /// + pack].
+  /// the sequences that end in it have kept. A plan keeps them as times.kept.backward, by forward packs: [stage *
+  /// (packs + 1) + pack].
   [[nodiscard]] double ended_kept(std::size_t pack, std::size_t stage) const noexcept {
-    if (backward.kept.empty()) return 0;
-    const double* const sums = &backward.kept[stage * (forward.size() + 1)];
+    if (times.kept.backward.empty()) return 0;
+    const double* const sums = &times.kept.backward[stage * (times.packs(pass::forward) + 1)];
     return sums[pack + 1] - sums[pack];
   }
 
   /// Bytes beside live tokens that a stage keeps once so many packs of each pass have run (one chunk).
   [[nodiscard]] double kept(std::size_t stage, std::size_t forwards, std::size_t backwards) const noexcept {
-    if (forward.kept.empty()) return 0;
-    return forward.kept[stage * (forward.size() + 1) + forwards] -
-           backward.kept[stage * (backward.size() + 1) + backwards];
+    if (times.kept.forward.empty()) return 0;
+    return times.kept.forward[stage * (times.packs(pass::forward) + 1) + forwards] -
+           times.kept.backward[stage * (times.packs(pass::backward) + 1) + backwards];
   }
 };
 
@@ -99,12 +85,15 @@ struct workload {
 [[nodiscard]] inline workload settled(workload work, std::vector<std::uint8_t> apart) {
   if (work.split.inputs.empty()) return work;
   const auto parts = static_cast<std::size_t>(work.shape.parts());
-  work.weight = {std::move(apart), {}};
-  if (!work.weight.apart.empty()) work.weight.time.assign(work.backward.time.size(), seconds{});
-  for (std::size_t pack = work.weight.next(0); pack < work.weight.apart.size(); pack = work.weight.next(pack + 1)) {
+  std::vector<seconds>& inputs = work.times.calls[instruction_kind::backward];
+  std::vector<seconds>& weights = work.times.calls[instruction_kind::weights];
+  weights.assign(apart.empty() ? 0 : inputs.size(), seconds{});
+  work.times.apart = {std::move(apart)};
+  const apart_packs& of = work.times.apart;
+  for (std::size_t pack = of.next(0); pack < of.flags.size(); pack = of.next(pack + 1)) {
     for (std::size_t cell = pack * parts; cell < (pack + 1) * parts; ++cell) {
-      work.backward.time[cell] = work.split.inputs[cell];
-      work.weight.time[cell] = work.split.weights[cell];
+      inputs[cell] = work.split.inputs[cell];
+      weights[cell] = work.split.weights[cell];
     }
   }
   work.split = {};
@@ -114,7 +103,7 @@ struct workload {
 /// The workload as programs make it: what the simulator reads.
 /// Complexity O(instructions + packs * parts)
 [[nodiscard]] inline workload settled(workload work, std::span<const program> programs) {
-  std::vector<std::uint8_t> apart = weights_apart(programs, work.backward.size());
+  std::vector<std::uint8_t> apart = weights_apart(programs, work.times.packs(pass::backward));
   return settled(std::move(work), std::move(apart));
 }
 

@@ -22,10 +22,7 @@ namespace slimpack::simulators {
   const replica_plan& r = p.replicas[replica];
   workload w;
   w.shape = p.shape;
-  w.forward = r.forward;
-  w.backward = r.backward;
-  w.weight = r.weight;
-  w.vocabulary = r.vocabulary;
+  w.times = r.times;
   copy_ties(r, w);
   w.rates = r.rates;
   if (w.rates.empty()) w.rates.resize(static_cast<std::size_t>(p.shape.stages));

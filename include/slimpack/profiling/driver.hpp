@@ -7,6 +7,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/detail/median.hpp>
 #include <slimpack/detail/thrown.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
@@ -55,8 +56,7 @@ namespace slimpack::profiling {
 /// three times at least, and of a kind of pack the median counts. Then the sum of gradients is timed, as a step would
 /// start it, and messages there and back between the first two stages. Weights are read and gradients added to: set
 /// these to zero afterwards. A replica's ranks time each other's stage; ranks of one stage are observations of one
-/// part. The calls of a vocabulary that is spread over the stages are not timed; layers are called as it needs, with a
-/// message at either end.
+/// part. E, V, U and G are not timed; layers are called as it needs, with a message at either end.
 /// Watch     stopwatch.hpp: the host's clock, or events of a device
 /// Errors    those of the compute, which name the trial, and of the transport; those of fit. All ranks end with one.
 ///           What the compute throws leaves measure on its own rank, after the same
@@ -132,10 +132,10 @@ class driver {
     if (prepare) prepare(script.sequences);
     if (result<void> begun = begin_step(compute_, script.outline); !begun) return begun;
     detail::made_up<Compute> in(compute_, script.outline.largest_pack), out(compute_, script.outline.largest_pack);
-    const bool both_ends = shape_.vocabulary == vocabulary::spread;
+    const bool both_ends = has(shape_, instruction_kind::output);
     for (std::size_t at = 0; at < script.code.size(); ++at) {
       const instruction& i = script.code[at];
-      const tokens size = script.of(i.pass).size[i.pack.value];
+      const tokens size = script.of(i.pass()).size[i.pack.value];
       rt::call_messages with;
       if (!i.is_weights() && (both_ends || !script.sources(i).empty())) with.in = in.bytes(size);
       if (!i.is_weights() && (both_ends || !script.targets(i).empty())) with.out = out.bytes(size);
@@ -155,14 +155,14 @@ class driver {
         if (thrown) std::rethrow_exception(thrown);
         return why;
       }
-      const std::span<const slice> pack = p.replicas[0].partition.of(i.pass)[i.pack.value];
-      if (i.pass == pass::backward && !i.weights_only && t.apart)
+      const std::span<const slice> pack = p.replicas[0].partition.of(i.pass())[i.pack.value];
+      if (i.pass() == pass::backward && !i.is_weights() && t.apart)
         continue;  // without its weight gradients it is no
                    // backward
       if (took > seconds{})
-        seen.push_back({i.pass,
+        seen.push_back({i.pass(),
                         static_cast<int>(i.chunk) * shape_.stages + stage(),
-                        i.weights_only,
+                        i.is_weights(),
                         {pack.begin(), pack.end()},
                         took});
     }
@@ -200,7 +200,7 @@ class driver {
       executors::replica_group<Transport> group{transport_, copies, ends};
       if (result<void> reduced = reduce(compute_, group); !reduced) return reduced;
       executors::gradient_sums<Transport> sums{transport_, running, ends};
-      for (int chunk = shape_.chunks + (shape_.vocabulary == vocabulary::spread ? 1 : 0); chunk-- > 0;)
+      for (int chunk = shape_.chunks + (shape_.reduced_parts() > shape_.parts() ? 1 : 0); chunk-- > 0;)
         if (result<void> begun = reduce_part(compute_, static_cast<std::uint32_t>(chunk), sums); !begun) return begun;
       if (result<void> summed = running.complete(); !summed) return summed;
       return finish(transport_);

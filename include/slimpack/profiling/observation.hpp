@@ -33,8 +33,8 @@ struct observation {
 };
 
 /// What a rank's step tells: each pack on each chunk. A pack whose weight gradients ran apart is told twice, B and W
-/// together as a backward, and W alone. Nothing of a replica without work, of calls of a spread vocabulary, or of packs
-/// that stages run together (core/ensemble/stage_ties.hpp): they run other work than their slices'.
+/// together as a backward, and W alone. Nothing of a replica without work, of E, V, U and G, or of packs that stages
+/// run together (core/ensemble/stage_ties.hpp): they run other work than their slices'.
 /// Requires  the report of that rank of the plan, or of the part that it runs
 /// Errors    invalid_input: the report is of another program            Complexity  O(instructions * log packs +
 ///           slices)
@@ -58,12 +58,12 @@ struct observation {
       return error{errc::invalid_input, "the report of rank " + std::to_string(rank) +
                                             " has another instruction than its program at " + std::to_string(at)};
     const instruction& i = t.instruction;
-    if (i.end != model_end::none || is_tied(r, i, static_cast<std::uint32_t>(stage))) continue;
-    const std::span<const slice> pack = r.partition.of(i.pass)[i.pack.value];
+    if ((!i.is_pass() && !i.is_weights()) || is_tied(r, i, static_cast<std::uint32_t>(stage))) continue;
+    const std::span<const slice> pack = r.partition.of(i.pass())[i.pack.value];
     const int part = static_cast<int>(i.chunk) * p.shape.stages + static_cast<int>(stage);
-    if (i.weights_only) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;
-    if (i.pass == pass::backward && !i.weights_only) split[{i.pack.value, i.chunk}] = all.size();
-    all.push_back({i.pass, part, i.weights_only, {pack.begin(), pack.end()}, t.end - t.begin});
+    if (i.is_weights()) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;
+    if (i.pass() == pass::backward && !i.is_weights()) split[{i.pack.value, i.chunk}] = all.size();
+    all.push_back({i.pass(), part, i.is_weights(), {pack.begin(), pack.end()}, t.end - t.begin});
   }
   return all;
 }

@@ -83,14 +83,14 @@ struct trial {
   const auto packs = static_cast<std::uint32_t>(slices.size()), chunks = static_cast<std::uint32_t>(on.chunks);
   program code;
   for (std::uint32_t c = 0; c < chunks; ++c)
-    for (std::uint32_t i = 0; i < packs; ++i) code.push_back({pass::forward, {i}, c});
+    for (std::uint32_t i = 0; i < packs; ++i) code.push_back({instruction_kind::forward, {i}, c});
   for (std::uint32_t c = chunks; c-- > 0;)
     for (std::uint32_t i = 0; i < packs; ++i) {
-      code.push_back({pass::backward, {i}, c});
-      if (t.apart) code.push_back({pass::backward, {i}, c, true});
+      code.push_back({instruction_kind::backward, {i}, c});
+      if (t.apart) code.push_back({instruction_kind::weights, {i}, c});
     }
   r.programs.assign(static_cast<std::size_t>(on.stages), code);
-  if (t.apart) r.weight.apart.assign(packs, 1);
+  if (t.apart) r.times.apart.flags.assign(packs, 1);
   return p;
 }
 

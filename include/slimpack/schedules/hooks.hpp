@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SCHEDULES_HOOKS_HPP
 #define SLIMPACK_SCHEDULES_HOOKS_HPP
 
-#include <slimpack/core/pass_timing.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/detail/has_member.hpp>
 
 #include <concepts>

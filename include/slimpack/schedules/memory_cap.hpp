@@ -26,12 +26,12 @@ class memory_cap {
  public:
   /// Complexity  O(packs) for each stage that differs in memory from the one before; where accumulators take memory,
   ///             O(packs) more for each pack that opens some
-  explicit memory_cap(const workload& work) : packs_(work.backward.size()) {
+  explicit memory_cap(const workload& work) : packs_(work.times.packs(pass::backward)) {
     const auto stages = static_cast<std::size_t>(work.shape.stages);
-    const auto all = static_cast<std::uint32_t>(work.forward.size());
+    const auto all = static_cast<std::uint32_t>(work.times.packs(pass::forward));
     for (std::size_t r = 0; r < stages; ++r) {
       const bool alike =
-          r > 0 && (!work.shape.memory || (work.rates[r] == work.rates[r - 1] && work.forward.kept.empty()));
+          r > 0 && (!work.shape.memory || (work.rates[r] == work.rates[r - 1] && work.times.kept.forward.empty()));
       if (!alike) {
         allowed_.resize(allowed_.size() + packs_ + 1, all);
         if (work.shape.memory) fill(work, r, work.shape.memory->amount, &allowed_[allowed_.size() - (packs_ + 1)]);
@@ -55,8 +55,8 @@ class memory_cap {
  private:
   /// What the stage holds at most with each backward right after the forwards that it needs.
   static error does_not_fit(const workload& work, std::size_t stage) {
-    const std::vector<std::int64_t>& f = work.forward.before;
-    const std::vector<std::int64_t>& b = work.backward.before;
+    const std::vector<std::int64_t>& f = work.times.before.forward;
+    const std::vector<std::int64_t>& b = work.times.before.backward;
     const memory_rates& rates = work.rates[stage];
     double most = 0;
     std::string when;
@@ -64,7 +64,7 @@ class memory_cap {
       if (held > most) most = held, when = direction + std::to_string(pack);
     };
     std::size_t run = 0;
-    for (std::size_t i = 0; i < work.backward.size(); ++i) {
+    for (std::size_t i = 0; i < work.times.packs(pass::backward); ++i) {
       for (; run <= work.turn[i]; ++run)
         consider(rates.in_forward(static_cast<double>(f[run + 1] - b[i]), static_cast<double>(work.gradient_before[i]),
                                   static_cast<double>(f[run + 1] - f[run])) +
@@ -83,10 +83,10 @@ class memory_cap {
 
   static void fill(const workload& work, std::size_t stage, double limit, std::uint32_t* allowed) {
     const memory_rates& rates = work.rates[stage];
-    const std::vector<std::int64_t>& f = work.forward.before;
-    const std::vector<std::int64_t>& b = work.backward.before;
-    const auto all = static_cast<std::uint32_t>(work.forward.size());
-    const std::size_t packs = work.backward.size();
+    const std::vector<std::int64_t>& f = work.times.before.forward;
+    const std::vector<std::int64_t>& b = work.times.before.backward;
+    const auto all = static_cast<std::uint32_t>(work.times.packs(pass::forward));
+    const std::size_t packs = work.times.packs(pass::backward);
     std::uint32_t a = all;
     for (std::size_t i = packs; i-- > 0;) {  // limits loosen with i, so a only falls
       const auto gradient = static_cast<double>(work.gradient_running[i]);

@@ -72,7 +72,7 @@ struct zero_bubble {
 
   /// The programs with their makespan, which putting weight gradients in tells.
   [[nodiscard]] result<timed_programs> timed(const workload& work) const {
-    const std::size_t packs = work.backward.size();
+    const std::size_t packs = work.times.packs(pass::backward);
     const workload whole = settled(work, last_of(packs, 0));
     std::optional<filled> best;
     const workload roomy = with_room(whole);
@@ -146,8 +146,11 @@ struct zero_bubble {
   static double busiest(const workload& work) {
     const auto stages = static_cast<std::size_t>(work.shape.stages);
     std::vector<double> sum(stages, 0.0);
-    for (const std::vector<seconds>* times : {&work.forward.time, &work.backward.time, &work.weight.time})
-      for (std::size_t cell = 0; cell < times->size(); ++cell) sum[cell % stages] += (*times)[cell].value;
+    for (const instruction_kind k :
+         {instruction_kind::forward, instruction_kind::backward, instruction_kind::weights}) {
+      const std::vector<seconds>& times = work.times.calls[k];
+      for (std::size_t cell = 0; cell < times.size(); ++cell) sum[cell % stages] += times[cell].value;
+    }
     return *std::max_element(sum.begin(), sum.end());
   }
 
@@ -156,14 +159,14 @@ struct zero_bubble {
   static std::size_t last_packs(const workload& work, double share) {
     const auto stages = static_cast<std::size_t>(work.shape.stages),
                parts = static_cast<std::size_t>(work.shape.parts());
-    const std::size_t packs = work.backward.size();
+    const std::size_t packs = work.times.packs(pass::backward);
     if (packs == 0 || work.split.weights.empty()) return 0;
     double drain = 0;
     for (std::size_t part = 0; part + 1 < parts; ++part) {
       const std::size_t cell = (packs - 1) * parts + part;
-      drain += work.backward.message[cell + 1].value + work.backward.time[cell].value;
+      drain += work.times.messages[pass::backward][cell + 1].value + work.times.calls[pass::backward][cell].value;
     }
-    // A last stage that only turns packs (pricing/detail/vocabulary_turn.hpp) has none.
+    // A last stage that only turns packs has none.
     std::size_t last = stages - 1;
     const auto has_weights = [&](std::size_t stage) {
       return work.split.weights[(packs - 1) * parts + stage] > seconds{};
@@ -196,7 +199,7 @@ struct zero_bubble {
     const workload some = settled(work, std::move(apart));
     if (busiest(some) >= best->makespan) return;
     workload ordered = with_room(some);
-    ordered.weight = {};
+    ordered.times.apart = {}, ordered.times.calls[instruction_kind::weights].clear();
     const result<std::vector<program>> found = list{}.longer().programs(ordered);
     if (!found) return;
     filled made = detail::zero_bubble::fill(some, found.value(), budget, overrun::draining).programs();

@@ -17,7 +17,7 @@
 
 namespace slimpack::shapes {
 
-/// What a batch takes on a model, layer by layer, and besides: on the part that has the vocabulary's output, say.
+/// What a batch takes on a model, layer by layer, and besides: on the part that has the output layer, say.
 struct layer_times {
   std::vector<seconds> layers{};  ///< of each, in order
   seconds first{};                ///< of the first part besides its layers

@@ -2,6 +2,7 @@
 #define SLIMPACK_SIMULATORS_MEMORY_HPP
 
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>
@@ -28,23 +29,24 @@ class stage_memory {
       : work_(&work),
         stage_(static_cast<std::size_t>(stage)),
         gradient_(static_cast<std::size_t>(work.shape.chunks), 0) {
-    if (!work.loans.empty()) lent_.resize((work.forward.size() + work.backward.size()) * gradient_.size());
+    if (!work.loans.empty())
+      lent_.resize((work.times.packs(pass::forward) + work.times.packs(pass::backward)) * gradient_.size());
     for (const loan& l : work.loans)
       if (l.helper.stage == stage_) lent_[cell(l.helper.what)] += l.context.length.value;
   }
 
   /// What the stage holds while `i` runs next.
   [[nodiscard]] double during(const instruction& i) const {
-    if (i.end != model_end::none) return during_end(i);
-    if (lent_.empty() || i.weights_only) return during_pass(i);
+    if (!i.is_pass() && !i.is_weights()) return during_end(i);
+    if (lent_.empty() || i.is_weights()) return during_pass(i);
     return during_pass(i) +
-           work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass == pass::forward ? 1 : 2);
+           work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass() == pass::forward ? 1 : 2);
   }
 
   /// Runs `i`: what it acquires stays, what it was kept for goes.
   void run(const instruction& i) {
-    if (i.end != model_end::none) return run_end(i);
-    if (i.pass == pass::forward) {
+    if (!i.is_pass() && !i.is_weights()) return run_end(i);
+    if (i.pass() == pass::forward) {
       live_ += size_of(i);
       kept_ += kept_by(i);
       if (work_->is_forward_only()) {
@@ -53,9 +55,9 @@ class stage_memory {
       }
       return;
     }
-    if (i.weights_only || !splits(i)) live_ -= size_of(i);
-    if (splits(i)) owed_ += i.weights_only ? -size_of(i) : size_of(i);
-    if (i.weights_only) return;
+    if (i.is_weights() || !splits(i)) live_ -= size_of(i);
+    if (splits(i)) owed_ += i.is_weights() ? -size_of(i) : size_of(i);
+    if (i.is_weights()) return;
     if (is_turn(i)) turned_ -= size_of(i);
     kept_ -= kept_by(i);
     gradients_ += work_->gradient_before[i.pack.value + 1] - gradient_[i.chunk];
@@ -67,7 +69,7 @@ class stage_memory {
   [[nodiscard]] double during_pass(const instruction& i) const {
     const memory_rates& rates = work_->rates[stage_];
     const auto running = static_cast<double>(size_of(i));
-    if (i.pass == pass::forward)
+    if (i.pass() == pass::forward)
       return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) +
              owed(0) + ends();
     if (i.is_weights()) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends();
@@ -95,24 +97,25 @@ class stage_memory {
     return most;
   }
 
-  /// Calls of the ends of the model, beside the live tokens of layers.
+  /// What is neither F, B nor W, beside the live tokens of layers.
   [[nodiscard]] double during_end(const instruction& i) const {
     const memory_rates& rates = work_->rates[stage_];
-    const std::int64_t more = i.end == model_end::output && !i.weights_only ? size_of(i) : 0;
+    const std::int64_t more = i.kind == instruction_kind::output ? size_of(i) : 0;
     return rates.in_forward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends() +
            rates.logit_token * static_cast<double>(more);
   }
   void run_end(const instruction& i) {
-    if (i.end != model_end::output) return;
-    logits_ += i.weights_only ? -size_of(i) : size_of(i);
-    if (!i.weights_only && is_last()) turned_ += size_of(i);
+    if (i.kind == instruction_kind::output_weights) logits_ -= size_of(i);
+    if (i.kind != instruction_kind::output) return;
+    logits_ += size_of(i);
+    if (is_last()) turned_ += size_of(i);
   }
   [[nodiscard]] bool is_last() const { return stage_ + 1 == static_cast<std::size_t>(work_->shape.stages); }
-  /// A B of the last part, which the gradients of a spread vocabulary have waited for.
+  /// A B of the last part, which the gradients of V have waited for.
   [[nodiscard]] bool is_turn(const instruction& i) const {
-    return work_->shape.vocabulary == vocabulary::spread && is_last() && i.chunk + 1 == gradient_.size();
+    return has(work_->shape, instruction_kind::output) && is_last() && i.chunk + 1 == gradient_.size();
   }
-  /// What a spread vocabulary holds between calls.
+  /// What V, U and B hold between them.
   [[nodiscard]] double ends() const {
     const memory_rates& rates = work_->rates[stage_];
     return rates.logit_token * static_cast<double>(logits_) + rates.turned_token * static_cast<double>(turned_);
@@ -123,17 +126,20 @@ class stage_memory {
     return static_cast<double>(n) / work_->shape.chunks;
   }
   [[nodiscard]] std::int64_t size_of(const instruction& i) const {
-    const std::vector<std::int64_t>& before = work_->of(i.pass).before;
+    const std::vector<std::int64_t>& before = work_->times.before[i.pass()];
     return before[i.pack.value + 1] - before[i.pack.value];
   }
   /// A pack's place on a chunk, backward ones behind those of forward.
   [[nodiscard]] std::size_t cell(const instruction& i) const {
-    return (i.pack.value + (i.pass == pass::forward ? 0 : work_->forward.size())) * gradient_.size() + i.chunk;
+    return (i.pack.value + (i.pass() == pass::forward ? 0 : work_->times.packs(pass::forward))) * gradient_.size() +
+           i.chunk;
   }
-  [[nodiscard]] bool splits(const instruction& i) const { return work_->weight.splits(i.pack.value); }
+  [[nodiscard]] bool splits(const instruction& i) const { return work_->times.apart.splits(i.pack.value); }
   /// What tokens keep for weight gradients that are to come, and `more` tokens with them.
   [[nodiscard]] double owed(std::int64_t more) const { return work_->rates[stage_].weight_token * share(owed_ + more); }
-  [[nodiscard]] double kept_by(const instruction& i) const { return work_->of(i.pass).kept_by(i.pack.value, stage_); }
+  [[nodiscard]] double kept_by(const instruction& i) const {
+    return work_->times.kept_by(i.pass(), i.pack.value, stage_);
+  }
 
   const workload* work_;
   std::size_t stage_;

@@ -43,9 +43,8 @@ template <class Cost>
   for (std::size_t n = 0; n < graph.size(); ++n) {
     const task& t = graph.tasks()[n];
     // A backward that leaves its weight gradients to a W ends before it.
-    if (!t.is_instruction() || (t.what.pass == pass::forward && !t.what.weights_only)) continue;
-    const auto chunk =
-        static_cast<std::size_t>(t.what.end == model_end::none ? static_cast<int>(t.what.chunk) : on.chunks);
+    if (!t.is_instruction() || !facts_of(t.what.kind).weight_gradients) continue;
+    const auto chunk = static_cast<std::size_t>(t.what.is_of_part() ? static_cast<int>(t.what.chunk) : on.chunks);
     gradient_span& last = found[t.replica][chunk * static_cast<std::size_t>(on.stages) + t.stage];
     if (start[n] + t.duration >= last.end) last = {start[n], start[n] + t.duration};
   }

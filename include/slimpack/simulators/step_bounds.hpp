@@ -25,7 +25,7 @@ namespace slimpack::simulators {
 ///           its first pack, which ends no earlier than the gather of its first bucket and then its own time. Whatever
 ///           instruction of a part computes its last weight gradients, the first bucket of that part is final at its
 ///           end, so that at least the shortest sum of a first bucket follows the last work.
-///           Stage 0 gathers its share of a spread vocabulary before.
+///           Stage 0 gathers its share of the words before, where all stages have one.
 /// Complexity O(parts)
 template <class Cost>
 [[nodiscard]] seconds least_reduction(const Cost& cost, const shape& on) {
@@ -36,8 +36,8 @@ template <class Cost>
   };
   seconds last = first_of(0).scatter;
   for (int part = 1; part < on.reduced_parts(); ++part) last = std::min(last, first_of(part).scatter);
-  const seconds vocabulary = on.reduced_parts() > on.parts() ? first_of(on.parts()).gather : seconds{};
-  return vocabulary + first_of(0).gather + last + reduce_time_of(cost);
+  const seconds words = on.reduced_parts() > on.parts() ? first_of(on.parts()).gather : seconds{};
+  return words + first_of(0).gather + last + reduce_time_of(cost);
 }
 
 /// How much later than its first bucket a later stage gets its first pack, because part 0 waits for all its weights.

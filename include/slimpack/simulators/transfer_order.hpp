@@ -4,11 +4,12 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/laws/completed_times.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/legs.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -18,10 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,44 +28,6 @@
 namespace slimpack {
 
 namespace detail {
-
-/// Makes times of a plan that has none, which is written by hand, and checks those of any other.
-/// places: parts of the model, or stages            Errors    invalid_input: too many or too few, or no times
-inline result<void> complete_times(std::vector<seconds>& times, std::size_t packs, std::size_t places,
-                                   const std::string& where) {
-  if (times.empty()) times.resize(packs * places);
-  if (times.size() != packs * places)
-    return error{errc::invalid_input, where + " has " + std::to_string(times.size()) + " times, its packs need " +
-                                          std::to_string(packs * places)};
-  if (!std::all_of(times.begin(), times.end(), [](seconds t) { return t >= seconds{} && t <= seconds{1e12}; }))
-    return error{errc::invalid_input, where + " has a time that is not from 0 to 1e12 s"};
-  return success();
-}
-
-/// The times of a pass.            Errors    as complete_times
-inline result<pass_timing> timing_in_plan(const pass_timing& from, std::size_t packs, std::size_t parts,
-                                          const std::string& where) {
-  pass_timing timing{from.time, from.message, std::vector<std::int64_t>(packs + 1)};
-  std::iota(timing.before.begin(), timing.before.end(), std::int64_t{0});
-  for (std::vector<seconds>* const times : {&timing.time, &timing.message})
-    if (result<void> whole = complete_times(*times, packs, parts, where); !whole) return std::move(whole).error();
-  return timing;
-}
-
-/// The times of the calls of a spread vocabulary.            Errors    as complete_times
-inline result<vocabulary_timing> vocabulary_in_plan(const replica_plan& r, std::size_t stages,
-                                                    const std::string& where) {
-  vocabulary_timing timing = r.vocabulary;
-  for (const auto& [name, column] : vocabulary_columns) {
-    const bool is_backward = column == &vocabulary_timing::embed_gradients || column == &vocabulary_timing::gradients;
-    if (result<void> whole =
-            complete_times(timing.*column, r.partition.of(is_backward ? pass::backward : pass::forward).size(), stages,
-                           where + " (" + name + ")");
-        !whole)
-      return std::move(whole).error();
-  }
-  return timing;
-}
 
 /// The replicas that run together with one, itself among them, ascending.
 [[nodiscard]] inline std::vector<std::uint32_t> group_of(const plan& p, std::uint32_t replica) {
@@ -100,7 +61,7 @@ class transfers_of_gate {
     std::vector<part_of_row> rows;
     for (const simulators::task_graph::node n : graph.successors(gate)) {
       const simulators::task& t = graph.tasks()[n];
-      const auto here = rows_.find({group_[t.replica], t.what.pass, t.what.pack});
+      const auto here = rows_.find({group_[t.replica], t.what.pass(), t.what.pack});
       if (here == rows_.end()) continue;
       to.push_back(simulators::transfers::rows{t.what, t.stage, group_[t.replica], gate});
       for (const auto& [m, row] : here->second)
@@ -109,7 +70,7 @@ class transfers_of_gate {
     // As ranks run the rows of a pack, each once.
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    const pass way = graph.tasks()[gate].what.pass;
+    const pass way = graph.tasks()[gate].what.pass();
     for (const auto& [sequence, m, row, chunk, stage] : rows) {
       const std::vector<leg> legs = legs_in_order(plan_.merges[m].relays);
       for (std::uint32_t k = 0; k < legs.size(); ++k)
@@ -140,31 +101,15 @@ class transfers_of_gate {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::string>> tied_;             // replica, stage, instruction
 };
 
-/// What the order of a replica's transfers follows from.
-inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
+/// What the order of a replica's transfers follows from. That a backward comes after its forwards is what programs say.
+inline result<workload> work_in_plan(const plan& p, std::uint32_t replica) {
   const replica_plan& r = p.replicas[replica];
-  const auto parts = static_cast<std::size_t>(p.shape.parts());
+  result<timings> times = completed(r.times, r.partition, p.shape, replica);
+  if (!times) return std::move(times).error();
   workload w;
   w.shape = p.shape;
-  for (const pass way : both_passes) {
-    const std::string where = "replica " + std::to_string(replica) + ", " + name_of(way);
-    result<pass_timing> timing = timing_in_plan(r.of(way), r.partition.of(way).size(), parts, where);
-    if (!timing) return std::move(timing).error();
-    w.of(way) = std::move(timing).value();
-  }
-  if (p.shape.vocabulary == vocabulary::spread) {
-    result<vocabulary_timing> timing = vocabulary_in_plan(r, static_cast<std::size_t>(p.shape.stages),
-                                                          "replica " + std::to_string(replica) + ", vocabulary");
-    if (!timing) return std::move(timing).error();
-    w.vocabulary = std::move(timing).value();
-  }
-  w.weight = r.weight;
-  if (!w.weight.apart.empty() && w.weight.apart.size() != w.backward.size())
-    return error{errc::invalid_input,
-                 "replica " + std::to_string(replica) + " says of " + std::to_string(w.weight.apart.size()) +
-                     " backward packs where their weight gradients run, it has " + std::to_string(w.backward.size())};
-  w.weight.time.resize(w.backward.time.size());
-  w.turn.resize(w.backward.size());  // that a backward comes after its forwards is what the program says
+  w.times = std::move(times).value();
+  w.turn.resize(w.times.packs(pass::backward));
   return w;
 }
 
@@ -192,9 +137,9 @@ namespace simulators {
   const std::vector<std::uint32_t> group = detail::group_of(p, replica);
   std::vector<workload> works;
   for (const std::uint32_t r : group) {
-    result<workload> times = detail::times_in_plan(p, r);
-    if (!times) return std::move(times).error();
-    works.push_back(std::move(times).value());
+    result<workload> work = detail::work_in_plan(p, r);
+    if (!work) return std::move(work).error();
+    works.push_back(std::move(work).value());
     copy_ties(p.replicas[r], works.back());
   }
   const auto position = [&](std::uint32_t r) {

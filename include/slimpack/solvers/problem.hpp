@@ -15,7 +15,7 @@ struct problem {
   std::stop_token stop{};  ///< from outside, for wall-clock limits: a search ends early with its best
   bool common_cuts{};  ///< who asks runs both passes in pieces that they have in common (pricing/refine.hpp): a solver
                        ///< that heeds it prices packs so, and answers with such pieces
-  bool estimated{};    ///< a plan takes what no search of orders sees: a spread vocabulary's calls, sums of gradients
+  bool estimated{};    ///< a plan takes what no search of orders sees: E, V, U and G, sums of gradients
                        ///< on several parts; a solver may give runners-up, and the fastest plan of all is taken
 };
 

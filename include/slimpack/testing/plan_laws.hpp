@@ -44,57 +44,30 @@ namespace detail {
 }
 [[nodiscard]] inline bool no_less(double a, double b) { return a >= b || same_figure(a, b); }
 
-/// Whether the times of a pass fit its packs, one per pack and part.
-[[nodiscard]] inline bool is_priced(const pass_timing& t, const micropacks& packs, const shape& on) {
-  const std::size_t cells = packs.size() * static_cast<std::size_t>(on.parts());
-  return t.time.size() == cells && t.message.size() == cells;
-}
-
-/// Whether the calls of a spread vocabulary have a time and a message on each stage.
-[[nodiscard]] inline bool is_priced(const vocabulary_timing& t, const replica_plan& replica, const shape& on) {
-  return std::all_of(std::begin(vocabulary_columns), std::end(vocabulary_columns), [&](const auto& named) {
-    const bool is_backward =
-        named.second == &vocabulary_timing::embed_gradients || named.second == &vocabulary_timing::gradients;
-    const micropacks& packs = replica.partition.of(is_backward ? pass::backward : pass::forward);
-    return (t.*named.second).size() == packs.size() * static_cast<std::size_t>(on.stages);
-  });
-}
-
-/// What a pack's call takes on a stage.
-template <class Timings>
-[[nodiscard]] seconds call_time(const Timings& t, const instruction& i, std::size_t stage, const shape& on) {
-  const vocabulary_timing& v = t.vocabulary;
-  const char kind = letter_of(i);
-  const std::vector<seconds>& column = kind == 'E'   ? v.embed
-                                       : kind == 'V' ? v.output
-                                       : kind == 'U' ? v.output_weights
-                                                     : v.embed_gradients;
-  return column[i.pack.value * static_cast<std::size_t>(on.stages) + stage];
+/// Whether each pack of a replica has a time and a message in each place.
+[[nodiscard]] inline bool is_priced(const replica_plan& replica, const shape& on) {
+  const timings& t = replica.times;
+  return std::all_of(std::begin(time_columns), std::end(time_columns),
+                     [&](time_column c) {
+                       return !is_timed(c, on) || (c == instruction_kind::weights && t.apart.count() == 0) ||
+                              t[c].size() == replica.partition.of(c.pass()).size() * count_of(c.each(), on);
+                     }) &&
+         (t.apart.count() == 0 || t.apart.flags.size() == replica.partition.backward.size());
 }
 
 /// What a pack's message takes from one place to another.
-template <class Timings>
-[[nodiscard]] seconds way_time(const Timings& t, naive::spot from, naive::spot to, std::uint32_t pack,
-                               const shape& on) {
-  const vocabulary_timing& v = t.vocabulary;
-  const auto on_stage = [&](const std::vector<seconds>& column, std::size_t stage) {
-    return column[pack * static_cast<std::size_t>(on.stages) + stage];
+[[nodiscard]] inline seconds way_time(const timings& t, naive::spot from, naive::spot to, std::uint32_t pack,
+                                      const shape& on) {
+  const auto on_stage = [&](message_kind k, std::size_t stage) {
+    return t.messages[k][pack * static_cast<std::size_t>(on.stages) + stage];
   };
-  if (to.kind == 'V') return from.kind == 'F' ? on_stage(v.hidden, to.place) : on_stage(v.partial, from.place);
-  if (to.kind == 'U') return on_stage(v.statistics, to.place);
-  if (from.kind == 'E') return on_stage(v.embedded, from.place);
-  if (from.kind == 'G') return on_stage(v.gradients, from.place);
-  return t.of(from.kind == 'F' ? pass::forward : pass::backward)
-      .message[pack * static_cast<std::size_t>(on.parts()) + from.place];
-}
-
-/// Whether each pack of a replica has a time and a message on each part.
-[[nodiscard]] inline bool is_priced(const replica_plan& replica, const shape& on) {
-  return is_priced(replica.forward, replica.partition.forward, on) &&
-         is_priced(replica.backward, replica.partition.backward, on) &&
-         (replica.weight.count() == 0 || (replica.weight.apart.size() == replica.partition.backward.size() &&
-                                          replica.weight.time.size() == replica.backward.time.size())) &&
-         (on.vocabulary == vocabulary::last || is_priced(replica.vocabulary, replica, on));
+  if (to.kind == 'V')
+    return from.kind == 'F' ? on_stage(message_kind::hidden, to.place) : on_stage(message_kind::partial, from.place);
+  if (to.kind == 'U') return on_stage(message_kind::statistics, to.place);
+  if (from.kind == 'E') return on_stage(message_kind::embedded, from.place);
+  if (from.kind == 'G') return on_stage(message_kind::gradients, from.place);
+  return t.messages[from.kind == 'F' ? pass::forward : pass::backward]
+                   [pack * static_cast<std::size_t>(on.parts()) + from.place];
 }
 
 /// Law 4, memory as written, and law 5, times as a replay finds them.
@@ -108,14 +81,14 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
           "for", stages);
   const bool keeps_others =
       std::any_of(replica.rates.begin(), replica.rates.end(), [](const memory_rates& m) { return m.other_token > 0; });
-  const bool knows_pieces = !std::is_same_v<Kept, naive::nothing_kept> || replica.forward.kept.empty() ||
+  const bool knows_pieces = !std::is_same_v<Kept, naive::nothing_kept> || replica.times.kept.forward.empty() ||
                             (keeps_others && !view.others.empty());
   if (measured && knows_pieces) {
     check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
       const double peak =
           naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
-                             static_cast<int>(stage), kept, replica.weight.apart, view.others, replica.loans);
+                             static_cast<int>(stage), kept, replica.times.apart.flags, view.others, replica.loans);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -138,13 +111,11 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
   for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs, one.loans});
   return naive::joint_run(
       std::span<const naive::running>(running), p.merges, p.shape,
-      [&](std::size_t replica, const instruction& i, std::size_t part) {
-        if (i.end != model_end::none) return call_time(p.replicas[replica], i, part, p.shape);
-        const pack_view pack = views::pack(p, replica, i.pass, i.pack);
-        return (i.weights_only ? pack.weight_times : pack.times)[part];
+      [&](std::size_t replica, const instruction& i, std::size_t place) {
+        return p.replicas[replica].times.of(i.kind, i.pack.value, p.shape)[place];
       },
       [&](std::size_t replica, naive::spot from, naive::spot to, std::uint32_t pack) {
-        return way_time(p.replicas[replica], from, to, pack, p.shape);
+        return way_time(p.replicas[replica].times, from, to, pack, p.shape);
       })();
 }
 
@@ -165,7 +136,7 @@ inline void check_loans(report& r, const replica_plan& replica, const shape& on)
     const std::string lender = name_of(l.lender.what, 2), helper = name_of(l.helper.what, 2);
     const std::size_t step = steps.step_of(l.lender.what, l.lender.stage);
     r.check(9,
-            l.helper.what.pass == l.pass() && step == steps.step_of(l.helper.what, l.helper.stage) &&
+            l.helper.what.pass() == l.pass() && step == steps.step_of(l.helper.what, l.helper.stage) &&
                 l.lender.stage != l.helper.stage,
             "a loan is between stages in one lock step", lender, "on", l.lender.stage, "and", helper, "on",
             l.helper.stage);
@@ -259,7 +230,7 @@ template <class Kept>
 std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   std::vector<replica_view> replicas;
   for (const replica_plan& one : p.replicas)
-    replicas.push_back({one.sequences, one.partition, one.programs, one.weight.apart});
+    replicas.push_back({one.sequences, one.partition, one.programs, one.times.apart.flags});
   std::optional<seconds> busy;
   if (check_slices(r, p.lengths, p.shape, replicas, p.merges, passes_of(p))) {
     const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
@@ -356,8 +327,8 @@ template <cost_model Cost>
   if (p.shape.vocabulary == vocabulary::spread)
     for (const tokens length : p.lengths)
       for (int stage = 0; stage < p.shape.stages; ++stage)
-        for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output,
-                                           vocabulary_call::output_weights, vocabulary_call::embed_gradients})
+        for (const instruction_kind call : {instruction_kind::embed, instruction_kind::output,
+                                            instruction_kind::output_weights, instruction_kind::embed_gradients})
           work += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {}, call, stage);
   if (p.step_time > seconds{})
     r.check(6, std::abs(p.bubble - (1 - work / detail::stage_seconds(p))) <= 1e-9,

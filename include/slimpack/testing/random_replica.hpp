@@ -4,7 +4,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -100,8 +100,8 @@ struct random_replica {
         r.*rate = static_cast<double>(random.between(0, 5));
   made.work = price(made.packs, cost, on, std::move(rates));
   if (random.once_in(2))
-    for (pass_timing* t : {&made.work.forward, &made.work.backward})
-      for (std::vector<seconds>* times : {&t->time, &t->message})
+    for (const pass p : both_passes)
+      for (std::vector<seconds>* times : {&made.work.times.calls[p], &made.work.times.messages[p]})
         for (seconds& s : *times) s = {static_cast<double>(random.between(0, 4))};
   return made;
 }
@@ -112,13 +112,15 @@ inline void split_weights(random_replica& made, generator& random) {
   const auto parts = static_cast<std::size_t>(work.shape.parts());
   const bool all = random.once_in(2);
   const double share = 0.25 * static_cast<double>(random.between(0, 4));
-  work.weight.time.assign(work.backward.time.size(), seconds{});
-  for (std::size_t pack = 0; pack < work.backward.size(); ++pack) {
-    work.weight.apart.push_back(all || random.once_in(2) ? 1 : 0);
-    if (!work.weight.splits(pack)) continue;
+  std::vector<seconds>& inputs = work.times.calls[pass::backward];
+  std::vector<seconds>& weights = work.times.calls[instruction_kind::weights];
+  weights.assign(inputs.size(), seconds{});
+  for (std::size_t pack = 0; pack < work.times.packs(pass::backward); ++pack) {
+    work.times.apart.flags.push_back(all || random.once_in(2) ? 1 : 0);
+    if (!work.times.apart.splits(pack)) continue;
     for (std::size_t cell = pack * parts; cell < (pack + 1) * parts; ++cell) {
-      work.weight.time[cell] = work.backward.time[cell] * share;
-      work.backward.time[cell] = work.backward.time[cell] * (1 - share);
+      weights[cell] = inputs[cell] * share;
+      inputs[cell] = inputs[cell] * (1 - share);
     }
   }
 }
@@ -129,7 +131,7 @@ inline void offer_weights(random_replica& made, generator& random) {
   workload& work = made.work;
   const double share = 0.25 * static_cast<double>(random.between(0, 4));
   const double launch = random.once_in(2) ? 0 : 0.05;
-  for (const seconds whole : work.backward.time) {
+  for (const seconds whole : work.times.calls[pass::backward]) {
     work.split.inputs.push_back(whole * (1 - share));
     work.split.weights.push_back(whole * (share + launch));
   }
@@ -149,16 +151,14 @@ inline void spread_vocabulary(random_replica& made, generator& random) {
   const auto stages = static_cast<std::size_t>(work.shape.stages), parts = static_cast<std::size_t>(work.shape.parts());
   const std::int64_t most = random.between(0, 4);
   const auto some = [&] { return seconds{static_cast<double>(random.between(0, most))}; };
-  for (const auto& [name, column] : vocabulary_columns) {
-    const pass of = column == &vocabulary_timing::embed_gradients || column == &vocabulary_timing::gradients
-                        ? pass::backward
-                        : pass::forward;
-    (work.vocabulary.*column).resize(work.of(of).size() * stages);
-    for (seconds& s : work.vocabulary.*column) s = some();
+  for (const time_column c : time_columns) {
+    if (c.each() == places::parts) continue;
+    work.times[c].resize(work.times.packs(c.pass()) * stages);
+    for (seconds& s : work.times[c]) s = some();
   }
-  for (std::size_t i = 0; i < work.backward.size(); ++i)
-    work.backward.message[i * parts] = some();  // to G on the last
-                                                // stage
+  for (std::size_t i = 0; i < work.times.packs(pass::backward); ++i)
+    work.times.messages[pass::backward][i * parts] = some();  // to G on the last
+                                                              // stage
   for (memory_rates& r : work.rates)
     r.logit_token = static_cast<double>(random.between(0, 5)),
     r.turned_token = static_cast<double>(random.between(0, 5));

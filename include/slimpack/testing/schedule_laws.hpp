@@ -30,7 +30,7 @@ namespace detail {
   for (const tokens t : made.lengths) all += static_cast<double>(t.value);
   for (std::size_t stage = 0; stage < made.work.rates.size(); ++stage) {
     const memory_rates& r = made.work.rates[stage];
-    const double kept = made.work.kept(stage, made.work.forward.size(), 0);
+    const double kept = made.work.kept(stage, made.work.times.packs(pass::forward), 0);
     most = std::max(most,
                     std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)) + r.weight_token * all + kept);
   }
@@ -50,13 +50,13 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   }
   const std::vector<program>& programs = answer.value();
   const workload work = settled(made.work, programs);
-  const std::vector<std::uint8_t>& apart = work.weight.apart;
+  const std::vector<std::uint8_t>& apart = work.times.apart.flags;
   r.check(1, std::is_sorted(apart.begin(), apart.end()),
           "from the first backward pack with weight gradients apart, all have them apart");
   bool sound = programs.size() == static_cast<std::size_t>(on.stages);
   r.check(1, sound, "there is one program per stage", programs.size(), "for", on.stages);
   for (std::size_t stage = 0; stage < programs.size(); ++stage) {
-    const std::optional<std::string> wrong = naive::miscount(programs[stage], made.packs, on, work.weight.apart);
+    const std::optional<std::string> wrong = naive::miscount(programs[stage], made.packs, on, work.times.apart.flags);
     r.check(1, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
     sound = sound && !wrong;
   }
@@ -80,7 +80,7 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   double most = 0;
   for (std::size_t stage = 0; stage < programs.size(); ++stage) {
     const double peak = naive::peak_memory(made.packs, programs[stage], made.work.rates[stage], on,
-                                           static_cast<int>(stage), made.scores, work.weight.apart);
+                                           static_cast<int>(stage), made.scores, work.times.apart.flags);
     most = std::max(most, peak);
     if (on.memory)
       r.check(3, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",

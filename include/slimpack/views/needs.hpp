@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_VIEWS_NEEDS_HPP
 #define SLIMPACK_VIEWS_NEEDS_HPP
 
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/views.hpp>
 #include <slimpack/views/detail/each_of.hpp>
 
@@ -36,13 +37,13 @@ struct reading {
   token_use use;
 
   [[nodiscard]] const slimpack::instruction& code() const { return of->replicas[replica].programs[stage][instruction]; }
-  /// Of the model's ends: F of the first and of the last part, or E and V where the vocabulary is spread over the
-  /// stages.
+  /// Of the model's ends: F of the first and of the last part, or E and V where there are such.
   [[nodiscard]] bool reads() const {
     const slimpack::instruction& i = code();
-    if (i.pass == pass::backward || i.weights_only) return false;
+    if (facts_of(i.kind).weight_gradients) return false;
     const bool inputs = use == token_use::inputs;
-    if (of->shape.vocabulary == vocabulary::spread) return i.end == (inputs ? model_end::embedding : model_end::output);
+    if (has(of->shape, instruction_kind::output))
+      return i.kind == (inputs ? instruction_kind::embed : instruction_kind::output);
     const auto stages = static_cast<std::size_t>(of->shape.stages);
     const auto chunks = static_cast<std::uint32_t>(of->shape.chunks);
     return inputs ? stage == 0 && i.chunk == 0 : stage + 1 == stages && i.chunk + 1 == chunks;
@@ -68,7 +69,7 @@ struct tokens_of_reading {
 /// forward has read. For data that is spread over ranks: who has a token finds all that want it, and when
 /// (examples/ship_tokens.cpp).
 /// Law       for each use, the stages of a replica that need anything need each token of its sequences once: one stage,
-///           or all where the vocabulary is spread
+///           or all where each has E and V
 /// Complexity O(instructions of the stage + what it needs)
 [[nodiscard]] inline auto needs(const plan& p, std::size_t replica, std::size_t stage) {
   const plan* const all = &p;

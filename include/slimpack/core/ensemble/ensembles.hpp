@@ -64,7 +64,7 @@ class ensembles {
   }
   /// Requires  an F or B
   [[nodiscard]] std::uint32_t cell(const member& m) const {
-    return cell(m.position, m.what.pass, m.what.pack, m.what.chunk * stages_ + m.stage);
+    return cell(m.position, m.what.pass(), m.what.pack, m.what.chunk * stages_ + m.stage);
   }
   [[nodiscard]] member at(std::uint32_t cell) const;
 
@@ -105,7 +105,7 @@ class ensembles {
 
   [[nodiscard]] bool has(const member& m) const {
     return m.stage < stages_ && m.what.is_pass() && m.what.chunk * stages_ < parts_ &&
-           m.what.pack.value < packs(m.position, m.what.pass);
+           m.what.pack.value < packs(m.position, m.what.pass());
   }
   [[nodiscard]] static error no_such(const member& m);
 

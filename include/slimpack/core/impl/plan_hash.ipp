@@ -24,13 +24,6 @@ struct plan_hasher {
     for (const auto& x : range) h.add(x);
   }
 
-  static std::uint32_t kind(const instruction& i) noexcept {
-    return std::uint32_t{i.pass == pass::forward ? 0u
-                         : i.weights_only        ? 2u
-                                                 : 1u} +
-           4 * static_cast<std::uint32_t>(i.end) + (i.end == model_end::output && i.weights_only ? 2u : 0u);
-  }
-
   void add(const shape& on) const {
     for (const int degree : {on.stages, on.replicas, on.tensor, on.context, on.chunks}) h.add(degree);
     h.add(on.quantum);
@@ -48,7 +41,7 @@ struct plan_hasher {
 
   void add(const loan& l) const {
     for (const loan::side& side : {l.lender, l.helper})
-      h.add(kind(side.what)), h.add(side.stage), h.add(side.what.pack.value), h.add(side.what.chunk);
+      h.add(facts_of(side.what.kind).hash), h.add(side.stage), h.add(side.what.pack.value), h.add(side.what.chunk);
     h.add(l.queries.sequence.value), h.add(l.queries.begin), h.add(l.queries.length), h.add(l.context.begin),
         h.add(l.context.length);
   }
@@ -56,23 +49,20 @@ struct plan_hasher {
   void add(const replica_plan& r) const {
     h.add(std::uint64_t{r.sequences.size()});
     for (const sequence_id s : r.sequences) h.add(s.value);
-    for (const pass direction : {pass::forward, pass::backward}) {
-      add(r.partition.of(direction));
-      add_all(r.of(direction).time);
-      add_all(r.of(direction).message);
-    }
-    if (r.weight.count() > 0) {
-      for (const std::uint8_t apart : r.weight.apart) h.add(std::uint32_t{apart});
-      add_all(r.weight.time);
-    }
-    if (!r.vocabulary.empty()) {
-      for (const auto& [name, column] : vocabulary_columns) add_all(r.vocabulary.*column);
+    for (const time_column c : time_columns) {
+      if (c == instruction_kind::weights ? r.times.apart.count() == 0
+                                         : c.each() == places::stages && !r.times.spreads_vocabulary())
+        continue;
+      if (c == instruction_kind::forward || c == instruction_kind::backward) add(r.partition.of(c.pass()));
+      if (c == instruction_kind::weights)
+        for (const std::uint8_t apart : r.times.apart.flags) h.add(std::uint32_t{apart});
+      add_all(r.times[c]);
     }
     if (!r.loans.empty()) h.add(std::string_view{"loans"}), h.add(std::uint64_t{r.loans.size()});
     for (const loan& l : r.loans) add(l);
     for (const program& stage : r.programs) {
       h.add(std::uint64_t{stage.size()});
-      for (const instruction& i : stage) h.add(kind(i)), h.add(i.pack.value), h.add(i.chunk);
+      for (const instruction& i : stage) h.add(facts_of(i.kind).hash), h.add(i.pack.value), h.add(i.chunk);
     }
     add_all(r.peak_memory);
     h.add(r.makespan), h.add(r.lower_bound);

@@ -31,7 +31,7 @@ struct loan {
   slice queries;  ///< of the lender's pack
   slice context;  ///< of the same sequence, before them
 
-  [[nodiscard]] constexpr slimpack::pass pass() const noexcept { return lender.what.pass; }
+  [[nodiscard]] constexpr slimpack::pass pass() const noexcept { return lender.what.pass(); }
   /// Pairs of a query and a key.
   [[nodiscard]] constexpr double pairs() const noexcept {
     return static_cast<double>(queries.length.value) * static_cast<double>(context.length.value);

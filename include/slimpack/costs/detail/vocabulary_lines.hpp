@@ -3,7 +3,7 @@
 
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/vocabulary_bytes.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
@@ -63,7 +63,7 @@ namespace slimpack::detail {
   }
   const costs::network& net = wires.net();
   const double row = 2 * hidden / (on.context * (with.sequence_parallel ? on.tensor : 1));
-  const auto to_next = [&](vocabulary_rows what) {
+  const auto to_next = [&](message_kind what) {
     return line([&](tokens n) {
       seconds most{};
       for (int r = 0; r + 1 < on.stages; ++r)
@@ -71,7 +71,7 @@ namespace slimpack::detail {
       return most;
     });
   };
-  const auto to_last = [&](vocabulary_rows what) {
+  const auto to_last = [&](message_kind what) {
     int across = 0;
     for (int r = 0; r + 1 < on.stages; ++r) across += net.place().to_last(on, r).nodes > 1;
     return line([&](tokens n) {
@@ -86,11 +86,11 @@ namespace slimpack::detail {
       return most;
     });
   };
-  made.embedded = to_next(vocabulary_rows::embedded);
-  made.gradients = to_next(vocabulary_rows::gradients);
-  made.hidden = to_last(vocabulary_rows::hidden);
-  made.partial = to_last(vocabulary_rows::partial);
-  made.statistics = to_last(vocabulary_rows::statistics);
+  made.embedded = to_next(message_kind::embedded);
+  made.gradients = to_next(message_kind::gradients);
+  made.hidden = to_last(message_kind::hidden);
+  made.partial = to_last(message_kind::partial);
+  made.statistics = to_last(message_kind::statistics);
   return made;
 }
 

@@ -30,8 +30,8 @@ namespace slimpack::costs {
 ///           the copies of them share (dp cp tp / ep); the rows that it got for them are kept in bf16 but under full
 ///           recomputation
 ///           Of a vocabulary that is spread over p stages, a p-th of its matrices, and from V to U
-///           (core/vocabulary.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient of that
-///           row, from V to B
+///           (core/wiring/step_kinds.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient
+///           of that row, from V to B
 /// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
 ///           again holds one layer's scores for a moment: not counted
 struct memory {

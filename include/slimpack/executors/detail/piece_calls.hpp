@@ -2,7 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_PIECE_CALLS_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/detail/flow.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
@@ -75,7 +75,7 @@ class piece_calls {
     std::span<const std::byte> in = with.in;
     const std::span<std::byte> out = with.out;
     const instruction& i = script_->code[number];
-    const piece_list& list = script_->of(i.pass);
+    const piece_list& list = script_->of(i.pass());
     const auto [first, end] = list.range(i.pack.value);
     pack_.assign(list.pieces.begin() + first, list.pieces.begin() + end);
     const std::uint32_t chunk = script_->chunk_of(i);
@@ -87,12 +87,12 @@ class piece_calls {
     if constexpr (has_member_reductions<Compute>)
       if (number == 0) watch_.begin(*compute_, script_->reduced_chunks());
     if constexpr (computes_vocabulary<Compute>)
-      if (i.end != model_end::none) return run_end(i, with);
+      if (!i.is_of_part()) return run_end(i, with);
     if constexpr (splits_weight_gradients<Compute>)
-      if (i.weights_only) return weights(first);
+      if (i.is_weights()) return weights(first);
     std::size_t offset = 0;
     if constexpr (joins_rows<Compute>)
-      if (joined_.joins(i.pass, i.pack.value)) return run_joined(i, first, in, out);
+      if (joined_.joins(i.pass(), i.pack.value)) return run_joined(i, first, in, out);
     if constexpr (shares_rows<Compute>) {
       const auto run_one = [&, begin = first](const piece_list::row& one) {
         return run_row(i, one, begin, in, out, offset);
@@ -110,9 +110,9 @@ class piece_calls {
         outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
         const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
         running_ = {&one, 1};
-        result<void> done = i.pass == pass::forward ? forward(one, at, from, to) : backward(one, at, from, to);
+        result<void> done = i.pass() == pass::forward ? forward(one, at, from, to) : backward(one, at, from, to);
         if (done) done = check(to, one.slice.length);
-        if (done = called(i.pass, running_, std::move(done)); !done) return done;
+        if (done = called(i.pass(), running_, std::move(done)); !done) return done;
         offset += size;
       }
     } else if (rest < end) {
@@ -123,13 +123,14 @@ class piece_calls {
       result<void> done = success();
       if (ties_->ties(i)) {
         if constexpr (Ties::can_run)
-          done = ties_->run(
-              i, [&](auto& handle) { return call_with(handle, i.pass, std::span<const piece>(pack_), rest, in, to); });
+          done = ties_->run(i, [&](auto& handle) {
+            return call_with(handle, i.pass(), std::span<const piece>(pack_), rest, in, to);
+          });
       } else {
-        done = i.pass == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
+        done = i.pass() == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
       }
       if (done) done = check(to, {list.size[i.pack.value].value - static_cast<std::int64_t>(offset / width_)});
-      return called(i.pass, pack_, std::move(done));
+      return called(i.pass(), pack_, std::move(done));
     }
     running_ = {};
     return success();
@@ -169,19 +170,19 @@ class piece_calls {
         "a stage compute that joins rows has result<void> forward(span<const piece>, span<const byte>, outgoing&, "
         "span<const joined_row>), and backward");
     std::vector<joined_row> open;
-    for (const piece_list::row& row : joined_.of(i.pass, i.pack.value)) {
+    for (const piece_list::row& row : joined_.of(i.pass(), i.pack.value)) {
       auto& exchange = exchange_->at(open.size());
       exchange.post_first(joined_.far(row.sequence));
-      exchange.begin(script_->shared.all()[row.sequence], i.pass, row.number, i.chunk, compute_->rows(i.chunk));
+      exchange.begin(script_->shared.all()[row.sequence], i.pass(), row.number, i.chunk, compute_->rows(i.chunk));
       open.push_back({&exchange, row.first - first, row.end - row.first, joined_.crosses_nodes(row.sequence)});
     }
     const std::span<const joined_row> rows = open;
     outgoing to = out.empty() ? outgoing{} : outgoing{out};
-    result<void> done = exchange_->guard([&] { return call_with(rows, i.pass, pack, first, in, to); }, rows.size());
+    result<void> done = exchange_->guard([&] { return call_with(rows, i.pass(), pack, first, in, to); }, rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k)
       if (result<void> ended = exchange_->at(k).end(done.has_value()); !ended) return ended;
-    if (done) done = check(to, script_->of(i.pass).size[i.pack.value]);
-    return called(i.pass, pack, std::move(done));
+    if (done) done = check(to, script_->of(i.pass()).size[i.pack.value]);
+    return called(i.pass(), pack, std::move(done));
   }
 
   /// Runs a call of a spread vocabulary, which takes a pack, on this stage's share of the words; on the last stage V is
@@ -189,17 +190,17 @@ class piece_calls {
   result<void> run_end(const instruction& i, const call_messages& with) requires(computes_vocabulary<Compute>) {
     if (pack_.empty()) return success();
     const std::span<const piece> pack = running_ = pack_;
-    const tokens size = script_->of(i.pass).size[i.pack.value];
+    const tokens size = script_->of(i.pass()).size[i.pack.value];
     outgoing to = with.out.empty() ? outgoing{} : outgoing{with.out};
     result<void> done = success();
-    switch (flow_of(i)) {
-      case flow::embedding:
+    switch (i.kind) {
+      case instruction_kind::embed:
         done = asked([&] { return compute_->embed(pack, with.in, to); });
         break;
-      case flow::output:
+      case instruction_kind::output:
         done = asked([&] { return compute_->output(pack, with.in, to); });
         break;
-      case flow::output_weights:
+      case instruction_kind::output_weights:
         done = asked([&] { return compute_->output_weights(pack, with.in); });
         break;
       default:
@@ -243,19 +244,19 @@ class piece_calls {
     running_ = pieces.first(1);
     auto& exchange = exchange_->at(0);
     exchange.post_first({});
-    exchange.begin(with, i.pass, row.number, i.chunk, compute_->rows(i.chunk));
+    exchange.begin(with, i.pass(), row.number, i.chunk, compute_->rows(i.chunk));
     sharing& handle = exchange;
     result<void> done = exchange.guard([&] {
       if constexpr (has_state)
-        return i.pass == pass::forward ? forward_row(handle, pieces, row.first, from, to)
-                                       : backward_row(handle, pieces, row.first, from, to);
+        return i.pass() == pass::forward ? forward_row(handle, pieces, row.first, from, to)
+                                         : backward_row(handle, pieces, row.first, from, to);
       else
-        return call_with(handle, i.pass, pieces, row.first, from, to);
+        return call_with(handle, i.pass(), pieces, row.first, from, to);
     });
     if (result<void> ended = exchange.end(done.has_value()); !ended) return ended;
     if (done) done = check(to, length);
     offset += size;
-    return called(i.pass, pieces, std::move(done));
+    return called(i.pass(), pieces, std::move(done));
   }
 
   result<void> forward_row(sharing& with, std::span<const piece> row, std::size_t first, std::span<const std::byte> in,

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_PIECE_LIST_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_PIECE_LIST_HPP
 
-#include <slimpack/core/pass_timing.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/piece.hpp>
 
@@ -29,7 +29,7 @@ struct piece_list {
   std::vector<piece> pieces;
   std::vector<std::uint32_t> ends;  // per pack
   std::vector<tokens> size;         // per pack
-  weight_timing weight;             // of backward packs: which leave their weight gradients to a W
+  apart_packs apart;                // of backward packs
   std::vector<row> rows;            // by first piece; a pack's rows are its first pieces
   std::vector<std::int64_t> held;   // per piece: this replica's tokens of its sequence up to the piece's end
 

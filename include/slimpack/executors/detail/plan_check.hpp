@@ -69,10 +69,11 @@ inline result<void> all_within(const plan& p) {
         for (const slice& s : r.partition.of(direction)[i])
           if (s.sequence.value >= p.lengths.size() || s.length < tokens{1} || s.begin < tokens{} ||
               s.begin > p.lengths[s.sequence.value] || s.length > p.lengths[s.sequence.value] - s.begin)
-            return error{errc::invalid_input, name_of(instruction{direction, {static_cast<std::uint32_t>(i)}, 0}, 1) +
-                                                  " has " + std::to_string(s.length.value) + " tokens of sequence " +
-                                                  std::to_string(s.sequence.value) + " from " +
-                                                  std::to_string(s.begin.value) + " on, which it has not"};
+            return error{errc::invalid_input,
+                         name_of(instruction{pass_kind(direction), {static_cast<std::uint32_t>(i)}}, 1) + " has " +
+                             std::to_string(s.length.value) + " tokens of sequence " +
+                             std::to_string(s.sequence.value) + " from " + std::to_string(s.begin.value) +
+                             " on, which it has not"};
   return success();
 }
 

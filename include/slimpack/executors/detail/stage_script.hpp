@@ -2,10 +2,11 @@
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
@@ -83,34 +84,34 @@ class stage_script {
   /// Whether the instruction puts the parts of all stages together: V on the last stage. It reads the hidden rows of
   /// this stage's F, and makes gradients of hidden rows, which wait on this stage for the B that takes them.
   [[nodiscard]] bool gathers(const instruction& i) const {
-    return spreads_vocabulary() && flow_of(i) == flow::output && stage + 1 == on.stages;
+    return i.kind == instruction_kind::output && stage + 1 == on.stages;
   }
   /// Whether it is the F whose hidden rows this stage's V reads.
   [[nodiscard]] bool gives_hidden_rows(const instruction& i) const {
-    return is_on_last_part(i) && i.pass == pass::forward;
+    return i.kind == instruction_kind::forward && is_on_last_part(i);
   }
   /// Whether it is a B that takes gradients of hidden rows.
   [[nodiscard]] bool takes_gradients(const instruction& i) const {
-    return is_on_last_part(i) && i.pass == pass::backward;
+    return i.kind == instruction_kind::backward && is_on_last_part(i);
   }
   /// Whether it is a U that reads the statistics of this stage's V.
   [[nodiscard]] bool takes_statistics(const instruction& i) const {
-    return spreads_vocabulary() && flow_of(i) == flow::output_weights && stage + 1 == on.stages;
+    return i.kind == instruction_kind::output_weights && stage + 1 == on.stages;
   }
 
   /// What its messages in have for a token.
   [[nodiscard]] message_content content_in(const instruction& i) const {
-    if (flow_of(i) == flow::output_weights) return message_content::statistics;
+    if (i.kind == instruction_kind::output_weights) return message_content::statistics;
     return gathers(i) ? message_content::partial : message_content::hidden;
   }
   /// What its call writes for a token: V on the last stage partial rows as on any other, though they go nowhere.
   [[nodiscard]] message_content content_out(const instruction& i) const {
-    return flow_of(i) == flow::output ? message_content::partial : message_content::hidden;
+    return i.kind == instruction_kind::output ? message_content::partial : message_content::hidden;
   }
 
   /// The number by which chunks are told apart, in pieces and reductions: a spread vocabulary counts as one chunk more.
   [[nodiscard]] std::uint32_t chunk_of(const instruction& i) const noexcept {
-    return i.end == model_end::none ? i.chunk : static_cast<std::uint32_t>(on.chunks);
+    return i.is_of_part() ? i.chunk : static_cast<std::uint32_t>(on.chunks);
   }
   /// Chunks, with that of a spread vocabulary.
   [[nodiscard]] int reduced_chunks() const noexcept { return on.chunks + (spreads_vocabulary() ? 1 : 0); }
@@ -119,7 +120,7 @@ class stage_script {
   [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::rows, 0); }
 
   /// The channel on which stages that run packs together send.
-  [[nodiscard]] int tie_channel() const noexcept { return channel_of(traffic::rows, 1 + static_cast<int>(flows)); }
+  [[nodiscard]] int tie_channel() const noexcept { return channel_of(traffic::rows, 7); }
 
   /// The two channels on which copies of a stage add up gradients beside the program.
   [[nodiscard]] std::array<int, 2> sums_channels() const noexcept {
@@ -131,7 +132,7 @@ class stage_script {
   [[nodiscard]] std::vector<std::size_t> last_of_chunks() const {
     std::vector<std::size_t> last(static_cast<std::size_t>(reduced_chunks()), code.size());
     for (std::size_t at = 0; at < code.size(); ++at)
-      if (code[at].pass == pass::backward || code[at].weights_only) last[chunk_of(code[at])] = at;
+      if (facts_of(code[at].kind).weight_gradients) last[chunk_of(code[at])] = at;
     return last;
   }
 
@@ -182,20 +183,20 @@ class stage_script {
                                  bool forward_only = false);
 
  private:
-  [[nodiscard]] flow_place place(const instruction& i) const {
+  [[nodiscard]] pack_place place(const instruction& i) const {
     return place_of(i, static_cast<std::uint32_t>(stage), on);
   }
-  [[nodiscard]] int rank_of(flow_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
+  [[nodiscard]] int rank_of(pack_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
   /// Of messages to a place.
-  [[nodiscard]] int channel(flow_place p) const {
-    if (!is_of_layers(p.flow))
-      return channel_of(traffic::rows, 1 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding));
-    return channel_of(p.flow == flow::forward ? traffic::forward : traffic::backward,
+  [[nodiscard]] int channel(pack_place p) const {
+    if (facts_of(p.kind).each == places::stages)
+      return channel_of(traffic::rows, 1 + static_cast<int>(p.kind) - static_cast<int>(instruction_kind::embed));
+    return channel_of(facts_of(p.kind).pass == pass::forward ? traffic::forward : traffic::backward,
                       static_cast<int>(p.at) / on.stages);
   }
   /// Of a spread vocabulary.
   [[nodiscard]] bool is_on_last_part(const instruction& i) const {
-    return spreads_vocabulary() && i.is_pass() && place(i).at + 1 == static_cast<std::uint32_t>(on.parts());
+    return spreads_vocabulary() && place(i).at + 1 == static_cast<std::uint32_t>(on.parts());
   }
 
   result<void> read(const plan& p, backward_cuts cuts);
@@ -203,9 +204,11 @@ class stage_script {
   result<void> list(const partition& packs, std::span<const tokens> lengths);
   void list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices, tokens& size,
                  std::span<const tokens> lengths) const;
-  result<void> split(const weight_timing& weight);
+  result<void> split(const apart_packs& of);
   void match();
   result<void> follow();
+
+  wiring wires_{shape{}};  // of `on`
 };
 
 }  // namespace slimpack::detail

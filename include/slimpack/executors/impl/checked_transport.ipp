@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_CHECKED_TRANSPORT_IPP
 #define SLIMPACK_EXECUTORS_IMPL_CHECKED_TRANSPORT_IPP
 
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/messages/checked_transport.hpp>
@@ -29,9 +28,9 @@ namespace slimpack::detail {
     case traffic::rows:
       break;
   }
-  return number == 0                         ? "rows that replicas share"
-         : number <= static_cast<int>(flows) ? "rows of a spread vocabulary"
-                                             : "attention of other stages";
+  return number == 0  ? "rows that replicas share"
+         : number < 7 ? "rows of a spread vocabulary"
+                      : "attention of other stages";
 }
 
 SLIMPACK_DECL result<any_transport::handle> checked_transport::send(int peer, int channel,

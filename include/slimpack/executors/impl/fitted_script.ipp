@@ -68,7 +68,7 @@ SLIMPACK_DECL result<stage_script> fitted_script(const plan& p, const rank_plan*
     return error{errc::invalid_input,
                  "the message format has " + std::to_string(has.format.width) + " elements per token"};
   result<stage_script> script = stage_script::of(p, has.rank, has.cuts, has.shares, part != nullptr, forward_only);
-  if (script && script.value().backward.weight.count() > 0 && !has.splits_weight_gradients)
+  if (script && script.value().backward.apart.count() > 0 && !has.splits_weight_gradients)
     return error{errc::invalid_input,
                  "the plan runs weight gradients apart from input gradients (W instructions), the compute "
                  "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};

@@ -42,7 +42,7 @@ SLIMPACK_DECL result<call_messages> messages::open(std::size_t at) {
     if (result<void> taken = take(statistics_made_, message_content::statistics); !taken)
       return std::move(taken).error();
     with.statistics = bytes_of(i, statistics_made_, message_content::statistics);
-    if (result<void> made = take_gradients(script_->of(i.pass).size[i.pack.value]); !made)
+    if (result<void> made = take_gradients(script_->of(i.pass()).size[i.pack.value]); !made)
       return std::move(made).error();
     with.rows = bytes_of(i, gradients_made_, message_content::hidden);
   } else if (script_->takes_statistics(i)) {
@@ -92,7 +92,7 @@ SLIMPACK_DECL result<void> messages::finish(std::size_t at) {
     SLIMPACK_ASSERT(is_next(transfer_script::kind::send, at, number),
                     "a message stands after all that its sender waited for");
     ++next_, ++number;
-    transfer& sending = sent_[static_cast<std::size_t>(flow_of(i))].emplace_back();
+    transfer& sending = sent_[static_cast<std::size_t>(i.kind)].emplace_back();
     sending.content = content;
     sending.memory = output_;
     const result<any_transport::handle> posted =
@@ -135,7 +135,7 @@ SLIMPACK_DECL bool messages::is_next(transfer_script::kind what, std::size_t at,
 }
 
 SLIMPACK_DECL std::span<const piece> messages::pieces_of(const instruction& i) const {
-  const piece_list& list = script_->of(i.pass);
+  const piece_list& list = script_->of(i.pass());
   const auto [first, end] = list.range(i.pack.value);
   return std::span(list.pieces).subspan(first, end - first);
 }

@@ -2,12 +2,13 @@
 #define SLIMPACK_EXECUTORS_IMPL_STAGE_SCRIPT_IPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/plan_check.hpp>
@@ -41,14 +42,14 @@ namespace slimpack::detail {
 }
 
 [[nodiscard]] inline error no_row(const slice& s, pass p, std::size_t pack) {
-  return {errc::invalid_input, name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
-                                   std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) +
-                                   ") of sequence " + std::to_string(s.sequence.value) +
+  return {errc::invalid_input, name_of(instruction{pass_kind(p), {static_cast<std::uint32_t>(pack)}}, 1) +
+                                   " has tokens [" + std::to_string(s.begin.value) + ", " +
+                                   std::to_string(s.end().value) + ") of sequence " + std::to_string(s.sequence.value) +
                                    ", which replicas share, and is in no row of it"};
 }
 
 [[nodiscard]] inline error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
-  std::string what = name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
+  std::string what = name_of(instruction{pass_kind(p), {static_cast<std::uint32_t>(pack)}}, 1) + " has tokens [" +
                      std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
                      std::to_string(s.sequence.value);
   if (at < 0) return {errc::invalid_input, what + ", which is not of this replica"};
@@ -87,14 +88,13 @@ SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, bac
 
 SLIMPACK_DECL stage_script::message_ends stage_script::sources(const instruction& i) const {
   message_ends all;
-  if (!i.is_weights())
-    each_before(place(i), on, [&](flow_place from) { all.push_back({rank_of(from), channel(place(i))}); });
+  for (const wire& w : wires_.before(place(i))) all.push_back({rank_of(w.from), channel(w.to)});
   return all;
 }
 
 SLIMPACK_DECL stage_script::message_ends stage_script::targets(const instruction& i) const {
   message_ends all;
-  if (!i.is_weights()) each_after(place(i), on, [&](flow_place to) { all.push_back({rank_of(to), channel(to)}); });
+  for (const wire& w : wires_.after(place(i))) all.push_back({rank_of(w.to), channel(w.to)});
   return all;
 }
 
@@ -120,8 +120,9 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
       if (listed) match();
     }
     if (!listed) return listed;
-    if (result<void> apart = split(own.weight); !apart) return apart;
+    if (result<void> apart = split(own.times.apart); !apart) return apart;
   }
+  wires_ = wiring(on);
   if (result<void> sound = follow(); !sound) return sound;
   result<transfer_script> ordered = outline.idle ? transfer_script::idle(code, own_replica, own_stage, p.shape)
                                                  : transfer_script::of(p, own_replica, own_stage);
@@ -147,18 +148,19 @@ SLIMPACK_DECL void stage_script::idle(const plan& p) {
     list.size.push_back(length);
   }
   if (!outline.forward_only) forward_of.push_back(0);
-  // Each flow after the one that it follows on all stages, so that no transfer waits for one behind it.
-  const auto end = [&](flow f) {
-    if (spreads_vocabulary()) code.push_back(instruction_at({f, static_cast<std::uint32_t>(stage)}, {0}, on));
+  // Each kind after the one that it follows on all stages, so that no transfer waits for one behind it.
+  const auto add = [&](instruction_kind kind) {
+    if (has(on, kind)) code.push_back({kind, {0}});
   };
-  end(flow::embedding);
+  add(instruction_kind::embed);
   for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
-    code.push_back({pass::forward, {0}, chunk});
+    code.push_back({instruction_kind::forward, {0}, chunk});
   if (outline.forward_only) return;
-  end(flow::output);
-  end(flow::output_weights);
-  for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;) code.push_back({pass::backward, {0}, chunk});
-  end(flow::embedding_gradients);
+  add(instruction_kind::output);
+  add(instruction_kind::output_weights);
+  for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;)
+    code.push_back({instruction_kind::backward, {0}, chunk});
+  add(instruction_kind::embed_gradients);
 }
 
 /// Lists the pieces of both passes. Slices must run in order forward and in reverse order backward.
@@ -222,18 +224,18 @@ SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32
 
 /// Marks the backward pieces whose weight gradients run apart. From some backward piece of a sequence on they do, or
 /// nowhere: a compute lets go of its tokens from the last to the first, and has done with it after the first.
-SLIMPACK_DECL result<void> stage_script::split(const weight_timing& weight) {
-  if (weight.count() == 0) return success();
-  if (weight.apart.size() != backward.ends.size())
-    return error{errc::invalid_input, "the plan says of " + std::to_string(weight.apart.size()) +
+SLIMPACK_DECL result<void> stage_script::split(const apart_packs& of) {
+  if (of.count() == 0) return success();
+  if (of.flags.size() != backward.ends.size())
+    return error{errc::invalid_input, "the plan says of " + std::to_string(of.flags.size()) +
                                           " packs where their weight " + "gradients run, it has " +
                                           std::to_string(backward.ends.size())};
-  backward.weight = weight;
+  backward.apart = of;
   std::vector<std::uint8_t> apart(ids());  // per sequence, whether some of it was
   for (std::uint32_t pack = 0; pack < backward.ends.size(); ++pack) {
     for (auto [at, end] = backward.range(pack); at < end; ++at) {
       piece& one = backward.pieces[at];
-      one.weights_apart = weight.splits(pack);
+      one.weights_apart = of.splits(pack);
       std::uint8_t& before = apart[one.slice.sequence.value];
       if (before != 0 && !one.weights_apart)
         return error{errc::invalid_input,

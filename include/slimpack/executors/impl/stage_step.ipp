@@ -281,7 +281,7 @@ SLIMPACK_DECL std::string stage_step::place() const {
   const int stages = std::max(plan_->shape.stages, 1);
   std::string where = "rank " + number_of(rank) + " (replica " + std::to_string(rank / stages) + ", stage " +
                       std::to_string(rank % stages);
-  if (running_ && running_->end == model_end::none && plan_->shape.chunks > 1)
+  if (running_ && running_->is_of_part() && plan_->shape.chunks > 1)
     where += ", chunk " + std::to_string(running_->chunk);
   where += ')';
   return where + (running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_);

@@ -2,12 +2,13 @@
 #define SLIMPACK_EXECUTORS_IMPL_TRANSFER_SCRIPT_IPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/simulators/transfer.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
@@ -33,17 +34,11 @@ class transfer_script_maker {
   /// Requires  all outlive it
   transfer_script_maker(const plan& p, std::uint32_t replica, std::uint32_t stage,
                         std::span<const simulators::transfer> order)
-      : plan_(p),
-        replica_(replica),
-        stage_(stage),
-        order_(order),
-        spread_(p.shape.vocabulary == vocabulary::spread),
-        receivers_(spread_ ? static_cast<std::size_t>(p.shape.stages) : 1) {
-    for (std::size_t f = 0; f < (spread_ ? flows : 2); ++f) {
-      const auto way = static_cast<flow>(f);
-      const std::size_t places = p.replicas[replica].partition.of(pass_of(way)).size() * width_of(way, p.shape);
-      message_[f].assign(places * receivers_, never);
-      if (is_of_layers(way)) rows_[f].assign(places, never);
+      : plan_(p), replica_(replica), stage_(stage), order_(order), wires_(p.shape) {
+    for (const pass way : both_passes) {
+      const std::size_t packs = p.replicas[replica].partition.of(way).size();
+      message_[way].assign(packs * wires_.wires(way), never);
+      rows_[way].assign(packs * parts_of(way), never);
     }
   }
 
@@ -62,14 +57,15 @@ class transfer_script_maker {
   using kind = transfer_script::kind;
   static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
 
-  [[nodiscard]] std::uint32_t& rows_of(flow_place place, pack_id pack) {
-    return rows_[static_cast<std::size_t>(place.flow)]
-                [std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at];
+  [[nodiscard]] std::size_t parts_of(pass way) const { return wires_.places(pass_kind(way)); }
+  /// place: of F or B
+  [[nodiscard]] std::uint32_t& rows_of(pack_place place, pack_id pack) {
+    const pass way = facts_of(place.kind).pass;
+    return rows_[way][std::size_t{pack.value} * parts_of(way) + place.at];
   }
-  [[nodiscard]] std::uint32_t& message_of(flow_place place, pack_id pack, std::uint32_t receiver) {
-    return message_[static_cast<std::size_t>(place.flow)]
-                   [(std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at) * receivers_ +
-                    (spread_ ? receiver : 0)];
+  [[nodiscard]] std::uint32_t& message_of(const wire& w, pack_id pack) {
+    const pass way = facts_of(w.carries).pass;
+    return message_[way][std::size_t{pack.value} * wires_.wires(way) + w.number];
   }
 
   /// Notes where in the order what is this replica's stands, and what all ranks compare.
@@ -87,7 +83,9 @@ class transfer_script_maker {
     script_.hash = hash.value();
   }
   void note(const simulators::transfers::message& t, std::uint32_t n) {
-    if (t.replica == replica_) message_of(place_of(t.what, t.stage, plan_.shape), t.what.pack, t.receiver) = n;
+    if (t.replica != replica_) return;
+    for (const wire& w : wires_.after(place_of(t.what, t.stage, plan_.shape)))
+      if (w.receiver == t.receiver) message_of(w, t.what.pack) = n;
   }
   void note(const simulators::transfers::rows& t, std::uint32_t n) {
     if (t.replica == replica_)
@@ -102,17 +100,16 @@ class transfer_script_maker {
   /// The call of the instruction posts them, behind its rows.
   void note(const simulators::transfers::ties& t, std::uint32_t) { apart_.insert(t.gate); }
 
-  static constexpr std::uint32_t of_rows = 8, of_absent = 16, of_leg = 32, of_ties = 64;
+  static constexpr std::uint32_t of_rows = 1, of_absent = 2, of_leg = 4, of_ties = 8;
 
   void add_place(word_hash& hash, std::uint32_t replica, std::uint32_t stage, const instruction& i,
                  std::uint32_t of_what) const {
     hash.add(replica), hash.add(stage), hash.add(i.chunk), hash.add(i.pack.value);
-    hash.add(static_cast<std::uint32_t>(flow_of(i)) + of_what);
+    hash.add(facts_of(i.kind).hash), hash.add(of_what);
   }
-  /// merge: of the plan, or 0; receiver: of a message or a leg, or 0
-  void add_ends(word_hash& hash, std::uint32_t merge, std::uint32_t receiver) const {
-    hash.add(merge);
-    if (spread_) hash.add(receiver);
+  /// Each 0 where it has none. merge: of the plan; leg: which of its merge's
+  static void add_ends(word_hash& hash, std::uint32_t merge, std::uint32_t receiver, std::uint32_t leg = 0) {
+    hash.add(merge), hash.add(receiver), hash.add(leg);
   }
   void add(const simulators::transfers::message& t, word_hash& hash) const {
     add_place(hash, t.replica, t.stage, t.what, 0), add_ends(hash, 0, t.receiver);
@@ -121,12 +118,12 @@ class transfer_script_maker {
     add_place(hash, t.replica, t.stage, t.what, of_rows), add_ends(hash, 0, 0);
   }
   void add(const simulators::transfers::absent& t, word_hash& hash) const {
-    add_place(hash, t.replica, t.stage, {t.pass, {t.row}, t.chunk}, of_rows + of_absent), add_ends(hash, t.merge, 0);
+    add_place(hash, t.replica, t.stage, {pass_kind(t.pass), {t.row}, t.chunk}, of_rows + of_absent),
+        add_ends(hash, t.merge, 0);
   }
   void add(const simulators::transfers::leg& t, word_hash& hash) const {
-    add_place(hash, t.replica, t.stage, {t.pass, {t.row}, t.chunk}, of_leg);
-    hash.add(t.merge), hash.add(t.receiver), hash.add(t.number);
-    if (spread_) hash.add(t.receiver);
+    add_place(hash, t.replica, t.stage, {pass_kind(t.pass), {t.row}, t.chunk}, of_leg);
+    add_ends(hash, t.merge, t.receiver, t.number);
   }
   void add(const simulators::transfers::ties& t, word_hash& hash) const {
     add_place(hash, t.replica, t.stage, t.what, of_ties), add_ends(hash, 0, 0);
@@ -137,21 +134,17 @@ class transfer_script_maker {
     const program& code = plan_.replicas[replica_].programs[stage_];
     for (std::uint32_t at = 0; at < code.size(); ++at) {
       const instruction& i = code[at];
-      if (i.is_weights()) continue;
-      const flow_place place = place_of(i, stage_, plan_.shape);
+      const pack_place place = place_of(i, stage_, plan_.shape);
       std::uint32_t number = 0;
-      each_before(place, plan_.shape, [&](flow_place from) {
-        placed_.push_back({message_of(from, i.pack, stage_), {kind::receive, at, number++}});
-      });
+      for (const wire& w : wires_.before(place))
+        placed_.push_back({message_of(w, i.pack), {kind::receive, at, number++}});
       if (i.is_pass() && rows_of(place, i.pack) != never) placed_.push_back({rows_of(place, i.pack), {kind::rows, at}});
       number = 0;
-      each_after(place, plan_.shape, [&](flow_place to) {
-        placed_.push_back({message_of(place, i.pack, stage_of(to, plan_.shape)), {kind::send, at, number++}});
-      });
+      for (const wire& w : wires_.after(place)) placed_.push_back({message_of(w, i.pack), {kind::send, at, number++}});
     }
     for (const auto& [place, n] : own_rows_) {
       const auto& t = std::get<simulators::transfers::rows>(order_[n]);
-      if (t.stage == stage_ && apart_.contains(t.gate)) script_.apart[t.what.pass].push_back(t.what.pack);
+      if (t.stage == stage_ && apart_.contains(t.gate)) script_.apart[t.what.pass()].push_back(t.what.pack);
     }
   }
 
@@ -179,10 +172,9 @@ class transfer_script_maker {
   std::uint32_t replica_;
   std::uint32_t stage_;
   std::span<const simulators::transfer> order_;
-  bool spread_;
-  std::size_t receivers_;  // that a place's messages may have
-  // Of this replica, by flow, pack and place: where its messages stand, by receiver, and where its rows do.
-  std::array<std::vector<std::uint32_t>, flows> message_, rows_;
+  wiring wires_;
+  // Of this replica, by pass and pack: where its messages stand, by wire, and where its rows do, by part.
+  by_pass<std::vector<std::uint32_t>> message_, rows_;
   std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows_;  // by gate and stage: where they stand
   std::vector<std::uint32_t> away_;                                             // where the transfers of absent rows
                                                                                 // stand
@@ -201,12 +193,12 @@ SLIMPACK_DECL transfer_script transfer_script::idle(const program& code, std::ui
                                                     const shape& on) {
   transfer_script script;
   script.together = replica;
+  const wiring wires(on);
   for (std::uint32_t at = 0; at < code.size(); ++at) {
-    const flow_place place = place_of(code[at], stage, on);
+    const pack_place place = place_of(code[at], stage, on);
     std::uint32_t number = 0;
-    each_before(place, on, [&](flow_place) { script.steps.push_back({kind::receive, at, number++}); });
-    number = 0;
-    each_after(place, on, [&](flow_place) { script.steps.push_back({kind::send, at, number++}); });
+    for (; number < wires.before(place).size(); ++number) script.steps.push_back({kind::receive, at, number});
+    for (number = 0; number < wires.after(place).size(); ++number) script.steps.push_back({kind::send, at, number});
   }
   return script;
 }

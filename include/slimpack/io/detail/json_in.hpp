@@ -65,7 +65,8 @@ class json_place {
                       meaning);
   }
   /// Rejects members of other names: a misspelt key would otherwise be ignored.
-  void must_only_have(keys known) const {
+  void must_only_have(keys known) const { must_only_have(std::span(known.begin(), known.size())); }
+  void must_only_have(std::span<const char* const> known) const {
     for (const std::string& name : names())
       if (std::find(known.begin(), known.end(), std::string_view{name}) == known.end())
         throw malformed(json_place(*value_, this, name.c_str(), 0).path() + " is not a known key");

@@ -7,7 +7,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/pricing/detail/cost_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 
@@ -96,10 +96,10 @@ class checked_answers {
   friend seconds least_weight_time(const checked_answers& c, const slice& s, int part) {
     return c.model_->has_weight_times() ? c.weight_time(s, part) : c.least(s, pass::backward, part) * 0.5;
   }
-  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const {
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const {
     return faults_->sound_vocabulary(model_->vocabulary_time(size, call, stage), size, call, stage);
   }
-  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const {
+  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int stage) const {
     return faults_->sound_vocabulary(model_->vocabulary_message(size, rows, stage), size, rows, stage);
   }
 

@@ -7,7 +7,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <optional>
@@ -38,8 +38,8 @@ class cost_answers {
   [[nodiscard]] virtual seconds reduce_time() const = 0;
   [[nodiscard]] virtual std::span<const gradient_bucket> gradient_buckets(int part) const = 0;
   [[nodiscard]] virtual int like(int part) const = 0;
-  [[nodiscard]] virtual seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const = 0;
-  [[nodiscard]] virtual seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const = 0;
+  [[nodiscard]] virtual seconds vocabulary_time(tokens size, instruction_kind call, int stage) const = 0;
+  [[nodiscard]] virtual seconds vocabulary_message(tokens size, message_kind rows, int stage) const = 0;
 
   /// Whether packs have a time of their own, and that time without calls.
   [[nodiscard]] virtual bool has_pack_times() const noexcept = 0;
@@ -105,10 +105,10 @@ class answers_of final : public cost_answers {
     return gradient_buckets_of(cost_, part);
   }
   [[nodiscard]] int like(int part) const override { return like_of(cost_, part); }
-  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const override {
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const override {
     return slimpack::vocabulary_time(cost_, size, call, stage);
   }
-  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const override {
+  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int stage) const override {
     return slimpack::vocabulary_message(cost_, size, rows, stage);
   }
   [[nodiscard]] bool has_pack_times() const noexcept override { return prices_packs<Cost>; }

@@ -24,11 +24,13 @@ namespace slimpack::detail {
     replica_plan& to = alone.replicas.emplace_back();
     to.sequences = from.sequences;
     to.partition.forward = common_cuts ? common_refinement(from.partition).forward : from.partition.forward;
-    to.forward = from.forward;
+    to.times.calls[pass::forward] = from.times.calls[pass::forward];
+    to.times.messages[pass::forward] = from.times.messages[pass::forward];
+    to.times.before.forward = from.times.before.forward;
     for (const program& code : from.programs) {
       program& kept = to.programs.emplace_back();
       for (const instruction& i : code)
-        if (i.is_pass() && i.pass == pass::forward) kept.push_back(i);
+        if (i.is_pass() && i.pass() == pass::forward) kept.push_back(i);
     }
     copy_ties(from, to, true);
   }

@@ -33,8 +33,8 @@ class longest_check {
   [[nodiscard]] seconds longest_exchange(pass p, int part) const;
   [[nodiscard]] result<void> weights(int part) const;
   [[nodiscard]] result<void> buckets(int part) const;
-  [[nodiscard]] result<void> spread_vocabulary() const;
-  [[nodiscard]] error no_vocabulary(seconds t, int stage) const;
+  [[nodiscard]] result<void> ends_of_model() const;
+  [[nodiscard]] error no_end(seconds t, int stage) const;
 
   const cost_answers& cost_;
   const shape& on_;

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -55,9 +56,9 @@ class reduction_waits {
     }
   }
   /// The same of a pass whose step begins with part 0, and whose streams carry nothing before.
-  void wait_for_weights(pass_timing& forward) const {
+  void wait_for_weights(timings& t) const {
     std::vector<seconds> waits(stages_);
-    wait_for_weights(forward.time, forward.message, std::vector<seconds>(stages_), {}, waits);
+    wait_for_weights(t.calls[pass::forward], t.messages[pass::forward], std::vector<seconds>(stages_), {}, waits);
   }
 
   /// How much later than its last backward pack stage 0 ends for the sums of its gradients. That pack is the last of
@@ -90,29 +91,31 @@ class reduction_waits {
   bool empty_{true};
 };
 
-/// Adds to the first forward pack of each part, and of a spread vocabulary to the first call of each stage, what they
-/// wait for: that call waits for all of its stage's share, which is gathered before layers.
+/// Adds to the first forward pack of each part, and to the first E of each stage, what they
+/// wait for: that E waits for all of its stage's share of the words, which is gathered before layers.
 template <class Cost>
 void wait_for_weights(const Cost& cost, workload& w) {
   const reduction_waits waits(cost, w.shape);
-  if (w.forward.time.empty() || !w.shape.has_copies()) return;
+  if (w.times.calls[pass::forward].empty() || !w.shape.has_copies()) return;
   std::vector<seconds> gathered(static_cast<std::size_t>(w.shape.stages));
   std::vector<seconds> all(gathered.size());
   seconds start{};
-  if (w.shape.vocabulary == vocabulary::spread)
+  if (has(w.shape, instruction_kind::embed))
     for (std::size_t stage = 0; stage < gathered.size(); ++stage) {
       for (const gradient_bucket& b : gradient_buckets_of(cost, w.shape.parts() + static_cast<int>(stage)))
         gathered[stage] += b.gather;
-      seconds& time = w.vocabulary.embed[stage];
+      seconds& time = w.times.calls[instruction_kind::embed][stage];
       const seconds wait = std::max(seconds{}, gathered[stage] - start);
       time += wait, all[stage] += wait;
-      start += time + w.vocabulary.embedded[stage];
+      start += time + w.times.messages[message_kind::embedded][stage];
     }
-  if (!waits.empty()) waits.wait_for_weights(w.forward.time, w.forward.message, std::move(gathered), start, all);
+  if (!waits.empty())
+    waits.wait_for_weights(w.times.calls[pass::forward], w.times.messages[pass::forward], std::move(gathered), start,
+                           all);
   seconds sum{};
   for (const seconds wait : all) sum += wait;
-  w.communication += sum;
-  if (sum > seconds{}) w.weight_waits = std::move(all);
+  w.times.communication += sum;
+  if (sum > seconds{}) w.times.weight_waits = std::move(all);
 }
 
 /// Counts the sums that are late to the last backward pack, so that a search, which compares replicas' makespans, sees
@@ -120,10 +123,11 @@ void wait_for_weights(const Cost& cost, workload& w) {
 /// (simulators/reduction_stream.hpp).
 template <class Cost>
 void count_late_sums(const Cost& cost, workload& w) {
-  if (w.backward.time.empty()) return;
+  std::vector<seconds>& times = w.times.calls[pass::backward];
+  if (times.empty()) return;
   const reduction_waits waits(cost, w.shape);
-  const std::size_t last = w.backward.time.size() - static_cast<std::size_t>(w.shape.parts());
-  w.backward.time[last] += waits.late_sums(w.backward.time[last]);
+  const std::size_t last = times.size() - static_cast<std::size_t>(w.shape.parts());
+  times[last] += waits.late_sums(times[last]);
   if (!w.split.weights.empty()) w.split.weights[last] += waits.late_sums(w.split.weights[last]);
 }
 

@@ -116,11 +116,11 @@ class searched_times {
                        s.length, pass::backward, own);
     });
   }
-  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const
       requires(spreads_vocabulary<Cost>()) {
     return faults_->sound_vocabulary(model().vocabulary_time(size, call, stage), size, call, stage);
   }
-  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const {
+  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int stage) const {
     return faults_->sound_vocabulary(slimpack::vocabulary_message(model(), size, rows, stage), size, rows, stage);
   }
   /// Of each forward pack's message to where packs turn.

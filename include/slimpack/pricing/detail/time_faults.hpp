@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -80,12 +80,12 @@ class time_faults {
   }
   /// The part that is asked instead of one: the part itself, and a fault, where the answer is none or a later one.
   [[nodiscard]] int sound_like(int given, int part) { return is_like(given, part) ? given : refused(given, part); }
-  [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, vocabulary_call call, int stage) {
-    const pass p = call == vocabulary_call::embed_gradients ? pass::backward : pass::forward;
+  [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, instruction_kind call, int stage) {
+    const pass p = call == instruction_kind::embed_gradients ? pass::backward : pass::forward;
     return sound(t, question::vocabulary, {{}, {0}, size}, p, stage);
   }
-  [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, vocabulary_rows rows, int stage) {
-    const pass p = rows == vocabulary_rows::gradients ? pass::backward : pass::forward;
+  [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, message_kind rows, int stage) {
+    const pass p = rows == message_kind::gradients ? pass::backward : pass::forward;
     return sound(t, question::message, {{}, {0}, size}, p, stage);
   }
   /// Of a pack's time that is none: 0, and a fault of the first of its slices that has none either, or of the pack.

@@ -5,7 +5,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -38,18 +38,19 @@ class vocabulary_turn {
       return;
     }
     const rate last =
-        line_of([&](tokens n) { return vocabulary_time(cost, n, vocabulary_call::output, on.stages - 1); });
+        line_of([&](tokens n) { return vocabulary_time(cost, n, instruction_kind::output, on.stages - 1); });
     for (int stage = 0; stage < on.stages; ++stage) {
-      const auto call = [&](vocabulary_call one) {
+      const auto call = [&](instruction_kind one) {
         return line_of([&](tokens n) { return vocabulary_time(cost, n, one, stage) * (1.0 / on.chunks); });
       };
-      share_.forward.push_back(sum_of(call(vocabulary_call::embed), call(vocabulary_call::output)));
-      share_.backward.push_back(sum_of(call(vocabulary_call::output_weights), call(vocabulary_call::embed_gradients)));
+      share_.forward.push_back(sum_of(call(instruction_kind::embed), call(instruction_kind::output)));
+      share_.backward.push_back(
+          sum_of(call(instruction_kind::output_weights), call(instruction_kind::embed_gradients)));
       if (stage + 1 == on.stages) continue;
       const rate way = line_of([&](tokens n) {
-        return vocabulary_message(cost, n, vocabulary_rows::hidden, stage) +
-               vocabulary_time(cost, n, vocabulary_call::output, stage) +
-               vocabulary_message(cost, n, vocabulary_rows::partial, stage);
+        return vocabulary_message(cost, n, message_kind::hidden, stage) +
+               vocabulary_time(cost, n, instruction_kind::output, stage) +
+               vocabulary_message(cost, n, message_kind::partial, stage);
       });
       way_ = {std::max(way_.call, way.call), std::max(way_.token, way.token)};
     }
@@ -107,12 +108,13 @@ class vocabulary_turn {
   /// What V waits for until the stages have ended what they run when hidden rows come: `waits` times what forward and
   /// backward of a mean pack take on the last stage.
   [[nodiscard]] seconds wait(const workload& w) const {
-    if (empty() || w.forward.size() == 0) return {};
+    if (empty() || w.times.packs(pass::forward) == 0) return {};
     const auto stages = static_cast<std::size_t>(w.shape.stages);
     seconds busy{};
     for (const pass p : both_passes)
-      for (std::size_t cell = stages - 2; cell < w.of(p).time.size(); cell += stages) busy += w.of(p).time[cell];
-    return busy * (waits / static_cast<double>(w.forward.size()));
+      for (std::size_t cell = stages - 2; cell < w.times.calls[p].size(); cell += stages)
+        busy += w.times.calls[p][cell];
+    return busy * (waits / static_cast<double>(w.times.packs(pass::forward)));
   }
 
   /// With room for what packs of a spread vocabulary hold while others run.

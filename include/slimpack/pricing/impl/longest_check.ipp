@@ -6,11 +6,12 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
-#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/core/timings.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
@@ -38,7 +39,7 @@ SLIMPACK_DECL result<void> longest_check::operator()(weight_gradients split) con
   for (int part = 0; part < on_.parts(); ++part)
     if (result<void> fine = buckets(part); !fine) return fine;
   if (on_.vocabulary == vocabulary::spread)
-    if (result<void> fine = spread_vocabulary(); !fine) return fine;
+    if (result<void> fine = ends_of_model(); !fine) return fine;
   for (int share = on_.parts(); on_.has_copies() && share < on_.reduced_parts(); ++share)
     if (result<void> fine = buckets(share); !fine) return fine;
   const seconds reduce = reduce_time_of(cost_);
@@ -101,23 +102,22 @@ SLIMPACK_DECL result<void> longest_check::buckets(int part) const {
   return success();
 }
 
-SLIMPACK_DECL result<void> longest_check::spread_vocabulary() const {
+SLIMPACK_DECL result<void> longest_check::ends_of_model() const {
   const tokens longest = whole_.length;
   for (int stage = 0; stage < on_.stages; ++stage) {
-    for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
-                                       vocabulary_call::embed_gradients})
-      if (const seconds t = vocabulary_time(cost_, longest, call, stage); !is_time(t)) return no_vocabulary(t, stage);
-    for (const vocabulary_rows rows : {vocabulary_rows::embedded, vocabulary_rows::hidden, vocabulary_rows::partial,
-                                       vocabulary_rows::statistics, vocabulary_rows::gradients})
-      if (const seconds t = sends(rows, stage, on_) ? vocabulary_message(cost_, longest, rows, stage) : seconds{};
-          !is_time(t))
-        return no_vocabulary(t, stage);
+    for (const time_column c : time_columns) {
+      if (c.each() == places::parts) continue;
+      const seconds t = c.is_call()                      ? vocabulary_time(cost_, longest, c.call(), stage)
+                        : sends(c.message(), stage, on_) ? vocabulary_message(cost_, longest, c.message(), stage)
+                                                         : seconds{};
+      if (!is_time(t)) return no_end(t, stage);
+    }
   }
   const seconds back = message_time(cost_, longest, pass::backward, 0);
-  return is_time(back) ? result<void>(success()) : no_vocabulary(back, 0);
+  return is_time(back) ? result<void>(success()) : no_end(back, 0);
 }
 
-SLIMPACK_DECL error longest_check::no_vocabulary(seconds t, int stage) const {
+SLIMPACK_DECL error longest_check::no_end(seconds t, int stage) const {
   const std::string where = "a spread vocabulary and " + sequence_ + " on stage " + std::to_string(stage);
   return std::isnan(t.value) ? wrong(" has no times for " + where + ": make it for a shape with vocabulary::spread")
                              : no_time(t, where);

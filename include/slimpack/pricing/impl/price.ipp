@@ -83,16 +83,17 @@ SLIMPACK_DECL void keep_others(std::span<const shared_row> shared, workload& w) 
   });
   if (shared.empty() || most == w.rates.end() || most->other_token == 0) return;
   for (const pass p : {pass::forward, pass::backward}) {
-    pass_timing& timing = w.of(p);
-    if (timing.size() == 0) continue;  // backward.kept is then of forward packs
-    std::vector<std::int64_t> tokens_before(timing.size() + 1, 0);
+    const std::size_t packs = w.times.packs(p);
+    if (packs == 0) continue;  // what backward ones keep is then of forward packs
+    std::vector<std::int64_t> tokens_before(packs + 1, 0);
     for (const shared_row& row : shared)
       if (row.pass == p) tokens_before[row.pack.value + 1] += row.others.value;
     for (std::size_t i = 1; i < tokens_before.size(); ++i) tokens_before[i] += tokens_before[i - 1];
-    timing.kept.resize(w.rates.size() * tokens_before.size());
+    std::vector<double>& kept = w.times.kept[p];
+    kept.resize(w.rates.size() * tokens_before.size());
     for (std::size_t stage = 0; stage < w.rates.size(); ++stage)
       for (std::size_t i = 0; i < tokens_before.size(); ++i)
-        timing.kept[stage * tokens_before.size() + i] +=
+        kept[stage * tokens_before.size() + i] +=
             std::ceil(w.rates[stage].other_token) * static_cast<double>(tokens_before[i]);
   }
 }

@@ -21,10 +21,10 @@ namespace slimpack::detail::greedy {
 class flow {
  public:
   flow() = default;
-  flow(const pass_timing& timing, std::size_t stages)
-      : packs_(timing.size()),
-        time_(timing.time.data()),
-        message_(timing.message.data()),
+  flow(const timings& times, pass p, std::size_t stages)
+      : packs_(times.packs(p)),
+        time_(times.calls[p].data()),
+        message_(times.messages[p].data()),
         next_(static_cast<std::ptrdiff_t>(stages)) {}
 
   /// The packs in reverse order. With `was_up`, a message that went from stage r to r - 1 now goes from r - 1 to r;
@@ -99,8 +99,8 @@ struct pipeline {
   static pipeline of(const workload& work, const schedules::memory_cap& cap) {
     pipeline p;
     p.stages = static_cast<std::size_t>(work.shape.stages);
-    p.down = {work.forward, p.stages};
-    p.up = {work.backward, p.stages};
+    p.down = {work.times, pass::forward, p.stages};
+    p.up = {work.times, pass::backward, p.stages};
     p.need.reserve(work.turn.size());
     for (const std::uint32_t turn : work.turn) p.need.push_back(turn + 1);
     for (std::size_t r = 0; r < p.stages; ++r) {
@@ -263,10 +263,10 @@ class rule {
     out[r].reserve(downs + ups);
     std::uint32_t run = 0;
     for (std::uint32_t i = 0; i < ups; ++i) {
-      for (; run < found.before[r * ups + i]; ++run) out[r].push_back({pass::forward, {run}});
-      out[r].push_back({pass::backward, {i}});
+      for (; run < found.before[r * ups + i]; ++run) out[r].push_back({instruction_kind::forward, {run}});
+      out[r].push_back({instruction_kind::backward, {i}});
     }
-    for (; run < downs; ++run) out[r].push_back({pass::forward, {run}});
+    for (; run < downs; ++run) out[r].push_back({instruction_kind::forward, {run}});
   }
   return out;
 }

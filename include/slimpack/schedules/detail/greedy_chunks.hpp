@@ -50,8 +50,8 @@ struct part_pipeline {
   static part_pipeline of(const workload& work) {
     part_pipeline p{static_cast<std::size_t>(work.shape.stages),
                     static_cast<std::size_t>(work.shape.chunks),
-                    flow_of(work.forward, static_cast<std::size_t>(work.shape.parts())),
-                    flow_of(work.backward, static_cast<std::size_t>(work.shape.parts())),
+                    flow_of(work.times, pass::forward),
+                    flow_of(work.times, pass::backward),
                     {}};
     for (const std::uint32_t turn : work.turn) p.need.push_back(turn + 1);
     return p;
@@ -62,11 +62,11 @@ struct part_pipeline {
   }
 
  private:
-  static part_flow flow_of(const pass_timing& timing, std::size_t parts) {
-    part_flow f{{}, {}, timing.size()};
-    f.time.reserve(timing.size() * parts), f.message.reserve(timing.size() * parts);
-    for (const seconds s : timing.time) f.time.push_back(s.value);
-    for (const seconds s : timing.message) f.message.push_back(s.value);
+  static part_flow flow_of(const timings& times, pass p) {
+    part_flow f{{}, {}, times.packs(p)};
+    f.time.reserve(times.calls[p].size()), f.message.reserve(times.messages[p].size());
+    for (const seconds s : times.calls[p]) f.time.push_back(s.value);
+    for (const seconds s : times.messages[p]) f.message.push_back(s.value);
     return f;
   }
 };
@@ -213,7 +213,8 @@ class part_rule {
   std::vector<program> out;
   for (const std::vector<part_step>& code : found.stage) {
     out.emplace_back().reserve(code.size());
-    for (const part_step& s : code) out.back().push_back({s.is_up ? pass::backward : pass::forward, {s.pack}, s.chunk});
+    for (const part_step& s : code)
+      out.back().push_back({s.is_up ? instruction_kind::backward : instruction_kind::forward, {s.pack}, s.chunk});
   }
   return out;
 }

@@ -34,15 +34,16 @@ namespace slimpack::detail::greedy {
     units.rates.push_back(r);
   }
   const auto follow = [&](pass p, std::span<const instruction> order) {
-    const pass_timing& from = work.of(p);
-    pass_timing& to = units.of(p);
-    to.before.assign(1, 0);
-    for (const instruction& i : order)
-      to.before.push_back(to.before.back() + from.before[i.pack.value + 1] - from.before[i.pack.value]);
-    if (from.kept.empty()) return;
+    const std::vector<std::int64_t>& from = work.times.before[p];
+    std::vector<std::int64_t>& to = units.times.before[p];
+    to.assign(1, 0);
+    for (const instruction& i : order) to.push_back(to.back() + from[i.pack.value + 1] - from[i.pack.value]);
+    if (work.times.kept[p].empty()) return;
+    std::vector<double>& kept = units.times.kept[p];
     for (std::size_t stage = 0; stage < work.rates.size(); ++stage) {
-      to.kept.push_back(0);
-      for (const instruction& i : order) to.kept.push_back(to.kept.back() + share * from.kept_by(i.pack.value, stage));
+      kept.push_back(0);
+      for (const instruction& i : order)
+        kept.push_back(kept.back() + share * work.times.kept_by(p, i.pack.value, stage));
     }
   };
   follow(pass::forward, forward);
@@ -128,9 +129,11 @@ struct unit_pipeline {
   static unit_flow flow_of(const workload& work, std::span<const instruction> order) {
     const auto stages = static_cast<std::size_t>(work.shape.stages);
     const auto parts = static_cast<std::size_t>(work.shape.parts());
-    const bool forward = order.empty() || order.front().pass == pass::forward;
-    const pass_timing& timing = forward ? work.forward : work.backward;
-    std::vector<std::size_t> unit_at(timing.size() * parts / stages);  // by pack and chunk
+    const bool forward = order.empty() || order.front().pass() == pass::forward;
+    const pass p = forward ? pass::forward : pass::backward;
+    const std::vector<seconds>& times = work.times.calls[p];
+    const std::vector<seconds>& messages = work.times.messages[p];
+    std::vector<std::size_t> unit_at(times.size() / stages);  // by pack and chunk
     const auto at = [&](pack_id pack, std::size_t chunk) -> std::size_t& {
       return unit_at[pack.value * parts / stages + chunk];
     };
@@ -141,9 +144,9 @@ struct unit_pipeline {
       for (const instruction& i : order) {
         const std::size_t part = i.chunk * stages + r;
         const std::size_t cell = i.pack.value * parts + part;
-        f.time.push_back(timing.time[cell].value);
+        f.time.push_back(times[cell].value);
         const bool ends = part == (forward ? parts - 1 : 0);
-        f.message.push_back(ends ? 0 : timing.message[cell].value);
+        f.message.push_back(ends ? 0 : messages[cell].value);
         const std::size_t to = ends ? 0 : forward ? part + 1 : part - 1;
         f.next.push_back(ends ? unit_flow::none
                               : static_cast<std::ptrdiff_t>(to % stages * f.count + at(i.pack, to / stages)));

@@ -17,13 +17,13 @@ namespace slimpack::detail {
 /// Units in Megatron-LM's interleaved order: groups of packs pass chunk after chunk, backward from the last chunk.
 [[nodiscard]] inline std::vector<instruction> interleaved_order(const workload& work, pass p, std::size_t group) {
   std::vector<instruction> order;
-  const std::size_t packs = work.of(p).size();
+  const std::size_t packs = work.times.packs(p);
   const auto chunks = static_cast<std::uint32_t>(work.shape.chunks);
   order.reserve(packs * chunks);
   for (std::size_t first = 0; first < packs; first += group)
     for (std::uint32_t k = 0; k < chunks; ++k)
       for (std::size_t i = first; i < std::min(first + group, packs); ++i)
-        order.push_back({p, {static_cast<std::uint32_t>(i)}, nth_place(p, k, chunks)});
+        order.push_back({pass_kind(p), {static_cast<std::uint32_t>(i)}, nth_place(p, k, chunks)});
   return order;
 }
 
@@ -39,7 +39,7 @@ namespace slimpack::detail {
                                                               std::span<const instruction> forward,
                                                               std::span<const instruction> backward) {
   const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
-  std::vector<std::size_t> through(work.forward.size());
+  std::vector<std::size_t> through(work.times.packs(pass::forward));
   for (std::size_t k = 0; k < forward.size(); ++k)
     if (forward[k].chunk == last_chunk) through[forward[k].pack.value] = k + 1;
   std::vector<std::size_t> need(backward.size());

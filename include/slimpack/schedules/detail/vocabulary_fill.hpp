@@ -2,11 +2,12 @@
 #define SLIMPACK_SCHEDULES_DETAIL_VOCABULARY_FILL_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/ensemble/ensembles.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/first_least.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
@@ -24,8 +25,8 @@
 
 namespace slimpack::detail {
 
-/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/vocabulary.hpp) between the
-/// forwards and backwards of programs, whatever schedule these come from.
+/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/wiring/step_kinds.hpp) between
+/// the forwards and backwards of programs, whatever schedule these come from.
 ///
 /// The programs run in simulated time, those of all replicas of a group together, with the packs of a row tied. A stage
 /// that is free runs the first of these that is ready:
@@ -52,10 +53,11 @@ class vocabulary_fill {
         works_(works),
         programs_(programs),
         on_(works.front().shape),
+        wires_(on_),
         stages_(static_cast<std::size_t>(on_.stages)),
         late_(late),
         to_beat_(to_beat.value),
-        rows_of_(on_, group.size(), [&](std::size_t g, pass p) { return works[g].of(p).size(); }) {
+        rows_of_(on_, group.size(), [&](std::size_t g, pass p) { return works[g].times.packs(p); }) {
     if (group.size() == 1) return;
     tied_ = rows_of_.tie_rows(group, merges);
     if (tied_) apart_ = rows_apart(rows_of_, group, merges);
@@ -68,7 +70,7 @@ class vocabulary_fill {
     std::size_t left = 0;
     for (std::size_t g = 0; g < works_.size(); ++g)
       for (const program& code : programs_[g])
-        left += code.size() + 3 * works_[g].forward.size() + works_[g].backward.size();
+        left += code.size() + 3 * works_[g].times.packs(pass::forward) + works_[g].times.packs(pass::backward);
     for (; left > 0; --left) {
       const std::size_t first = first_least(start_);
       if (start_[first] == never) return stuck();
@@ -86,21 +88,24 @@ class vocabulary_fill {
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
-  static constexpr std::array ends{flow::output, flow::embedding, flow::output_weights, flow::embedding_gradients};
+  static constexpr std::array ends{instruction_kind::output, instruction_kind::embed, instruction_kind::output_weights,
+                                   instruction_kind::embed_gradients};
+  template <class T>
+  using by_kind = std::array<T, instruction_kinds.size()>;
 
   /// One stage of one replica.
   struct state {
     program code{};
-    std::size_t at{};                        // in its program of layers
-    std::array<std::uint32_t, flows> ran{};  // packs, of the ends
-    std::uint32_t forwards{};                // packs, of its last chunk
+    std::size_t at{};              // in its program of layers
+    by_kind<std::uint32_t> ran{};  // packs, of the ends
+    std::uint32_t forwards{};      // packs, of its last chunk
     double free{};
     double left{};       // time of all that it has not run, where there is something to beat
     instruction next{};  // what it runs next, if start_ is known
     // When what it needs is there, as far as is known:
     double layers{never};                // of what comes next in its program of layers
-    std::array<double, flows> call{};    // of the next call of each end
-    std::array<double, flows> late{};    // of U and G, of the call `late` packs on: once that could run, the next is
+    by_kind<double> call{};              // of the next call of each end
+    by_kind<double> late{};              // of U and G, of the call `late` packs on: once that could run, the next is
                                          // urgent
     std::optional<std::uint32_t> row{};  // that comes next in its program, by the cell of a pack that stands for it
   };
@@ -109,13 +114,14 @@ class vocabulary_fill {
     states_.resize(works_.size() * stages_);
     start_.assign(states_.size(), never);
     looked_.assign(states_.size(), 0), embedded_.assign(works_.size(), 0);
-    for (const workload& work : works_) number_.emplace_back(work), arrival_.emplace_back(number_.back().size(), never);
+    for (const workload& work : works_)
+      number_.emplace_back(wires_, work), arrival_.emplace_back(number_.back().size(), never);
     if (to_beat_ < never)
       for (std::size_t s = 0; s < states_.size(); ++s) states_[s].left = work_of(s), may_end(states_[s]);
     if (!apart_.empty()) ended_.assign(rows_of_.size(), never);
     for (std::size_t s = 0; s < states_.size(); ++s) {
       renew_next(s);
-      for (const flow f : ends) renew(s, f);
+      for (const instruction_kind f : ends) renew(s, f);
     }
     for (std::size_t s = 0; s < states_.size(); ++s) look(s);
   }
@@ -124,8 +130,8 @@ class vocabulary_fill {
   [[nodiscard]] double work_of(std::size_t s) const {
     double sum = 0;
     for (const instruction& i : layers_of(s)) sum += time_of(s / stages_, i, s % stages_);
-    for (const flow f : ends) {
-      const std::vector<seconds>& calls = calls_of(works_[s / stages_].vocabulary, f);
+    for (const instruction_kind f : ends) {
+      const std::vector<seconds>& calls = works_[s / stages_].times.calls[f];
       for (std::size_t i = s % stages_; i < calls.size(); i += stages_) sum += calls[i].value;
     }
     return sum;
@@ -139,15 +145,16 @@ class vocabulary_fill {
   [[nodiscard]] double inputs_of(std::size_t s, const instruction& i) const {
     if (i.is_weights()) return 0;
     const std::size_t g = s / stages_;
-    const flow_place place = place_of(i, static_cast<std::uint32_t>(s % stages_), on_);
-    if (const std::optional<flow_place> own = waits_on_stage(place, on_)) {
-      const std::uint32_t pack = place.flow == flow::backward ? works_[g].turn[i.pack.value] : i.pack.value;
+    const pack_place place = place_of(i, static_cast<std::uint32_t>(s % stages_), on_);
+    if (const std::optional<pack_place>& own = wires_.awaited_by(place)) {
+      const std::uint32_t pack = facts_of(own->kind).pass == i.pass() ? i.pack.value : works_[g].turn[i.pack.value];
       const state& now = states_[s];  // of the packs that it has run there
-      if ((own->flow == flow::forward ? now.forwards : now.ran[static_cast<std::size_t>(own->flow)]) <= pack)
+      if ((own->kind == instruction_kind::forward ? now.forwards : now.ran[static_cast<std::size_t>(own->kind)]) <=
+          pack)
         return never;
     }
     double at = 0;
-    each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
+    for (const wire& w : wires_.before(place)) at = std::max(at, arrival_[g][number_[g](w, i.pack)]);
     return at;
   }
 
@@ -159,26 +166,28 @@ class vocabulary_fill {
     own.layers = is_over ? never : inputs_of(s, code[own.at]);
     own.row = is_over || works_.size() == 1 || !code[own.at].is_pass()
                   ? std::nullopt
-                  : rows_of_.ensemble_of(rows_of_.cell(s / stages_, code[own.at].pass, code[own.at].pack));
+                  : rows_of_.ensemble_of(rows_of_.cell(s / stages_, code[own.at].pass(), code[own.at].pack));
   }
 
   /// The same of an end's next call.
-  void renew(std::size_t s, flow f) {
+  void renew(std::size_t s, instruction_kind f) {
     state& own = states_[s];
     const std::size_t end = static_cast<std::size_t>(f);
     const auto inputs = [&](std::uint32_t pack) {
-      return pack < works_[s / stages_].of(pass_of(f)).size() ? inputs_of(s, call_of(s, f, pack)) : never;
+      return pack < works_[s / stages_].times.packs(facts_of(f).pass) ? inputs_of(s, call_of(s, f, pack)) : never;
     };
     own.call[end] = inputs(own.ran[end]);
     if (!is_awaited(f)) own.late[end] = inputs(own.ran[end] + late_);
   }
 
   [[nodiscard]] const program& layers_of(std::size_t s) const { return programs_[s / stages_][s % stages_]; }
-  [[nodiscard]] instruction call_of(std::size_t s, flow f, std::uint32_t pack) const {
+  [[nodiscard]] instruction call_of(std::size_t s, instruction_kind f, std::uint32_t pack) const {
     return instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
   }
   /// Whether passes wait for it: for V and E.
-  [[nodiscard]] static constexpr bool is_awaited(flow f) { return f == flow::output || f == flow::embedding; }
+  [[nodiscard]] static constexpr bool is_awaited(instruction_kind f) {
+    return f == instruction_kind::output || f == instruction_kind::embed;
+  }
 
   /// When what a stage has next in its program can begin. Sharers that have come to a row ask alike: it is found once
   /// for all.
@@ -200,7 +209,7 @@ class vocabulary_fill {
       const state& its = states_[o];
       if (its.row != row) return never;
       const instruction& next = layers_of(o)[its.at];
-      if (next.pass != i.pass || next.chunk != i.chunk) return never;
+      if (next.kind != i.kind || next.chunk != i.chunk) return never;
       at = std::max({at, its.free, its.layers, row_before(other, next, s % stages_)});
     }
     return at;
@@ -210,7 +219,7 @@ class vocabulary_fill {
   [[nodiscard]] double row_before(std::size_t g, const instruction& i, std::size_t stage) const {
     double at = 0;
     for (const auto& [from, to] : apart_)
-      if (to == rows_of_.cell(g, i.pass, i.pack)) at = std::max(at, ended_[from + i.chunk * stages_ + stage]);
+      if (to == rows_of_.cell(g, i.pass(), i.pack)) at = std::max(at, ended_[from + i.chunk * stages_ + stage]);
     return at;
   }
 
@@ -220,7 +229,7 @@ class vocabulary_fill {
       sharers_.resize(rows_of_.size());
       for (std::size_t g = 0; g < works_.size(); ++g)
         for (const pass p : both_passes)
-          for (std::uint32_t pack = 0; pack < works_[g].of(p).size(); ++pack)
+          for (std::uint32_t pack = 0; pack < works_[g].times.packs(p); ++pack)
             if (const std::optional<std::uint32_t> of = rows_of_.ensemble_of(rows_of_.cell(g, p, {pack}))) {
               std::vector<std::uint32_t>& who = sharers_[*of];
               if (who.empty() || who.back() != g) who.push_back(static_cast<std::uint32_t>(g));
@@ -236,10 +245,10 @@ class vocabulary_fill {
     const double next = next_ready(s);
     double start = next;
     if (next < never) own.next = layers_of(s)[own.at];
-    for (const flow f : ends) {
+    for (const instruction_kind f : ends) {
       const std::size_t end = static_cast<std::size_t>(f);
       if (own.call[end] == never) continue;
-      if (f == flow::embedding && own.ran[end] >= embedded_[g] + stages_ + 2) continue;
+      if (f == instruction_kind::embed && own.ran[end] >= embedded_[g] + stages_ + 2) continue;
       const bool at_once = start == own.free;  // nothing can run before what was found
       if (at_once && !is_first(f, own.next, false)) continue;
       const bool is_urgent = is_awaited(f) || own.late[end] <= own.free;  // packs come in order, so one tells whether
@@ -256,13 +265,13 @@ class vocabulary_fill {
   }
 
   /// Of two that are ready at the same time.
-  [[nodiscard]] static bool is_first(flow f, const instruction& other, bool none) {
-    if (none || other.end == model_end::none) return true;
-    return f == flow::output && !(other.end == model_end::output && !other.weights_only);
+  [[nodiscard]] static bool is_first(instruction_kind f, const instruction& other, bool none) {
+    if (none || other.is_of_part()) return true;
+    return f == instruction_kind::output && other.kind != instruction_kind::output;
   }
 
   [[nodiscard]] double time_of(std::size_t g, const instruction& i, std::size_t stage) const {
-    return slimpack::time_of(works_[g], i, stage, on_).value;
+    return slimpack::time_of(works_[g].times, i, stage, on_).value;
   }
 
   /// Runs what a stage, or all stages of a row, are about to. Returns how many ran.
@@ -288,15 +297,15 @@ class vocabulary_fill {
   /// all) every stage of the replica does. Of other replicas those stages look again that are at a row with one of
   /// these, or at one that follows apart.
   void look_again(std::size_t stage, const instruction& ran) {
-    const flow_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);
-    const bool is_down = place.flow == flow::forward || place.flow == flow::embedding;
-    const bool is_up = place.flow == flow::backward || place.flow == flow::embedding_gradients;
+    const pack_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);
+    const bool is_down = place.kind == instruction_kind::forward || place.kind == instruction_kind::embed;
+    const bool is_up = place.kind == instruction_kind::backward || place.kind == instruction_kind::embed_gradients;
     const std::size_t beside = is_down ? (stage + 1) % stages_ : is_up ? (stage + stages_ - 1) % stages_ : stage;
-    const std::size_t receiver = place.flow == flow::output ? stages_ - 1 : beside;
+    const std::size_t receiver = place.kind == instruction_kind::output ? stages_ - 1 : beside;
     rows_.clear();
-    const bool to_all = place == flow_place{flow::forward, 0} ||
-                        place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
-                        place == flow_place{flow::output, static_cast<std::uint32_t>(stages_) - 1};
+    const bool to_all = place == pack_place{instruction_kind::forward, 0} ||
+                        place == pack_place{instruction_kind::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
+                        place == pack_place{instruction_kind::output, static_cast<std::uint32_t>(stages_) - 1};
     ++round_;
     for (const std::size_t s : with_) {
       const std::size_t first = s - stage;
@@ -317,35 +326,34 @@ class vocabulary_fill {
   void end(std::size_t s, const instruction& i, double at) {
     state& own = states_[s];
     const std::size_t g = s / stages_, stage = s % stages_;
-    const flow_place place = place_of(i, static_cast<std::uint32_t>(stage), on_);
+    const pack_place place = place_of(i, static_cast<std::uint32_t>(stage), on_);
     own.code.push_back(i);
     own.free = at;
     if (to_beat_ < never) own.left -= time_of(g, i, stage), may_end(own);
     makespan_ = std::max(makespan_, at);
-    if (i.end == model_end::none)
+    if (i.is_of_part())
       ++own.at;
     else
-      ++own.ran[static_cast<std::size_t>(place.flow)];
-    if (place == flow_place{flow::forward, 0}) embedded_[g] = i.pack.value + 1;
-    if (place.flow == flow::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks))
+      ++own.ran[static_cast<std::size_t>(place.kind)];
+    if (place == pack_place{instruction_kind::forward, 0}) embedded_[g] = i.pack.value + 1;
+    if (place.kind == instruction_kind::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks))
       own.forwards = i.pack.value + 1;
     if (i.is_pass() && !ended_.empty()) ended_[rows_of_.cell({g, static_cast<std::uint32_t>(stage), i})] = at;
-    if (i.end == model_end::none)
+    if (i.is_of_part())
       renew_next(s);
     else
-      renew(s, place.flow);
-    // What waits on its own stage (waits_on_stage): V for F, U and B for V.
-    if (place.flow == flow::forward) renew(s, flow::output);
-    if (place.flow == flow::output) renew(s, flow::output_weights), renew_next(s);
-    if (i.is_weights()) return;
-    each_after(place, on_, [&](flow_place to) {
-      arrival_[g][number_[g](place, to, i.pack)] = at + message_of(works_[g], place, to, i.pack, on_).value;
-      const std::size_t receiver = g * stages_ + stage_of(to, on_);
-      if (is_of_layers(to.flow))
+      renew(s, place.kind);
+    // What waits on its own stage (core/wiring/rules.hpp): V for F, U and B for V.
+    if (place.kind == instruction_kind::forward) renew(s, instruction_kind::output);
+    if (place.kind == instruction_kind::output) renew(s, instruction_kind::output_weights), renew_next(s);
+    for (const wire& w : wires_.after(place)) {
+      arrival_[g][number_[g](w, i.pack)] = at + message_of(works_[g].times, w, i.pack, on_).value;
+      const std::size_t receiver = g * stages_ + w.receiver;
+      if (facts_of(w.to.kind).each == places::parts)
         renew_next(receiver);
       else
-        renew(receiver, to.flow);
-    });
+        renew(receiver, w.to.kind);
+    }
   }
 
   [[nodiscard]] error stuck() const {
@@ -364,6 +372,7 @@ class vocabulary_fill {
   std::span<const workload> works_;
   std::span<const std::vector<program>> programs_;
   shape on_;
+  wiring wires_;
   std::size_t stages_;
   std::uint32_t late_;
   double to_beat_;

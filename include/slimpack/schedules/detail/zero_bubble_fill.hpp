@@ -49,14 +49,14 @@ class fill {
 
   [[nodiscard]] filled programs() && {
     const auto parts = static_cast<std::size_t>(work_.shape.parts());
-    for (const pass p : both_passes) arrival_[p].assign(work_.of(p).size() * parts, never);
-    for (std::size_t i = 0; i < work_.forward.size(); ++i) arrival_.forward[i * parts] = 0;
+    for (const pass p : both_passes) arrival_[p].assign(work_.times.packs(p) * parts, never);
+    for (std::size_t i = 0; i < work_.times.packs(pass::forward); ++i) arrival_.forward[i * parts] = 0;
     std::size_t left = 0;
     for (std::size_t r = 0; r < stages_; ++r) {
       states_.emplace_back(work_, r);
       states_.back().code.reserve(order_[r].size() +
-                                  work_.weight.count() * static_cast<std::size_t>(work_.shape.chunks));
-      states_.back().forwards = work_.forward.size() * static_cast<std::size_t>(work_.shape.chunks);
+                                  work_.times.apart.count() * static_cast<std::size_t>(work_.shape.chunks));
+      states_.back().forwards = work_.times.packs(pass::forward) * static_cast<std::size_t>(work_.shape.chunks);
       left += order_[r].size();
     }
     rule_ == overrun::alike ? run_in_time(left) : run_in_turn(left);
@@ -124,13 +124,13 @@ class fill {
     const stage_state& l = states_[stage];
     if (l.at == order_[stage].size()) return never;
     const instruction& i = order_[stage][l.at];
-    return arrival_[i.pass][cell_of(i, stage)];
+    return arrival_[i.pass()][cell_of(i, stage)];
   }
 
   void run_weights(std::size_t stage) {
     stage_state& l = states_[stage];
     const instruction& i = l.owed[l.paid++];
-    l.free += work_.weight.time[cell_of(i, stage)].value;
+    l.free += work_.times.calls[instruction_kind::weights][cell_of(i, stage)].value;
     l.memory.run(i);
     l.code.push_back(i);
   }
@@ -140,7 +140,9 @@ class fill {
     const instruction& next = order_[stage][l.at];
     const double at = ready(stage);
     while (l.owes() && l.memory.during(next) > budget_) run_weights(stage);
-    while (l.owes() && l.free + work_.weight.time[cell_of(l.owed[l.paid], stage)].value <= at) run_weights(stage);
+    while (l.owes() &&
+           l.free + work_.times.calls[instruction_kind::weights][cell_of(l.owed[l.paid], stage)].value <= at)
+      run_weights(stage);
     if (rule_ == overrun::alike) {
       if (l.owes() && l.free < at && l.waited + (at - l.free) > longest_wait_) run_weights(stage);
     } else if (l.forwards == 0) {
@@ -156,22 +158,23 @@ class fill {
 
   void run(std::size_t stage, const instruction& i) {
     stage_state& l = states_[stage];
-    const pass_timing& timing = work_.of(i.pass);
     const std::size_t cell = cell_of(i, stage);
     const std::size_t part = part_of(i, stage);
-    l.free += timing.time[cell].value;
+    l.free += work_.times.calls[i.kind][cell].value;
     l.memory.run(i);
     l.code.push_back(i);
-    const bool forward = i.pass == pass::forward;
+    const bool forward = i.pass() == pass::forward;
     if (forward) --l.forwards;
     const auto last = static_cast<std::size_t>(work_.shape.parts()) - 1;
-    if (forward && part < last) arrival_.forward[cell + 1] = l.free + timing.message[cell].value;
-    if (!forward && part > 0) arrival_.backward[cell - 1] = l.free + timing.message[cell].value;
+    const std::vector<seconds>& messages = work_.times.messages[i.pass()];
+    if (forward && part < last) arrival_.forward[cell + 1] = l.free + messages[cell].value;
+    if (!forward && part > 0) arrival_.backward[cell - 1] = l.free + messages[cell].value;
     if (forward && part == last) {  // the backward that turns here waits for its forwards only, by the order
-      for (; turned_ < work_.backward.size() && work_.turn[turned_] <= i.pack.value; ++turned_)
+      for (; turned_ < work_.times.packs(pass::backward) && work_.turn[turned_] <= i.pack.value; ++turned_)
         arrival_.backward[turned_ * (last + 1) + last] = l.free;
     }
-    if (!forward && work_.weight.splits(i.pack.value)) l.owed.push_back({pass::backward, i.pack, i.chunk, true});
+    if (!forward && work_.times.apart.splits(i.pack.value))
+      l.owed.push_back({instruction_kind::weights, i.pack, i.chunk});
   }
 
   const workload& work_;

@@ -45,37 +45,36 @@ SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work,
   std::vector<std::vector<seconds>> starts(stages);  // of each stage's instructions, in program order
   std::vector<seconds> ends, gathered;               // of each forward pack, when its V begins; and on the last stage
   using call = std::pair<seconds, instruction>;      // and its instant
-  std::vector<call> calls{{{}, {pass::forward, {0}, 0, false, model_end::embedding}}};
-  const auto add = [&](seconds at, pass p, std::size_t of, bool weights, model_end end) {
-    calls.push_back({at, {p, {static_cast<std::uint32_t>(of)}, 0, weights, end}});
+  std::vector<call> calls{{{}, {instruction_kind::embed, {0}}}};
+  const auto add = [&](seconds at, instruction_kind kind, std::size_t of) {
+    calls.push_back({at, {kind, {static_cast<std::uint32_t>(of)}}});
   };
   for (std::size_t n = 0; n < graph.value().size(); ++n) {
     const simulators::task& t = graph.value().tasks()[n];
     if (!t.is_instruction()) continue;
     starts[t.stage].push_back(start[n]);
     const seconds end = start[n] + t.duration;
-    if (end <= start[n] && !t.what.weights_only) return takes_no_time(t, work.shape);
-    const bool forward = t.what.pass == pass::forward, is_first = t.stage == 0 && t.what.chunk == 0,
+    if (end <= start[n] && !t.what.is_weights()) return takes_no_time(t, work.shape);
+    const bool forward = t.what.pass() == pass::forward, is_first = t.stage == 0 && t.what.chunk == 0,
                is_last = t.stage + 1 == stages && t.what.chunk == last_chunk;
-    if (forward && is_first && t.what.pack.value + 1 < work.forward.size())
-      add(start[n], pass::forward, t.what.pack.value + 1, false, model_end::embedding);
-    if (!forward && is_first && !t.what.weights_only)
-      add(end, pass::backward, t.what.pack.value, false, model_end::embedding);
+    if (forward && is_first && t.what.pack.value + 1 < work.times.packs(pass::forward))
+      add(start[n], instruction_kind::embed, t.what.pack.value + 1);
+    if (!forward && is_first && !t.what.is_weights()) add(end, instruction_kind::embed_gradients, t.what.pack.value);
     if (forward && is_last) ends.push_back(end);
     // The last stage puts a pack together with the V that follows, or where its B begins before.
-    if (is_last && !t.what.weights_only)
+    if (is_last && !t.what.is_weights())
       while (gathered.size() < ends.size() &&
              (forward ? gathered.size() + 1 < ends.size() : gathered.size() <= work.turn[t.what.pack.value]))
         gathered.push_back(forward ? end : start[n]);
   }
   for (std::size_t i = 0; i < ends.size() + 2; ++i) {
-    if (i > 1) add(i < ends.size() ? ends[i] : gathered.back(), pass::forward, i - 2, true, model_end::output);
-    if (i < ends.size()) add(ends[i], pass::forward, i, false, model_end::output);
+    if (i > 1) add(i < ends.size() ? ends[i] : gathered.back(), instruction_kind::output_weights, i - 2);
+    if (i < ends.size()) add(ends[i], instruction_kind::output, i);
   }
   std::vector<program> all(stages);
   for (std::uint32_t r = 0; r < stages; ++r) {
     for (call& c : calls)
-      if (r + 1 == stages && letter_of(c.second) == 'V') c.first = gathered[c.second.pack.value];
+      if (r + 1 == stages && c.second.kind == instruction_kind::output) c.first = gathered[c.second.pack.value];
     std::stable_sort(calls.begin(), calls.end(), [](const call& x, const call& y) { return x.first < y.first; });
     auto next = calls.begin();
     for (std::size_t i = 0; i < layers[r].size(); ++i) {

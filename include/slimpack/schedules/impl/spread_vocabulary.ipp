@@ -6,6 +6,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/lock_step_calls.hpp>
 #include <slimpack/schedules/detail/vocabulary_fill.hpp>
@@ -38,7 +39,8 @@ SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(
   for (std::size_t g = 0; g < works.size(); ++g) {
     workload layers = works[g];
     layers.shape.vocabulary = vocabulary::last;
-    if (result<void> sound = slimpack::detail::walk(layers, programs[g], [](const slimpack::detail::step_of_walk&) {});
+    if (result<void> sound = slimpack::detail::walk(wiring(layers.shape), layers, programs[g],
+                                                    [](const slimpack::detail::step_of_walk&) {});
         !sound)
       return std::move(sound).error();
   }

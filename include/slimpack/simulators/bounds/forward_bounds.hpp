@@ -76,7 +76,7 @@ template <class Cost>
 
 /// Every bound of a batch that runs forward alone, named.
 /// Shapes    one per stage, and the sequence whose own way is longest
-/// Requires  a vocabulary in one place            Errors    none; an empty batch has no bounds
+/// Requires  no E, V, U or G            Errors    none; an empty batch has no bounds
 /// Complexity O(sequences * parts)
 template <class Cost>
 [[nodiscard]] std::vector<bound> forward_bounds(const Cost& cost, const shape& shape, std::span<const sequence> batch) {

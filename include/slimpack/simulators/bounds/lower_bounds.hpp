@@ -44,8 +44,8 @@ template <class Cost>
   // Where the vocabulary is spread, all stages embed some token first.
   if (shape.vocabulary == vocabulary::spread)
     for (int stage = 0; stage < shape.stages; ++stage)
-      sum += vocabulary_time(cost, {1}, vocabulary_call::embed, stage) +
-             vocabulary_message(cost, {1}, vocabulary_rows::embedded, stage);
+      sum += vocabulary_time(cost, {1}, instruction_kind::embed, stage) +
+             vocabulary_message(cost, {1}, message_kind::embedded, stage);
   for (int q = 0; q < part; ++q)
     sum += pack_overhead(cost, pass::forward, q) + cost.time(first, pass::forward, q) +
            message_time(cost, first.length, pass::forward, q);
@@ -90,9 +90,9 @@ template <class Cost>
   if (shape.vocabulary == vocabulary::spread) {
     tokens size{};
     for (const sequence& s : batch) size += s.length;
-    const seconds late = vocabulary_time(cost, size, vocabulary_call::output_weights, stage) +
-                         vocabulary_time(cost, size, vocabulary_call::embed_gradients, stage);
-    all += vocabulary_time(cost, size, vocabulary_call::output, stage) + late;
+    const seconds late = vocabulary_time(cost, size, instruction_kind::output_weights, stage) +
+                         vocabulary_time(cost, size, instruction_kind::embed_gradients, stage);
+    all += vocabulary_time(cost, size, instruction_kind::output, stage) + late;
     weights += late;
   }
   const sequence& shortest = *std::min_element(
@@ -127,10 +127,10 @@ template <class Cost>
   seconds turn{};  // of a spread vocabulary: the slowest way of a part to the last stage, and V there
   if (shape.vocabulary == vocabulary::spread) {
     for (int stage = 0; stage + 1 < shape.stages; ++stage)
-      turn = std::max(turn, vocabulary_message(cost, {1}, vocabulary_rows::hidden, stage) +
-                                vocabulary_time(cost, {1}, vocabulary_call::output, stage) +
-                                vocabulary_message(cost, {1}, vocabulary_rows::partial, stage));
-    turn += vocabulary_time(cost, {1}, vocabulary_call::output, shape.stages - 1);
+      turn = std::max(turn, vocabulary_message(cost, {1}, message_kind::hidden, stage) +
+                                vocabulary_time(cost, {1}, instruction_kind::output, stage) +
+                                vocabulary_message(cost, {1}, message_kind::partial, stage));
+    turn += vocabulary_time(cost, {1}, instruction_kind::output, shape.stages - 1);
   }
   return {fill_time(cost, shape, s, last) + turn + pack_overhead(cost, pass::forward, last) +
               pack_overhead(cost, pass::backward, last),

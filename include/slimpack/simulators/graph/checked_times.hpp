@@ -31,7 +31,7 @@ namespace slimpack::detail {
                                    (t.is_message ? ", a message of the "
                                     : t.is_gate  ? ", a gate of the "
                                                  : ", the ") +
-                                   name_of(t.what.pass) + " of pack " + std::to_string(t.what.pack.value) +
+                                   name_of(t.what.pass()) + " of pack " + std::to_string(t.what.pack.value) +
                                    " on stage " + std::to_string(t.stage) + "," + numbers + "; " + rule};
 }
 

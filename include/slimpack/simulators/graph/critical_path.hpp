@@ -58,7 +58,7 @@ struct critical_seconds {
 [[nodiscard]] inline critical_seconds seconds_on(std::span<const critical_task> path) {
   critical_seconds sum;
   for (const critical_task& c : path) {
-    const bool forward = c.what.what.pass == pass::forward && !c.what.what.weights_only;
+    const bool forward = !facts_of(c.what.what.kind).weight_gradients;
     (c.what.is_message ? sum.messages : forward ? sum.forward : sum.backward) += c.what.duration;
   }
   return sum;

@@ -78,7 +78,7 @@ template <class WorkOf, class ProgramsOf>
   if (group.size() == 1 && !tied.stages_are_tied) return tied;
 
   const shape& on = work_of(group.front()).shape;
-  ensembles of(on, group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).of(p).size(); });
+  ensembles of(on, group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).times.packs(p); });
   if (result<void> rows = of.tie_rows(group, merges); !rows) return std::move(rows).error();
   for (std::size_t g = 0; g < group.size(); ++g)
     if (result<void> stages = of.tie_stages(g, work_of(group[g])); !stages) return std::move(stages).error();

@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_MAKESPAN_HPP
 #define SLIMPACK_SIMULATORS_GRAPH_MAKESPAN_HPP
 
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
 #include <slimpack/simulators/graph/timed_instruction.hpp>
@@ -23,20 +23,16 @@ template <class Tell>
 result<seconds> run_in_time(const workload& work, std::span<const program> programs, Tell&& tell) {
   std::vector<seconds> free(programs.size());
   const shape& on = work.shape;
-  const messages_under_way number(work);
+  const wiring wires(on);
+  const messages_under_way number(wires, work);
   std::vector<seconds> arrival(number.size());
   seconds makespan{};
-  result<void> walked = walk(work, programs, [&](const step_of_walk& s) {
+  result<void> walked = walk(wires, work, programs, [&](const step_of_walk& s) {
     const instruction& i = s.instruction;
     seconds begin = free[s.stage];
-    if (!i.is_weights())
-      each_before(s.place, on,
-                  [&](flow_place from) { begin = std::max(begin, arrival[number(from, s.place, i.pack)]); });
-    const seconds end = begin + time_of(work, i, s.stage, on);
-    if (!i.is_weights())
-      each_after(s.place, on, [&](flow_place to) {
-        arrival[number(s.place, to, i.pack)] = end + message_of(work, s.place, to, i.pack, on);
-      });
+    for (const wire& w : wires.before(s.place)) begin = std::max(begin, arrival[number(w, i.pack)]);
+    const seconds end = begin + time_of(work.times, i, s.stage, on);
+    for (const wire& w : wires.after(s.place)) arrival[number(w, i.pack)] = end + message_of(work.times, w, i.pack, on);
     free[s.stage] = end;
     makespan = std::max(makespan, end);
     tell(s.stage, timed_instruction{i, begin, end});

@@ -32,12 +32,9 @@ struct task {
 /// What one step of a replica does, as a directed acyclic graph in compressed rows, numbered topologically.
 ///
 /// Nodes     each instruction of each stage, each message between parts; a gate for each set of tasks joined
-/// Edges     program order on a stage; instruction -> its message -> the instruction that waits for it.
-///           A backward on the last part also waits for all forwards of its sequences; program order
-///           implies it, since a program that runs them later would wait for itself and is rejected. Weight
-///           gradients (W) come after their backward by program order too, and nothing waits for them. The ends of a
-///           model whose vocabulary is spread are flows of their own (core/vocabulary.hpp); a backward on the last
-///           part then waits, by program order, for the output layer's last call (V) of its sequences there.
+/// Edges     program order on a stage; instruction -> its message -> the instruction that waits for it, along the
+///           wires of core/wiring/rules.hpp. What an instruction waits for on its own stage comes before it by program
+///           order, since a program that runs it later would wait for itself and is rejected.
 /// Source    derived; SlimPack (arXiv:2509.26246) describes its simulator as a DAG solved by its critical path
 /// Messages neither occupy a stage nor delay each other.
 class task_graph {

@@ -34,7 +34,7 @@ class changing_order {
   static constexpr node none = detail::stage_chains::none;
 
   /// Whether the order of this workload may change at all: tokens alone in memory.
-  [[nodiscard]] static bool takes(const workload& work) noexcept { return work.forward.kept.empty(); }
+  [[nodiscard]] static bool takes(const workload& work) noexcept { return work.times.kept.forward.empty(); }
 
   /// Shapes    tokens: per forward pack, above 0; needs: per backward pack, how many of those tokens, in run order,
   ///           must have run before it            Requires  takes(work)

@@ -48,7 +48,7 @@ struct remapped_step {
     std::iota(all.begin(), all.end(), 0u);
     std::vector<workload> works;
     for (const std::uint32_t r : all) {
-      if (p.replicas[r].weight.count() > 0)
+      if (p.replicas[r].times.apart.count() > 0)
         return error{
             errc::invalid_input,
             "rows are remapped where weight gradients run with those of inputs: plan with weight gradients together"};
@@ -106,13 +106,13 @@ struct remapped_step {
         for (const std::uint32_t r : has)
           for (int part = 0; part < parts; ++part) {
             const std::size_t cell = step[r].value * static_cast<std::size_t>(parts) + static_cast<std::size_t>(part);
-            seconds& time = works[r].of(way).time[cell];
+            seconds& time = works[r].times.calls[way][cell];
             const seconds linear =
                 tokens_time(cost, moves.target[r], way, part) - tokens_time(cost, held[r], way, part);
             const by_link waits{std::max(sent[r].inside, got[r].inside), std::max(sent[r].between, got[r].between)};
             time = std::max(seconds{}, time + linear) + rows.time(waits.inside, waits.between, part);
             if (part != nth_place(way, parts - 1, parts))
-              works[r].of(way).message[cell] = message_time(cost, moves.target[r], way, part);
+              works[r].times.messages[way][cell] = message_time(cost, moves.target[r], way, part);
           }
         for (int part = 0; part < parts; ++part)
           moved += rows.token(part) * static_cast<double>(moves.moved().value * p.shape.tensor * p.shape.context);

@@ -103,12 +103,12 @@ struct slimpipe {
  private:
   [[nodiscard]] constexpr int row_slices() const noexcept { return slices > 0 ? slices : stages; }
 
-  /// A workload without the stage on which a search may see packs turn (pricing/detail/vocabulary_turn.hpp).
+  /// A workload without the stage on which a search may see packs turn.
   [[nodiscard]] workload on_own_stages(workload w) const {
     const auto own = static_cast<std::size_t>(stages), all = static_cast<std::size_t>(w.shape.stages);
     if (own == all) return w;
-    for (std::vector<seconds>* const cells :
-         {&w.forward.time, &w.forward.message, &w.backward.time, &w.backward.message}) {
+    for (std::vector<seconds>* const cells : {&w.times.calls[pass::forward], &w.times.messages[pass::forward],
+                                              &w.times.calls[pass::backward], &w.times.messages[pass::backward]}) {
       std::vector<seconds> kept;
       for (std::size_t cell = 0; cell < cells->size(); ++cell)
         if (cell % all < own) kept.push_back((*cells)[cell]);

@@ -5,10 +5,10 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -42,8 +42,8 @@ class any_cost {
                                          int part) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
   [[nodiscard]] virtual std::span<const gradient_bucket> gradient_buckets(int part) const = 0;
-  /// timing_of of pricing/price.hpp.
-  [[nodiscard]] virtual pass_timing timing(const micropacks& packs, pass p, int parts) const = 0;
+  /// price_layers of pricing/price.hpp.
+  virtual void layers(const micropacks& packs, pass p, int parts, timings& times) const = 0;
   /// price of pricing/price.hpp, with the sums of gradients that end after the last backward pack counted to it.
   [[nodiscard]] virtual workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
                                         weight_gradients weights, std::span<const shared_row> shared) const = 0;
@@ -55,8 +55,8 @@ class any_cost {
   friend seconds pack_time(const any_cost& cost, std::span<const slice> pack, pass p, int part) {
     return cost.of_pack(pack, p, part);
   }
-  friend pass_timing timing_of(const micropacks& packs, pass p, const any_cost& cost, int parts) {
-    return cost.timing(packs, p, parts);
+  friend void price_layers(const micropacks& packs, pass p, const any_cost& cost, int parts, timings& times) {
+    cost.layers(packs, p, parts, times);
   }
 
  protected:
@@ -95,8 +95,8 @@ class cost_behind final : public any_cost {
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override {
     return gradient_buckets_of(cost_, part);
   }
-  [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {
-    return timing_of(packs, p, cost_, parts);
+  void layers(const micropacks& packs, pass p, int parts, timings& times) const override {
+    price_layers(packs, p, cost_, parts, times);
   }
   [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
                                 weight_gradients weights, std::span<const shared_row> shared) const override {

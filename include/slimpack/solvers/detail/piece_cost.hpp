@@ -6,10 +6,10 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/core/timings.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -62,17 +62,16 @@ class piece_cost final : public any_cost {
   }
 
   /// Of packs that are in pieces already.
-  [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {
-    pass_timing t = cost_->timing(packs, p, parts);
-    count_calls(packs, p, t.time);
-    return t;
+  void layers(const micropacks& packs, pass p, int parts, timings& times) const override {
+    cost_->layers(packs, p, parts, times);
+    count_calls(packs, p, times.calls[p]);
   }
   [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
                                 weight_gradients weights, std::span<const shared_row> shared) const override {
     const partition alike = common_refinement(packs);
     workload w = cost_->priced(alike, on, rates, weights, shared);
-    count_calls(alike.forward, pass::forward, w.forward.time);
-    for (std::vector<seconds>* const times : {&w.backward.time, &w.split.inputs, &w.split.weights})
+    count_calls(alike.forward, pass::forward, w.times.calls[pass::forward]);
+    for (std::vector<seconds>* const times : {&w.times.calls[pass::backward], &w.split.inputs, &w.split.weights})
       if (!times->empty()) count_calls(alike.backward, pass::backward, *times);
     return w;
   }

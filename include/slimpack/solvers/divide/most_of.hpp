@@ -29,9 +29,8 @@ class most_of {
   }
 
   void add(const workload& sharer, const sharer_packs& of) {
-    const bool first = work_.forward.before.empty();
-    add(work_.forward, sharer.forward, of.number.forward, first, true);
-    add(work_.backward, sharer.backward, of.number.backward, first, false);
+    const bool first = work_.times.before.forward.empty();
+    for (const pass p : both_passes) add(p, sharer.times, of.number[p], first);
     std::vector<std::uint32_t> forward;  // of the sharer: those of stand-ins
     for (std::uint32_t i = 0; i < of.number.forward.size(); ++i)
       if (of.number.forward[i] != sharer_packs::none) forward.push_back(i);
@@ -64,22 +63,23 @@ class most_of {
         to[i * parts + part] = std::max(to[i * parts + part], from[of[i] * parts + part]);
   }
 
-  void add(pass_timing& to, const pass_timing& from, const std::vector<std::uint32_t>& of, bool first,
-           bool most) const {
+  void add(pass p, const timings& from, const std::vector<std::uint32_t>& of, bool first) {
+    timings& to = work_.times;
+    const bool most = p == pass::forward;
     const auto parts = static_cast<std::size_t>(work_.shape.parts());
     if (first) {
-      to.time.resize(of.size() * parts);
-      to.message.resize(of.size() * parts);
-      to.before.resize(of.size() + 1);
+      to.calls[p].resize(of.size() * parts);
+      to.messages[p].resize(of.size() * parts);
+      to.before[p].resize(of.size() + 1);
     }
-    spread(to.time, from.time, of, parts);
-    spread(to.message, from.message, of, parts);
-    sum_up(to.before.data(), from.before.data(), of, first, most);
-    if (from.kept.empty()) return;
+    spread(to.calls[p], from.calls[p], of, parts);
+    spread(to.messages[p], from.messages[p], of, parts);
+    sum_up(to.before[p].data(), from.before[p].data(), of, first, most);
+    if (from.kept[p].empty()) return;
     const auto stages = static_cast<std::size_t>(work_.shape.stages);
-    if (to.kept.empty()) to.kept.resize(stages * (of.size() + 1));  // sharers before may keep nothing
+    if (to.kept[p].empty()) to.kept[p].resize(stages * (of.size() + 1));  // sharers before may keep nothing
     for (std::size_t r = 0; r < stages; ++r)
-      sum_up(&to.kept[r * (of.size() + 1)], &from.kept[r * (from.size() + 1)], of, first, most);
+      sum_up(&to.kept[p][r * (of.size() + 1)], &from.kept[p][r * (from.packs(p) + 1)], of, first, most);
   }
 
   /// Sums over packs run, of which the largest count, or the least.

@@ -67,8 +67,8 @@ class stand_in_cost final : public any_cost {
   }
 
   /// A pack is what its stand-ins take; what of it depends on other packs is in `priced`.
-  [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {
-    return timing_of<any_cost>(packs, p, *this, parts);
+  void layers(const micropacks& packs, pass p, int parts, timings& times) const override {
+    price_layers<any_cost>(packs, p, *this, parts, times);
   }
   [[nodiscard]] bool has_pack_times() const noexcept override { return false; }
   /// Sharers, of which each is priced.

@@ -65,7 +65,7 @@ struct sharer_packs {
   for (const program& stage : programs) {
     program& code = made.emplace_back();
     for (instruction i : stage) {
-      i.pack.value = of.number[i.pass][i.pack.value];
+      i.pack.value = of.number[i.pass()][i.pack.value];
       if (i.pack.value != sharer_packs::none) code.push_back(i);
     }
   }

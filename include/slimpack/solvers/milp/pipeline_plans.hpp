@@ -53,7 +53,7 @@ class milp_pipeline::told_values {
     for (std::size_t r = 0; r < of_.of_.stages; ++r) {
       std::size_t run = 0;
       for (const instruction& i : plan_.programs[r]) {
-        if (i.pass == pass::forward) {
+        if (i.pass() == pass::forward) {
           ++run;
           continue;
         }
@@ -79,7 +79,7 @@ class milp_pipeline::told_values {
     const std::size_t forwards = plan_.partition.forward.size();
     for (std::size_t r = 0; r < of_.of_.stages; ++r) {
       for (const timed_instruction& t : run.value().stages[r]) {
-        const pass p = t.instruction.pass;
+        const pass p = t.instruction.pass();
         const std::size_t pack = t.instruction.pack.value;
         set(of_.start(p, r, place_of(p, pack)), t.begin.value);
         if (p == pass::backward && pack == 0)
@@ -106,12 +106,11 @@ class milp_pipeline::told_values {
     work.shape.stages = static_cast<int>(of_.of_.stages);
     work.turn.assign(plan_.partition.backward.size(), 0);
     for (const pass p : both_passes) {
-      pass_timing& timing = work.of(p);
-      timing.before.resize(plan_.partition.of(p).size() + 1);
+      work.times.before[p].resize(plan_.partition.of(p).size() + 1);
       for (std::size_t i = 0; i < plan_.partition.of(p).size(); ++i)
         for (std::size_t r = 0; r < of_.of_.stages; ++r) {
-          timing.time.push_back({of_.duration(p, r, place_of(p, i)).at(values_)});
-          timing.message.push_back({of_.message(p, r, place_of(p, i)).at(values_)});
+          work.times.calls[p].push_back({of_.duration(p, r, place_of(p, i)).at(values_)});
+          work.times.messages[p].push_back({of_.message(p, r, place_of(p, i)).at(values_)});
         }
     }
     return work;
@@ -150,8 +149,8 @@ inline replica_solution milp_pipeline::plan_of(const std::vector<double>& values
     program code;
     std::uint32_t i = 0;
     for (std::uint32_t k = 0; k < packs[1]; ++k) {
-      for (; i < packs[0] && chosen(before(r, i, empty + k)); ++i) code.push_back({pass::forward, {i}});
-      code.push_back({pass::backward, {k}});
+      for (; i < packs[0] && chosen(before(r, i, empty + k)); ++i) code.push_back({instruction_kind::forward, {i}});
+      code.push_back({instruction_kind::backward, {k}});
     }
     plan.programs.push_back(std::move(code));
   }

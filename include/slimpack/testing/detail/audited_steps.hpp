@@ -73,7 +73,7 @@ class audited_steps {
         const pack_id pack{static_cast<std::uint32_t>(row)};
         for (const std::uint32_t r : m.replicas) {
           made.replicas[r].partition.of(p).close();
-          for (program& code : made.replicas[r].programs) code.push_back({p, pack, 0});
+          for (program& code : made.replicas[r].programs) code.push_back({pass_kind(p), pack});
         }
         m.of(p).emplace_back(m.replicas.size(), pack);
       }

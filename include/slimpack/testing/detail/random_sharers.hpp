@@ -199,7 +199,8 @@ class column_solution {
   }
   void run(std::size_t stage, pass p, std::size_t column) {
     for (std::size_t r = 0; r < made_.replicas.size(); ++r)
-      if (number_[r][p][column] != none) made_.replicas[r].programs[stage].push_back({p, {number_[r][p][column]}, 0});
+      if (number_[r][p][column] != none)
+        made_.replicas[r].programs[stage].push_back({pass_kind(p), {number_[r][p][column]}});
   }
 
   std::span<const dealt_sequence> all_;

@@ -2,12 +2,13 @@
 #define SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/legs.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/simulators/transfer.hpp>
 
 #include <algorithm>
@@ -32,6 +33,7 @@ class transfer_walk {
   /// replicas: ascending, which share sequences with no other            Requires  a plan and replicas that outlive it
   transfer_walk(const plan& p, std::span<const std::uint32_t> replicas)
       : plan_(p),
+        wires_(p.shape),
         replicas_(replicas),
         stages_(static_cast<std::uint32_t>(p.shape.stages)),
         parts_(static_cast<std::uint32_t>(p.shape.parts())) {
@@ -40,7 +42,7 @@ class transfer_walk {
         for (const pass way : both_passes)
           for (const std::vector<pack_id>& row : m.of(way))
             for (std::uint32_t part = 0; part < parts_ && row[k] != merge::none; ++part)
-              rowed_.insert(place_of(m.replicas[k], part % stages_, {way, row[k], part / stages_}));
+              rowed_.insert(place_of(m.replicas[k], part % stages_, {pass_kind(way), row[k], part / stages_}));
     for (const std::uint32_t r : replicas)
       for (const loan& l : p.replicas[r].loans)
         for (const auto& [side, other] : {std::pair(l.lender, l.helper), std::pair(l.helper, l.lender)})
@@ -72,19 +74,19 @@ class transfer_walk {
  private:
   using rank = std::pair<std::uint32_t, std::uint32_t>;  // replica, stage
   using place =
-      std::tuple<std::uint32_t, slimpack::detail::flow, std::uint32_t, std::uint32_t>;  // replica, flow, where, pack
+      std::tuple<std::uint32_t, instruction_kind, std::uint32_t, std::uint32_t>;  // replica, kind, where, pack
   using row_of = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>;  // merge, pass, row,
                                                                                                 // part, and whose or
                                                                                                 // which leg
 
-  [[nodiscard]] slimpack::detail::flow_place flow_place_of(std::uint32_t stage, const instruction& i) const {
-    return slimpack::detail::place_of(i, stage, plan_.shape);
+  [[nodiscard]] pack_place pack_place_of(std::uint32_t stage, const instruction& i) const {
+    return slimpack::place_of(i, stage, plan_.shape);
   }
-  [[nodiscard]] static place named(std::uint32_t replica, slimpack::detail::flow_place at, pack_id pack) {
-    return {replica, at.flow, at.at, pack.value};
+  [[nodiscard]] static place named(std::uint32_t replica, pack_place at, pack_id pack) {
+    return {replica, at.kind, at.at, pack.value};
   }
   [[nodiscard]] place place_of(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
-    return named(replica, flow_place_of(stage, i), i.pack);
+    return named(replica, pack_place_of(stage, i), i.pack);
   }
   /// last: whose, or which leg
   template <class Transfer>
@@ -110,7 +112,7 @@ class transfer_walk {
     for (const std::uint32_t party : {t.replica, t.receiver}) {
       const auto column =
           static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), party) - m.replicas.begin());
-      const instruction own{t.pass, m.of(t.pass)[t.row][column], t.chunk};
+      const instruction own{pass_kind(t.pass), m.of(t.pass)[t.row][column], t.chunk};
       if (!exchanged_.contains(place_of(party, t.stage, own)))
         return own_name + " stands before the rows of replica " + std::to_string(party);
     }
@@ -193,25 +195,22 @@ class transfer_walk {
     return false;
   }
   [[nodiscard]] bool has_all(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
-    bool all = true;
-    slimpack::detail::each_before(flow_place_of(stage, i), plan_.shape, [&](slimpack::detail::flow_place from) {
-      all = all && moved_.contains({named(replica, from, i.pack), stage});
+    const std::span<const wire> all = wires_.before(pack_place_of(stage, i));
+    return std::all_of(all.begin(), all.end(), [&](const wire& w) {
+      return moved_.contains({named(replica, w.from, i.pack), stage});
     });
-    return all;
   }
   [[nodiscard]] bool sent_all(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
-    bool all = true;
-    slimpack::detail::each_after(flow_place_of(stage, i), plan_.shape, [&](slimpack::detail::flow_place to) {
-      all = all && moved_.contains({place_of(replica, stage, i), slimpack::detail::stage_of(to, plan_.shape)});
+    const std::span<const wire> all = wires_.after(pack_place_of(stage, i));
+    return std::all_of(all.begin(), all.end(), [&](const wire& w) {
+      return moved_.contains({place_of(replica, stage, i), w.receiver});
     });
-    return all;
   }
 
   /// expected: the messages of the programs, to which those of the instruction are added
   std::optional<std::string> missing_of(std::uint32_t replica, std::uint32_t stage, const instruction& i,
                                         std::size_t& expected) const {
-    slimpack::detail::each_after(flow_place_of(stage, i), plan_.shape,
-                                 [&](slimpack::detail::flow_place) { ++expected; });
+    expected += wires_.after(pack_place_of(stage, i)).size();
     if (!sent_all(replica, stage, i)) return name(replica, stage, i) + " sends what has no place";
     const place self = place_of(replica, stage, i);
     if (rowed_.contains(self) != exchanged_.contains(self))
@@ -235,6 +234,7 @@ class transfer_walk {
   }
 
   const plan& plan_;
+  wiring wires_;
   std::span<const std::uint32_t> replicas_;
   std::uint32_t stages_;
   std::uint32_t parts_;

@@ -7,7 +7,7 @@
 
 namespace slimpack::testing::naive {
 
-/// Which backward packs have a W of their own: weight_timing::apart.
+/// Which backward packs have a W of their own: slimpack::apart_packs.
 using apart_packs = std::span<const std::uint8_t>;
 
 [[nodiscard]] inline bool is_apart(apart_packs apart, std::size_t pack) {

@@ -92,13 +92,13 @@ struct spot {
   std::map<std::pair<char, std::uint32_t>, std::size_t> done;  // by kind and chunk
   std::map<std::uint32_t, std::vector<std::size_t>> weights;   // per chunk, packs whose W has run
   for (const instruction& i : code) {
-    const bool is_end = i.end != model_end::none;
+    const bool is_end = !i.is_of_part();
     if (is_end && (on.vocabulary == vocabulary::last || i.chunk != 0))
       return name_of(i, 2) + " of a vocabulary that is not spread";
     if (i.chunk >= static_cast<std::uint32_t>(on.chunks))
       return name_of(i, 2) + " of " + std::to_string(on.chunks) + " chunks";
-    if (i.weights_only && !is_end) {
-      if (i.pass != pass::backward || i.pack.value >= done[{'B', i.chunk}])
+    if (i.is_weights() && !is_end) {
+      if (i.pass() != pass::backward || i.pack.value >= done[{'B', i.chunk}])
         return name_of(i, 2) + " before its backward";
       weights[i.chunk].push_back(i.pack.value);
       continue;
@@ -254,7 +254,7 @@ class joint_run {
     state& own = states_[r];
     if (i.is_weights()) return own.free[stage];
     const std::size_t part = place_of(i, stage, on_);
-    const bool forward = i.pass == pass::forward;
+    const bool forward = i.pass() == pass::forward;
     const bool is_last_part = part == parts_ - 1;
     const char kind = letter_of(i);
     const std::vector<seconds>& arrived = own.arrivals[{kind, i.pack.value, part}];
@@ -266,7 +266,7 @@ class joint_run {
       return std::nullopt;
     if (!i.is_pass()) return start;
     std::map<sequence_id, tokens> border = forward ? own.front[part] : own.back[part];
-    for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value]) {
+    for (const slice& s : replicas_[r].packs->of(i.pass())[i.pack.value]) {
       if (!forward && is_last_part && on_.vocabulary == vocabulary::spread && own.unturned[s.sequence] > 0)
         return std::nullopt;
       if (!own.length.contains(s.sequence)) continue;  // shared
@@ -275,9 +275,9 @@ class joint_run {
       if (at != (forward ? s.begin : s.end())) return std::nullopt;
       at = forward ? s.end() : s.begin;
     }
-    if (const auto rows = row_of_.find({i.pass, r, i.pack.value}); rows != row_of_.end())
+    if (const auto rows = row_of_.find({i.pass(), r, i.pack.value}); rows != row_of_.end())
       for (const row& one : rows->second) {
-        if (rows_run_[one.merge][i.pass][part] != one.number) return std::nullopt;
+        if (rows_run_[one.merge][i.pass()][part] != one.number) return std::nullopt;
         if (!forward && is_last_part && rows_run_[one.merge].forward[part] != rows_[one.merge].forward)
           return std::nullopt;
       }
@@ -302,10 +302,10 @@ class joint_run {
     std::set<std::tuple<std::size_t, std::size_t, std::size_t>> rows_done;  // merge, row, and part
     for (std::size_t at = 0; at < together.size() && i.is_pass(); ++at) {
       const member one = together[at];
-      if (const auto rows = row_of_.find({i.pass, one.replica, one.what.pack.value}); rows != row_of_.end())
+      if (const auto rows = row_of_.find({i.pass(), one.replica, one.what.pack.value}); rows != row_of_.end())
         for (const row& of : rows->second)
           if (rows_done.insert({of.merge, of.number, place_of(one.what, one.stage, on_)}).second)
-            for (const auto& [other, pack] : of.packs) join({other, one.stage, {i.pass, {pack}, one.what.chunk}});
+            for (const auto& [other, pack] : of.packs) join({other, one.stage, {i.kind, {pack}, one.what.chunk}});
       if (const auto lending = partners_.find({one.replica, one.stage, name_of(one.what, 2)});
           lending != partners_.end())
         for (const loan::side& other : lending->second) join({one.replica, other.stage, other.what});
@@ -321,10 +321,10 @@ class joint_run {
       start = std::max(start, *when);
       duration = std::max(duration, time_(m.replica, m.what, place_of(m.what, m.stage, on_)));
     }
-    for (const auto& [merge, number, part] : rows_done) start = std::max(start, rows_end_[merge][i.pass][part]);
+    for (const auto& [merge, number, part] : rows_done) start = std::max(start, rows_end_[merge][i.pass()][part]);
     for (const auto& [merge, number, part] : rows_done) {
-      rows_run_[merge][i.pass][part] = number + 1;
-      rows_end_[merge][i.pass][part] = start + duration;
+      rows_run_[merge][i.pass()][part] = number + 1;
+      rows_end_[merge][i.pass()][part] = start + duration;
     }
     for (const member& m : together) finish(m.replica, m.stage, place_of(m.what, m.stage, on_), start, duration);
     return true;
@@ -338,11 +338,11 @@ class joint_run {
     own.found.makespan = std::max(own.found.makespan, own.free[stage]);
     ++own.next[stage];
     const char kind = letter_of(i);
-    const std::size_t reduced = i.end == model_end::none ? part : parts_ + stage;
+    const std::size_t reduced = i.is_of_part() ? part : parts_ + stage;
     if ((kind == 'F' || kind == 'E') && i.pack.value == 0) own.found.first[reduced] = own.free[stage];
     if (kind != 'F' && kind != 'E' && kind != 'V') own.found.gradients[reduced] = {start, own.free[stage]};
-    const bool forward = i.pass == pass::forward;
-    for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value]) {
+    const bool forward = i.pass() == pass::forward;
+    for (const slice& s : replicas_[r].packs->of(i.pass())[i.pack.value]) {
       if (i.is_pass() && own.length.contains(s.sequence))
         (forward ? own.front[part] : own.back[part])[s.sequence] = forward ? s.end() : s.begin;
       if (kind == 'V' && stage + 1 == own.next.size()) own.unturned[s.sequence] -= s.length.value;

@@ -98,12 +98,12 @@ class stage_memory {
     lent_ = 0;
     for (const loan& l : loans_)
       if (l.helper.stage == static_cast<std::uint32_t>(stage_) && l.helper.what == i)
-        lent_ += l.context.length.value * (i.pass == pass::forward ? 1 : 2);
-    if (i.end != model_end::none)
+        lent_ += l.context.length.value * (i.pass() == pass::forward ? 1 : 2);
+    if (!i.is_of_part())
       end_call(i);
-    else if (i.pass == pass::forward)
+    else if (i.pass() == pass::forward)
       forward(i);
-    else if (i.weights_only)
+    else if (i.is_weights())
       weights(i);
     else
       backward(i);
@@ -189,14 +189,14 @@ class stage_memory {
   [[nodiscard]] bool is_last() const noexcept {
     return on_.vocabulary == vocabulary::spread && stage_ + 1 == on_.stages;
   }
-  [[nodiscard]] std::span<const slice> pack_of(const instruction& i) const { return packs_.of(i.pass)[i.pack.value]; }
+  [[nodiscard]] std::span<const slice> pack_of(const instruction& i) const { return packs_.of(i.pass())[i.pack.value]; }
   [[nodiscard]] static std::set<sequence_id> sequences_of(std::span<const slice> pack) {
     std::set<sequence_id> all;
     for (const slice& s : pack) all.insert(s.sequence);
     return all;
   }
   [[nodiscard]] std::int64_t others_in(const instruction& i, sequence_id s) const {
-    const auto found = others_.find({i.pass, i.pack.value, s});
+    const auto found = others_.find({i.pass(), i.pack.value, s});
     return found == others_.end() ? 0 : found->second;
   }
   [[nodiscard]] double whole_bytes(const slice& s) const {

@@ -37,7 +37,9 @@ SLIMPACK_DECL ensembles::member ensembles::at(std::uint32_t cell) const {
   const auto after = std::upper_bound(first_.begin(), first_.end(), cell);
   const auto place = static_cast<std::size_t>(after - first_.begin()) - 1;
   const std::uint32_t own = cell - first_[place], part = own % parts_;
-  return {place / 2, part % stages_, {place % 2 == 0 ? pass::forward : pass::backward, {own / parts_}, part / stages_}};
+  return {place / 2,
+          part % stages_,
+          {pass_kind(place % 2 == 0 ? pass::forward : pass::backward), {own / parts_}, part / stages_}};
 }
 
 SLIMPACK_DECL error ensembles::no_such(const member& m) {

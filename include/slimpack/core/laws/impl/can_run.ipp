@@ -2,7 +2,6 @@
 #define SLIMPACK_CORE_LAWS_IMPL_CAN_RUN_IPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/ensembles.hpp>
@@ -10,6 +9,8 @@
 #include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 
 #include <algorithm>
 #include <array>
@@ -64,10 +65,10 @@ class joint_programs {
   struct of_replica {
     std::uint32_t number{};
     const replica_plan* of{};
-    std::array<std::vector<std::uint32_t>, flows> ran{};  // packs, by flow and place
-    std::vector<std::uint8_t> weights{};                  // by backward pack and part: whether W has run
-    std::vector<std::uint32_t> turn{};  // by backward pack: forward packs that come before it on the last part
-    std::vector<std::size_t> at{};      // by stage: the next of its program
+    std::vector<std::uint32_t> ran{};     // packs, by place
+    std::vector<std::uint8_t> weights{};  // by backward pack and part: whether W has run
+    std::vector<std::uint32_t> turn{};    // by backward pack: forward packs that come before it on the last part
+    std::vector<std::size_t> at{};        // by stage: the next of its program
     std::vector<std::uint8_t> queued{};
   };
   using member = ensembles::member;
@@ -78,8 +79,8 @@ class joint_programs {
     return name_of(m.what, on_.chunks) + " of stage " + std::to_string(m.stage);
   }
   [[nodiscard]] const program& code(std::size_t g, std::size_t stage) const { return all_[g].of->programs[stage]; }
-  [[nodiscard]] std::uint32_t ran(std::size_t g, flow_place place) const {
-    return all_[g].ran[static_cast<std::size_t>(place.flow)][place.at];
+  [[nodiscard]] std::uint32_t ran(std::size_t g, pack_place place) const {
+    return all_[g].ran[wires_->number_of(place)];
   }
   [[nodiscard]] error wrong(const member& m, const std::string& why) const {
     return {errc::out_of_order, name(all_[m.position]) + ", stage " + std::to_string(m.stage) + ": " +
@@ -97,8 +98,8 @@ class joint_programs {
     if (programs.size() != stages_)
       return error{errc::invalid_input, name(one) + " has " + std::to_string(programs.size()) + " programs for " +
                                             std::to_string(stages_) + " stages"};
-    if (!one.of->weight.apart.empty() && one.of->weight.apart.size() != backward)
-      return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->weight.apart.size()) +
+    if (!one.of->times.apart.flags.empty() && one.of->times.apart.flags.size() != backward)
+      return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->times.apart.flags.size()) +
                                             " packs where their weight gradients run, it has " +
                                             std::to_string(backward)};
     const std::size_t least = (forward + backward) * static_cast<std::size_t>(on_.chunks);
@@ -110,10 +111,11 @@ class joint_programs {
     return success();
   }
   /// It keeps nothing about a replica without instructions.
-  void begin(of_replica& one) const {
+  void begin(of_replica& one) {
     if (one.of->programs.empty() || one.of->programs.front().empty()) return;
-    for (std::size_t f = 0; f < flows; ++f) one.ran[f].resize(width_of(static_cast<flow>(f), on_));
-    if (!one.of->weight.apart.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
+    if (!wires_) wires_.emplace(on_);
+    one.ran.resize(wires_->size());
+    if (!one.of->times.apart.flags.empty()) one.weights.resize(packs(one, pass::backward) * parts_);
     one.at.resize(stages_), one.queued.resize(stages_);
     find_turns(one);
   }
@@ -156,7 +158,7 @@ class joint_programs {
               return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) +
                                                     ", which replicas share: " + name_of(p) + " row " +
                                                     std::to_string(row) + " names packs that its replicas have not"};
-            const member own{sharers[k], 0, {p, of_row[k]}};
+            const member own{sharers[k], 0, {pass_kind(p), of_row[k]}};
             if (!first) first = own;
             ensembles_->tie(first->position, first->what.pack, own.position, own.what.pack, p);
             if (before) rows_before_.push_back({ensembles_->cell(own.position, p, own.what.pack), *before});
@@ -181,16 +183,16 @@ class joint_programs {
   [[nodiscard]] result<void> may_be_next(const member& m) const {
     const instruction& i = m.what;
     const of_replica& one = all_[m.position];
-    if (i.chunk >= static_cast<std::uint32_t>(i.end == model_end::none ? on_.chunks : 1))
+    if (i.chunk >= static_cast<std::uint32_t>(i.is_of_part() ? on_.chunks : 1))
       return wrong(m, "is of a chunk that the plan has not");
-    if (i.end != model_end::none && on_.vocabulary != vocabulary::spread)
-      return wrong(m, "is of a vocabulary that is spread over the stages, which the plan's is not");
-    const flow_place place = place_of(i, m.stage, on_);
-    const std::size_t count = packs(one, i.pass);
+    if (!has(on_, i.kind)) return wrong(m, is_not_of_shape);
+    const pack_place place = place_of(i, m.stage, on_);
+    const std::size_t count = packs(one, i.pass());
     if (i.is_weights()) {
-      if (i.pass == pass::forward || i.pack.value >= count || !one.of->weight.splits(i.pack.value))
+      if (i.pass() == pass::forward || i.pack.value >= count || !one.of->times.apart.splits(i.pack.value))
         return wrong(m, "is of a pack whose weight gradients do not run apart");
-      if (ran(m.position, {flow::backward, place.at}) <= i.pack.value) return wrong(m, "would run before its backward");
+      if (ran(m.position, {instruction_kind::backward, place.at}) <= i.pack.value)
+        return wrong(m, "would run before its backward");
       if (one.weights[i.pack.value * parts_ + place.at] != 0) return wrong(m, "runs twice");
       return success();
     }
@@ -204,17 +206,18 @@ class joint_programs {
     const instruction& i = m.what;
     if (i.is_weights()) return std::nullopt;
     std::optional<member> missing;
-    const auto needs = [&](std::size_t g, flow_place from, std::uint32_t packs) {
+    const auto needs = [&](std::size_t g, pack_place from, std::uint32_t packs) {
       if (!missing && ran(g, from) < packs)
         missing = member{g, stage_of(from, on_), instruction_at(from, {packs - 1}, on_)};
     };
-    const flow_place place = place_of(i, m.stage, on_);
-    each_before(place, on_, [&](flow_place from) { needs(m.position, from, i.pack.value + 1); });
-    if (const std::optional<flow_place> own = waits_on_stage(place, on_))
-      needs(m.position, *own, place.flow == flow::backward ? all_[m.position].turn[i.pack.value] : i.pack.value + 1);
+    const pack_place place = place_of(i, m.stage, on_);
+    for (const wire& w : wires_->before(place)) needs(m.position, w.from, i.pack.value + 1);
+    if (const std::optional<pack_place>& own = wires_->awaited_by(place))
+      needs(m.position, *own,
+            facts_of(own->kind).pass == i.pass() ? i.pack.value + 1 : all_[m.position].turn[i.pack.value]);
     if (!i.is_pass()) return missing;
     const auto before = [](const auto& row, std::uint32_t cell) { return row.first < cell; };
-    const std::uint32_t cell = ensembles_->cell(m.position, i.pass, i.pack);
+    const std::uint32_t cell = ensembles_->cell(m.position, i.pass(), i.pack);
     for (auto at = std::lower_bound(rows_before_.begin(), rows_before_.end(), cell, before);
          at != rows_before_.end() && at->first == cell; ++at)
       needs(at->second.position, place, at->second.what.pack.value + 1);
@@ -244,16 +247,16 @@ class joint_programs {
   }
   void take(const member& m) {
     of_replica& one = all_[m.position];
-    const flow_place place = place_of(m.what, m.stage, on_);
+    const pack_place place = place_of(m.what, m.stage, on_);
     m.what.is_weights() ? void(one.weights[m.what.pack.value * parts_ + place.at] = 1)
-                        : void(++one.ran[static_cast<std::size_t>(place.flow)][place.at]);
+                        : void(++one.ran[wires_->number_of(place)]);
     ++one.at[m.stage];
   }
   /// This wakes the stages that may have waited for it.
   void wake(const member& m) {
     push(m.position, m.stage);
-    const flow_place place = place_of(m.what, m.stage, on_);
-    if (!m.what.is_weights()) each_after(place, on_, [&](flow_place to) { push(m.position, stage_of(to, on_)); });
+    const pack_place place = place_of(m.what, m.stage, on_);
+    for (const wire& w : wires_->after(place)) push(m.position, w.receiver);
     if (!rows_before_.empty())
       for (std::size_t g = 0; g < all_.size(); ++g) push(g, m.stage);
   }
@@ -278,16 +281,18 @@ class joint_programs {
   /// What a program that has ended has not run.
   [[nodiscard]] std::optional<instruction> left_on(std::size_t g, std::size_t stage) const {
     const of_replica& one = all_[g];
-    for (std::size_t f = 0; f < (on_.vocabulary == vocabulary::spread ? flows : 2); ++f) {
-      const auto of = static_cast<flow>(f);
-      for (std::size_t place = stage; place < width_of(of, on_); place += stages_)
-        if (const std::uint32_t next = one.ran[f][place]; next < packs(one, pass_of(of)))
-          return instruction_at({of, static_cast<std::uint32_t>(place)}, {next}, on_);
+    for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
+      const auto kind = static_cast<instruction_kind>(k);
+      if (kind == instruction_kind::weights) continue;  // not of all packs
+      for (auto at = static_cast<std::uint32_t>(stage); at < wires_->places(kind);
+           at += static_cast<std::uint32_t>(stages_))
+        if (const std::uint32_t next = ran(g, {kind, at}); next < packs(one, facts_of(kind).pass))
+          return instruction_at({kind, at}, {next}, on_);
     }
     for (std::uint32_t pack = 0; pack < packs(one, pass::backward); ++pack)
-      for (std::size_t part = stage; one.of->weight.splits(pack) && part < parts_; part += stages_)
+      for (std::size_t part = stage; one.of->times.apart.splits(pack) && part < parts_; part += stages_)
         if (one.weights[pack * parts_ + part] == 0)
-          return instruction{pass::backward, {pack}, static_cast<std::uint32_t>(part / stages_), true};
+          return instruction{instruction_kind::weights, {pack}, static_cast<std::uint32_t>(part / stages_)};
     return std::nullopt;
   }
   [[nodiscard]] error stuck(const member& m) {
@@ -309,6 +314,7 @@ class joint_programs {
 
   const plan& plan_;
   const shape& on_;
+  std::optional<wiring> wires_;  // once a replica is known to have a program for each stage
   std::size_t stages_, parts_;
   std::vector<of_replica> all_;
   std::optional<ensembles> ensembles_;             // once packs are known to be as many as programs are long

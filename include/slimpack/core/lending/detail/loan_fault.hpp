@@ -46,7 +46,7 @@ class loan_law {
   }
   /// A number for each instruction of a pass on a stage.
   [[nodiscard]] std::uint64_t cell_of(const loan::side& s) const {
-    const std::uint64_t pack = s.what.pack.value + (s.what.pass == pass::forward ? 0 : packs_.forward.size());
+    const std::uint64_t pack = s.what.pack.value + (s.what.pass() == pass::forward ? 0 : packs_.forward.size());
     return pack * static_cast<std::uint64_t>(on_.parts()) + s.what.chunk * static_cast<std::uint64_t>(on_.stages) +
            s.stage;
   }
@@ -54,7 +54,7 @@ class loan_law {
   /// Of one loan alone.            Complexity  O(slices of the pack)
   [[nodiscard]] std::optional<std::string> fault_of(const loan& l) const {
     for (const loan::side& s : {l.lender, l.helper})
-      if (s.stage >= static_cast<std::uint32_t>(on_.stages) || !s.what.is_pass() || s.what.pass != l.pass() ||
+      if (s.stage >= static_cast<std::uint32_t>(on_.stages) || !s.what.is_pass() || s.what.pass() != l.pass() ||
           s.what.chunk >= static_cast<std::uint32_t>(on_.chunks) || s.what.pack.value >= packs_.of(l.pass()).size())
         return "is between instructions that are not there, or of two passes: name F or B of stages of this plan";
     if (l.lender.stage == l.helper.stage)

@@ -29,15 +29,15 @@ class lock_steps {
   [[nodiscard]] instruction unit(pass p, std::size_t step, std::size_t stage) const noexcept {
     const std::size_t unit = step - nth_place(p, stage, stages_);
     const std::size_t group = unit / (stages_ * chunks_), inside = unit % (stages_ * chunks_);
-    return {p,
+    return {pass_kind(p),
             {static_cast<std::uint32_t>(group * stages_ + inside % stages_)},
             static_cast<std::uint32_t>(nth_place(p, inside / stages_, chunks_))};
   }
 
   /// The step in which a stage runs a pack on a chunk.
   [[nodiscard]] std::size_t step_of(const instruction& i, std::size_t stage) const noexcept {
-    const std::size_t pack = i.pack.value, turn = nth_place(i.pass, std::size_t{i.chunk}, chunks_);
-    return (pack / stages_ * chunks_ + turn) * stages_ + pack % stages_ + nth_place(i.pass, stage, stages_);
+    const std::size_t pack = i.pack.value, turn = nth_place(i.pass(), std::size_t{i.chunk}, chunks_);
+    return (pack / stages_ * chunks_ + turn) * stages_ + pack % stages_ + nth_place(i.pass(), stage, stages_);
   }
 
  private:

@@ -102,7 +102,7 @@ class stage_lending {
         },
         "a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, "
         "lending&), and backward");
-    if (result<void> begun = transfers_->begin(*of_.of(i), i.pass, formats_[i.chunk]); !begun) return begun;
+    if (result<void> begun = transfers_->begin(*of_.of(i), i.pass(), formats_[i.chunk]); !begun) return begun;
     lending& with = *transfers_;
     result<void> done = transfers_->guard([&] { return call(with); });
     if (result<void> ended = transfers_->end(done.has_value()); !ended) return ended;

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_MESSAGES_MESSAGES_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_MESSAGES_MESSAGES_HPP
 
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/message_format.hpp>
@@ -22,7 +22,7 @@ namespace slimpack::detail {
 struct call_messages {
   std::span<const std::byte> in;  ///< empty at the ends of the pipeline, as `out` is
   std::span<std::byte> out;
-  // Of V on the last stage, where the vocabulary is spread:
+  // Of V on the last stage:
   std::span<const std::span<const std::byte>> partials{};  ///< of all stages; the last is what `out` gets
   std::span<std::byte> rows{};                             ///< gradients of hidden rows
   std::span<std::byte> statistics{};
@@ -34,11 +34,11 @@ class turned_rows;  // detail/shared/turned_rows.hpp
 /// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this
 /// rank's instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds
 /// the largest message of its content, so that each can be used again for any: when all that were sent from it are
-/// through, and nothing on this stage will read it. What the calls of a spread vocabulary give others on their own
-/// stage is handed on here, as if by messages.
+/// through, and nothing on this stage will read it. What V gives others on its own stage is handed on here, as if by
+/// messages.
 class messages {
  public:
-  /// hidden: of the compute's format; ends: vocabulary_format_of it            Requires  what is not copied outlives it
+  /// hidden: of the compute's format; ends: of its output layer               Requires  what is not copied outlives it
   messages(message_owner& owner, any_transport& transport, const stage_script& script, const message_format& hidden,
            const vocabulary_format& ends)
       : messages(owner, transport, script,
@@ -59,7 +59,8 @@ class messages {
   result<void> complete();
 
  private:
-  static constexpr std::size_t sends_under_way = 2;  // of a flow, where work is issued long before it runs
+  static constexpr std::size_t sends_under_way =
+      2;  // of a kind of instruction, where work is issued long before it runs
 
   using buffer = memory_block;
   struct transfer {
@@ -81,7 +82,8 @@ class messages {
   }
   [[nodiscard]] std::span<std::byte> bytes_of(const instruction& i, const buffer& memory,
                                               message_content content) const {
-    return memory.bytes.first(static_cast<std::size_t>(script_->of(i.pass).size[i.pack.value].value) * width(content));
+    return memory.bytes.first(static_cast<std::size_t>(script_->of(i.pass()).size[i.pack.value].value) *
+                              width(content));
   }
   [[nodiscard]] std::span<const piece> pieces_of(const instruction& i) const;
 
@@ -121,14 +123,14 @@ class messages {
   buffer output_;
   buffer gradients_made_, statistics_made_;  // of V on the last stage
   std::vector<std::span<const std::byte>> partials_;
-  // On the last stage, where the vocabulary is spread, by pack in run order:
+  // On the last stage, by pack in run order:
   std::deque<buffer> hidden_rows_;  // from the last part's F to V
   std::deque<buffer> statistics_;   // from V to U
   std::unique_ptr<turned_rows> turned_;
-  std::array<std::size_t, message_contents> width_;  // bytes of a token, by content
-  std::array<std::deque<transfer>, flows> sent_;
-  std::array<std::vector<buffer>, message_contents> free_;  // by content
-  std::array<std::size_t, message_contents> made_{};        // how many tensors, by content
+  std::array<std::size_t, message_contents> width_;                  // bytes of a token, by content
+  std::array<std::deque<transfer>, instruction_kinds.size()> sent_;  // by kind of the sender
+  std::array<std::vector<buffer>, message_contents> free_;           // by content
+  std::array<std::size_t, message_contents> made_{};                 // how many tensors, by content
 };
 
 }  // namespace slimpack::detail

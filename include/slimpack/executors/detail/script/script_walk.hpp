@@ -2,20 +2,21 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_SCRIPT_WALK_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/piece.hpp>
 
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,15 +29,18 @@ class script_walk {
   /// ids: one past the largest id of a sequence            Requires  lists that outlive it
   script_walk(const shape& on, int stage, std::size_t ids, const piece_list& forward, const piece_list& backward)
       : on_(on),
+        wires_(on),
+        stage_(static_cast<std::uint32_t>(stage)),
         is_last_(stage + 1 == on.stages),
         forward_(forward),
         backward_(backward),
         chunks_(static_cast<std::size_t>(on.chunks)),
+        calls_(wires_.size()),
         turned_(ids) {
     for (chunk_state& c : chunks_) {
       c.open.resize(ids);
       c.live.resize(forward.ends.size());
-      c.next_weights = backward.weight.next(0);
+      c.next_weights = backward.apart.next(0);
     }
   }
 
@@ -44,24 +48,27 @@ class script_walk {
   /// Errors    out_of_order: it may not stand here
   result<void> take(const instruction& i) {
     if (i.chunk >= chunks_.size()) return wrong(i, "is of a chunk that the plan has not");
-    if (i.end != model_end::none) return take_end(i);
-    if (i.weights_only) return take_weights(i);
+    if (i.is_weights()) return take_weights(i);
+    if (!i.is_pass()) return take_call(i);
     if (result<void> next = take_pack(i); !next) return next;
-    return i.pass == pass::forward ? open(i) : close(i);
+    return i.pass() == pass::forward ? open(i) : close(i);
   }
 
   /// Whether all has run by now.
   /// Errors    out_of_order: something is left
   [[nodiscard]] result<void> ended() const {
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
-      if (chunks_[c].next_weights != backward_.weight.apart.size())
-        return left({pass::backward, {static_cast<std::uint32_t>(chunks_[c].next_weights)}, c, true});
+      if (chunks_[c].next_weights != backward_.apart.flags.size())
+        return left({instruction_kind::weights, {static_cast<std::uint32_t>(chunks_[c].next_weights)}, c});
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
       for (const pass p : {pass::forward, pass::backward})
-        if (chunks_[c].packs[p] != of(p).ends.size()) return left({p, {chunks_[c].packs[p]}, c});
-    for (const flow f : {flow::embedding, flow::output, flow::output_weights, flow::embedding_gradients})
-      if (spreads() && ends_[static_cast<std::size_t>(f)] != of(pass_of(f)).ends.size())
-        return left(instruction_at({f, 0}, {ends_[static_cast<std::size_t>(f)]}, on_));
+        if (chunks_[c].packs[p] != of(p).ends.size()) return left({pass_kind(p), {chunks_[c].packs[p]}, c});
+    for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
+      const auto kind = static_cast<instruction_kind>(k);
+      if (kind <= instruction_kind::weights) continue;  // asked above
+      for (pack_place place{kind, stage_}; wires_.has(place); place.at += static_cast<std::uint32_t>(on_.stages))
+        if (ran(place) != of(facts_of(kind).pass).ends.size()) return left(instruction_at(place, {ran(place)}, on_));
+    }
     return success();
   }
 
@@ -86,7 +93,12 @@ class script_walk {
   };
 
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward_ : backward_; }
-  [[nodiscard]] bool spreads() const noexcept { return on_.vocabulary == vocabulary::spread; }
+  [[nodiscard]] bool spreads() const noexcept { return has(on_, instruction_kind::output); }
+  /// Packs that have run at a place of this stage, which is not W's.
+  [[nodiscard]] std::uint32_t ran(pack_place place) const {
+    if (place.kind > instruction_kind::weights) return calls_[wires_.number_of(place)];
+    return chunks_[instruction_at(place, {}, on_).chunk].packs[facts_of(place.kind).pass];
+  }
 
   [[nodiscard]] error wrong(const instruction& i, const std::string& why) const {
     return {errc::out_of_order, name_of(i, static_cast<int>(chunks_.size())) + ' ' + why};
@@ -95,21 +107,20 @@ class script_walk {
     return {errc::out_of_order, "the program ends before " + name_of(i, static_cast<int>(chunks_.size()))};
   }
 
-  /// Calls of a spread vocabulary run in run order, U after V, and V on the last stage after the last part's F. What
-  /// else they wait for comes in messages.
-  result<void> take_end(const instruction& i) {
-    if (!spreads()) return wrong(i, "is of a vocabulary that is spread over the stages, which the plan's is not");
-    const flow f = flow_of(i);
-    std::uint32_t& next = ends_[static_cast<std::size_t>(f)];
-    const std::size_t packs = of(i.pass).ends.size();
+  /// What is neither F, B nor W runs in run order, after what it waits for on this stage (core/wiring/rules.hpp). What
+  /// else it waits for comes in messages.
+  result<void> take_call(const instruction& i) {
+    const pack_place place = place_of(i, stage_, on_);
+    if (!has(on_, i.kind)) return wrong(i, is_not_of_shape);
+    if (!wires_.has(place)) return wrong(i, "is of a chunk that the plan has not");
+    std::uint32_t& next = calls_[wires_.number_of(place)];
+    const std::size_t packs = of(i.pass()).ends.size();
     if (i.pack.value != next || next >= packs)
       return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(packs) + " comes next");
-    if (f == flow::output_weights && next >= ends_[static_cast<std::size_t>(flow::output)])
-      return wrong(i, "would run before its V");
-    if (f == flow::output && is_last_ && next >= chunks_.back().packs.forward)
-      return wrong(i, "would run before its F");
+    if (const std::optional<pack_place>& own = wires_.awaited_by(place); own && next >= ran(*own))
+      return wrong(i, std::string("would run before its ") + facts_of(own->kind).letter);
     ++next;
-    if (f == flow::output && is_last_)
+    if (i.kind == instruction_kind::output && is_last_)
       for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
         turned_[forward_.pieces[at].slice.sequence.value] += forward_.pieces[at].slice.length.value;
     return success();
@@ -118,10 +129,10 @@ class script_walk {
   /// Weight gradients come after their backward, pack by pack; then its tokens are no longer live.
   result<void> take_weights(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
-    if (i.pass == pass::forward || i.pack.value >= c.packs.backward) return wrong(i, "would run before its backward");
-    if (i.pack.value != c.next_weights || !backward_.weight.splits(i.pack.value))
+    if (i.pass() == pass::forward || i.pack.value >= c.packs.backward) return wrong(i, "would run before its backward");
+    if (i.pack.value != c.next_weights || !backward_.apart.splits(i.pack.value))
       return wrong(i, "stands where W" + std::to_string(c.next_weights) + " comes next");
-    c.next_weights = backward_.weight.next(c.next_weights + 1);
+    c.next_weights = backward_.apart.next(c.next_weights + 1);
     live_ -= backward_.size[i.pack.value].value;
     return success();
   }
@@ -129,15 +140,15 @@ class script_walk {
   /// Packs run in run order; and where one stage has all chunks, each after the chunk that it follows.
   result<void> take_pack(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
-    const std::uint32_t next = c.packs[i.pass];
-    if (i.pack.value != next || next >= of(i.pass).ends.size())
-      return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
+    const std::uint32_t next = c.packs[i.pass()];
+    if (i.pack.value != next || next >= of(i.pass()).ends.size())
+      return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass()).ends.size()) +
                           " comes next");
-    const auto first = static_cast<std::uint32_t>(nth_place(i.pass, std::size_t{0}, chunks_.size()));
+    const auto first = static_cast<std::uint32_t>(nth_place(i.pass(), std::size_t{0}, chunks_.size()));
     if (on_.stages == 1 && i.chunk != first &&
-        chunks_[i.pass == pass::forward ? i.chunk - 1 : i.chunk + 1].packs[i.pass] <= next)
+        chunks_[i.pass() == pass::forward ? i.chunk - 1 : i.chunk + 1].packs[i.pass()] <= next)
       return wrong(i, "would run before the chunk that it follows");
-    ++c.packs[i.pass];
+    ++c.packs[i.pass()];
     return success();
   }
 
@@ -197,18 +208,20 @@ class script_walk {
         if (tokens_left == 0) open.packs.pop_back();
       }
     }
-    if (!backward_.weight.splits(i.pack.value)) live_ -= backward_.size[i.pack.value].value;
+    if (!backward_.apart.splits(i.pack.value)) live_ -= backward_.size[i.pack.value].value;
     return success();
   }
 
   shape on_;
+  wiring wires_;
+  std::uint32_t stage_;
   bool is_last_;  // stage
   const piece_list& forward_;
   const piece_list& backward_;
   std::vector<chunk_state> chunks_;
-  std::array<std::uint32_t, flows> ends_{};  // of a spread vocabulary: packs that have run, by flow
-  std::vector<std::int64_t> turned_;         // on the last stage, per sequence: tokens between V and the last part's B
-  std::int64_t live_{};                      // tokens, of all chunks
+  std::vector<std::uint32_t> calls_;  // neither F, B nor W: packs that have run, by place
+  std::vector<std::int64_t> turned_;  // on the last stage, per sequence: tokens between V and the last part's B
+  std::int64_t live_{};               // tokens, of all chunks
   std::int64_t peak_{};
   std::size_t in_flight_{};  // forward packs that hold live tokens
   std::size_t most_in_flight_{};

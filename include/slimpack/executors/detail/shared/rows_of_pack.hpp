@@ -31,7 +31,7 @@ result<void> each_row(const stage_script& script, std::size_t number, const Run&
   if (const auto found = script.transfers.beside.find(static_cast<std::uint32_t>(number));
       found != script.transfers.beside.end())
     beside = found->second;
-  for (const piece_list::row& row : rows_of_pack(script.of(i.pass), i.pack.value)) {
+  for (const piece_list::row& row : rows_of_pack(script.of(i.pass()), i.pack.value)) {
     const sequence_id id = script.shared.all()[row.sequence].id;
     for (; !beside.empty() && id > script.transfers.absent[beside.front()].sequence; beside = beside.subspan(1))
       if (result<void> done = absent(beside.front()); !done) return done;

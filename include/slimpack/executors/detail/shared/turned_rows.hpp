@@ -17,10 +17,9 @@
 
 namespace slimpack::detail {
 
-/// Gradients of hidden rows on the last stage, where the vocabulary is spread over the stages: from V there, which
-/// gives them for a forward pack, to the B of the last part that takes them for a backward pack, which is cut
-/// otherwise. Backward takes each sequence from its end, so the rows of a sequence are a stack. A pack's memory is let
-/// go with its last row.
+/// Gradients of hidden rows on the last stage: from V there, which gives them for a forward pack, to the B of the last
+/// part that takes them for a backward pack, which is cut otherwise. Backward takes each sequence from its end, so the
+/// rows of a sequence are a stack. A pack's memory is let go with its last row.
 class turned_rows {
  public:
   /// ids: one past the largest id of a sequence; bytes_of_row: of a token

@@ -38,11 +38,11 @@ SLIMPACK_DECL result<void> row_rehearsal::stand_by(std::uint32_t index) {
 SLIMPACK_DECL result<void> row_rehearsal::call(const instruction& i, const piece_list::row& row) {
   const shared_sequence& s = script_->shared.all()[row.sequence];
   const row_format& format = chunks_[i.chunk];
-  exchange_.begin(s, i.pass, row.number, i.chunk, format);
+  exchange_.begin(s, i.pass(), row.number, i.chunk, format);
   for (int step = 0; step < format.layers; ++step) {
-    const int layer = nth_place(i.pass, step, format.layers);
-    const result<void> done = s.exchange != exchange::keep ? go_round(layer, format.going_round(s.exchange, i.pass))
-                              : i.pass == pass::forward    ? exchange_kept(layer, format.keys_values)
+    const int layer = nth_place(i.pass(), step, format.layers);
+    const result<void> done = s.exchange != exchange::keep ? go_round(layer, format.going_round(s.exchange, i.pass()))
+                              : i.pass() == pass::forward  ? exchange_kept(layer, format.keys_values)
                                                            : exchange_owed(layer, format.gradients);
     if (!done) return done;
   }

@@ -5,9 +5,9 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/relays/relay.hpp>
 #include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/plan/columns.hpp>
 #include <slimpack/io/detail/plan/data_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
-#include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 #include <slimpack/views.hpp>
 
 #include <range/v3/view/iota.hpp>
@@ -107,9 +107,7 @@ class plan_writer {
     packs("backward", views::packs(plan_, index, pass::backward));
     json_.line();
     json_.key("message").open('{');
-    for (const pass p : {pass::forward, pass::backward})
-      messages(name_of(p), views::packs(plan_, index, p), [](const pack_view& pack) { return pack.messages; });
-    if (spreads()) messages_of_calls(r);
+    messages(r);
     json_.close('}');
     json_.line();
     json_.key("programs").open('[');
@@ -117,8 +115,8 @@ class plan_writer {
     json_.close(']');
     json_.line();
     if (!r.loans.empty()) loans(r.loans);
-    if (is_second_ && !r.weight_waits.empty())
-      list("weight_waits", r.weight_waits, [](seconds wait) { return wait.value; });
+    if (is_second_ && !r.times.weight_waits.empty())
+      list("weight_waits", r.times.weight_waits, [](seconds wait) { return wait.value; });
     list("peak_memory", r.peak_memory, [](double peak) { return peak; });
     json_.field("makespan", r.makespan.value).field("lower_bound", r.lower_bound.value).close('}');
   }
@@ -194,20 +192,25 @@ class plan_writer {
       json_.open('{').key("slices").open('[');
       for (const slice& s : pack.slices)
         json_.open('[').value(s.sequence.value).value(s.begin.value).value(s.length.value).close(']');
-      json_.close(']').key("time");
-      times(pack.times);
-      if (!pack.weight_times.empty()) {
-        json_.key("weight_time");
-        times(pack.weight_times);
-      }
-      if (spreads()) times_of_calls(pack);
+      json_.close(']');
+      times(pack);
       json_.close('}');
     }
     json_.close(']');
   }
 
-  /// [stage], or [stage][chunk] with virtual stages.
-  void times(std::span<const seconds> parts) {
+  /// What the calls for a pack take: [stage], or with virtual stages [stage][chunk] of those of parts.
+  void times(const pack_view& pack) {
+    const timings& all = plan_.replicas[pack.replica].times;
+    for (const time_column c : time_columns) {
+      if (!c.is_call() || c.pass() != pack.pass || !is_timed(c, plan_.shape)) continue;
+      if (c == instruction_kind::weights && !all.apart.splits(pack.pack.value)) continue;
+      json_.key(key_of(c));
+      const std::span<const seconds> column = all.of(c, pack.pack.value, plan_.shape);
+      c.each() == places::parts ? times_of_parts(column) : times_of_stages(column);
+    }
+  }
+  void times_of_parts(std::span<const seconds> parts) {
     json_.open('[');
     for (int stage = 0; stage < plan_.shape.stages; ++stage) {
       if (plan_.shape.chunks > 1) json_.open('[');
@@ -217,27 +220,23 @@ class plan_writer {
     }
     json_.close(']');
   }
-
-  /// The calls of a spread vocabulary, [stage].
-  void times_of_calls(const pack_view& pack) {
-    const auto stages = static_cast<std::size_t>(plan_.shape.stages);
-    for (const auto& [name, column] : vocabulary_columns)
-      if (is_call(column) && pass_of(column) == pack.pass)
-        list(name, std::span(plan_.replicas[pack.replica].vocabulary.*column).subspan(pack.pack.value * stages, stages),
-             [](seconds time) { return time.value; });
+  void times_of_stages(std::span<const seconds> stages) {
+    json_.open('[');
+    for (const seconds time : stages) json_.value(time.value);
+    json_.close(']');
   }
-  /// What they send and are sent.
-  void messages_of_calls(const replica_plan& r) {
-    const auto stages = static_cast<std::size_t>(plan_.shape.stages),
-               parts = static_cast<std::size_t>(plan_.shape.parts());
-    const auto packs_of = [&](pass p) { return ranges::views::iota(std::size_t{0}, r.of(p).size()); };
-    for (const auto& [name, column] : vocabulary_columns)
-      if (!is_call(column))
-        messages(name, packs_of(pass_of(column)), [&, which = column](std::size_t pack) {
-          return sent_in(which, std::span(r.vocabulary.*which).subspan(pack * stages, stages));
-        });
-    messages(to_gradients, packs_of(pass::backward),
-             [&](std::size_t pack) { return std::span(r.backward.message).subspan(pack * parts, 1); });
+
+  /// What packs send.
+  void messages(const replica_plan& r) {
+    const auto write = [&](std::string_view name, time_column c, const auto& sent_of) {
+      messages(name, ranges::views::iota(std::size_t{0}, r.partition.of(c.pass()).size()),
+               [&](std::size_t pack) { return sent_of(r.times.of(c, pack, plan_.shape)); });
+    };
+    for (const time_column c : time_columns)
+      if (!c.is_call() && is_timed(c, plan_.shape))
+        write(c.name(), c, [&](std::span<const seconds> pack) { return sent_in(c, pack); });
+    if (spreads())
+      write(to_gradients, message_kind::backward, [](std::span<const seconds> pack) { return pack.first(1); });
   }
 
   /// A number per pack where every boundary has the same, else a list of boundaries.

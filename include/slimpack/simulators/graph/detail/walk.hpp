@@ -1,9 +1,10 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_DETAIL_WALK_HPP
 #define SLIMPACK_SIMULATORS_GRAPH_DETAIL_WALK_HPP
 
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <array>
@@ -16,33 +17,40 @@
 
 namespace slimpack::detail {
 
-/// An instruction in its turn: where it runs. Who hears from it and whom it hears say each_after and each_before of its
-/// place.
+/// An instruction in its turn: where it runs. Who hears from it and whom it hears say the wires of its place.
 struct step_of_walk {
   slimpack::instruction instruction;
   std::uint32_t stage{};
-  flow_place place{};  ///< of W that of its backward
+  pack_place place{};
   bool is_followed{};  ///< by another on its stage
 };
 
 /// Instructions of a stage, all packs taken together.
 [[nodiscard]] inline std::size_t instructions_of_stage(const workload& work) {
-  std::size_t layers = work.forward.size() + work.backward.size() + work.weight.count();
-  layers *= static_cast<std::size_t>(work.shape.chunks);
-  return work.shape.vocabulary == vocabulary::last ? layers : layers + 3 * work.forward.size() + work.backward.size();
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
+    const auto kind = static_cast<instruction_kind>(k);
+    const std::size_t packs =
+        kind == instruction_kind::weights ? work.times.apart.count() : work.times.packs(facts_of(kind).pass);
+    if (has(work.shape, kind))
+      count += packs * (facts_of(kind).each == places::parts ? static_cast<std::size_t>(work.shape.chunks) : 1);
+  }
+  return count;
 }
 
 /// Where a walk over programs is.
 class walker {
  public:
-  /// Requires  both outlive it
-  walker(const workload& work, std::span<const program> programs)
-      : work_(work),
+  /// wires: of the workload's shape            Requires  all outlive it
+  walker(const wiring& wires, const workload& work, std::span<const program> programs)
+      : wires_(wires),
+        work_(work),
         on_(work.shape),
         programs_(programs),
         next_(static_cast<std::size_t>(on_.stages)),
-        weights_(static_cast<std::size_t>(on_.parts()), static_cast<std::uint32_t>(work.weight.next(0))) {
-    for (std::size_t f = 0; f < (spread() ? flows : 2); ++f) done_[f].assign(width_of(static_cast<flow>(f), on_), 0);
+        packs_(wires.size()) {
+    for (std::uint32_t part = 0; part < wires.places(instruction_kind::weights); ++part)
+      next_at({instruction_kind::weights, part}) = static_cast<std::uint32_t>(work.times.apart.next(0));
   }
 
   /// Programs of as many stages, and of as many instructions, as there are.
@@ -65,7 +73,7 @@ class walker {
     const program& code = programs_[stage];
     for (std::uint32_t& at = next_[stage]; at < code.size(); ++at) {
       const instruction& i = code[at];
-      const flow_place place = place_of(i, stage, on_);
+      const pack_place place = place_of(i, stage, on_);
       const step_of_walk step{i, stage, place, at + 1 < code.size()};
       if (i.is_weights()) {
         if (!runs_weights(i, place))
@@ -73,18 +81,17 @@ class walker {
         visit(step);
         continue;
       }
-      if (!is_known(i, place) || i.pack.value != ran(place) || i.pack.value >= work_.of(i.pass).size())
+      if (!wires_.has(place) || i.pack.value != next_at(place) || i.pack.value >= work_.times.packs(i.pass()))
         return wrong(stage, at, "packs must run once and in order");
       if (waits(i, place)) break;
       visit(step);
-      ++ran(place);
-      each_after(place, on_, [&](flow_place to) {
-        const std::uint32_t receiver = stage_of(to, on_);
+      ++next_at(place);
+      for (const wire& w : wires_.after(place)) {
         // The receiver resumes only if this is the very message it waits for.
-        if (next_[receiver] < programs_[receiver].size() && receiver != stage &&
-            programs_[receiver][next_[receiver]] == instruction_at(to, i.pack, on_))
-          ready.push_back(receiver);
-      });
+        if (next_[w.receiver] < programs_[w.receiver].size() && w.receiver != stage &&
+            programs_[w.receiver][next_[w.receiver]] == instruction_at(w.to, i.pack, on_))
+          ready.push_back(w.receiver);
+      }
     }
     return success();
   }
@@ -101,49 +108,44 @@ class walker {
   }
 
  private:
-  [[nodiscard]] bool spread() const noexcept { return on_.vocabulary == vocabulary::spread; }
-  [[nodiscard]] std::uint32_t& ran(flow_place p) { return done_[static_cast<std::size_t>(p.flow)][p.at]; }
-  [[nodiscard]] bool is_known(const instruction& i, flow_place place) const {
-    return is_of_layers(place.flow) ? i.chunk < static_cast<std::uint32_t>(on_.chunks) : spread() && i.chunk == 0;
-  }
+  [[nodiscard]] std::uint32_t& next_at(pack_place p) { return packs_[wires_.number_of(p)]; }
   /// Counts the weight gradients of a pack, if it is their turn.
-  [[nodiscard]] bool runs_weights(const instruction& i, flow_place place) {
-    if (i.pass == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] ||
-        i.pack.value >= ran(place) || !work_.weight.splits(i.pack.value))
+  [[nodiscard]] bool runs_weights(const instruction& i, pack_place place) {
+    if (!wires_.has(place) || i.pack.value != next_at(place) || waits(i, place) ||
+        !work_.times.apart.splits(i.pack.value))
       return false;
-    weights_[place.at] = static_cast<std::uint32_t>(work_.weight.next(weights_[place.at] + 1));
+    next_at(place) = static_cast<std::uint32_t>(work_.times.apart.next(next_at(place) + 1));
     return true;
   }
-  [[nodiscard]] bool waits(const instruction& i, flow_place place) {
-    bool any = false;
-    each_before(place, on_, [&](flow_place from) { any = any || ran(from) <= i.pack.value; });
+  [[nodiscard]] bool waits(const instruction& i, pack_place place) {
+    for (const wire& w : wires_.before(place))
+      if (next_at(w.from) <= i.pack.value) return true;
     // What runs on its own stage has run, or never does.
-    if (const std::optional<flow_place> own = waits_on_stage(place, on_))
-      any = any || ran(*own) <= (place.flow == flow::backward ? work_.turn[i.pack.value] : i.pack.value);
-    return any;
+    const std::optional<pack_place>& own = wires_.awaited_by(place);
+    return own && next_at(*own) <= (facts_of(own->kind).pass == i.pass() ? i.pack.value : work_.turn[i.pack.value]);
   }
   [[nodiscard]] static error wrong(std::uint32_t stage, std::uint32_t at, const std::string& why) {
     return {errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) + ": " + why};
   }
 
+  const wiring& wires_;
   const workload& work_;
   const shape& on_;
   std::span<const program> programs_;
-  std::vector<std::uint32_t> next_;                     // position in its program
-  std::array<std::vector<std::uint32_t>, flows> done_;  // packs that each place of each flow has run
-  std::vector<std::uint32_t> weights_;                  // per part, the pack whose weight gradients are next
+  std::vector<std::uint32_t> next_;   // position in its program
+  std::vector<std::uint32_t> packs_;  // per place, the pack that is next
 };
 
 /// Checks programs (one per stage) over the packs of `work` and visits their instructions in a topological order: each
 /// stage runs on until it waits for a message, then those that wait for what it has sent.
-/// visit(const step_of_walk&)
+/// wires: of the workload's shape; visit(const step_of_walk&)
 /// Errors    invalid_input: a pack is missing, repeated or out of run order on a stage, or weight gradients come
 ///           before their backward
 ///           cyclic_schedule: the programs wait for each other; the detail names the instructions that are stuck
 /// Complexity O(instructions)
 template <class Visit>
-result<void> walk(const workload& work, std::span<const program> programs, Visit&& visit) {
-  walker at(work, programs);
+result<void> walk(const wiring& wires, const workload& work, std::span<const program> programs, Visit&& visit) {
+  walker at(wires, work, programs);
   if (result<void> fit = at.check_sizes(); !fit) return fit;
   std::vector<std::uint32_t> ready;
   for (auto r = static_cast<std::uint32_t>(programs.size()); r-- > 0;) ready.push_back(r);
@@ -155,30 +157,25 @@ result<void> walk(const workload& work, std::span<const program> programs, Visit
   return at.check_ends();
 }
 
-/// Where a message is on its way, by what it goes to: V on the last stage gets several, each from another stage.
+/// The messages of all packs of a workload, numbered.
 class messages_under_way {
  public:
-  explicit messages_under_way(const workload& work) : on_(&work.shape) {
-    for (std::size_t f = 0; f < (on_->vocabulary == vocabulary::spread ? flows : 2); ++f)
-      first_[f + 1] = first_[f] + work.of(pass_of(static_cast<flow>(f))).size() * width_of(static_cast<flow>(f), *on_);
-    for (std::size_t f = 2; on_->vocabulary == vocabulary::last && f < flows; ++f) first_[f + 1] = first_[f];
-    partials_ = first_[flows];
-    size_ = partials_ +
-            (on_->vocabulary == vocabulary::spread ? work.forward.size() * static_cast<std::size_t>(on_->stages) : 0);
-  }
+  /// wires: of the workload's shape
+  messages_under_way(const wiring& wires, const workload& work)
+      : wires_{wires.wires(pass::forward), wires.wires(pass::backward)},
+        backward_(work.times.packs(pass::forward) * wires_[0]),
+        size_(backward_ + work.times.packs(pass::backward) * wires_[1]) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t operator()(flow_place from, flow_place to, pack_id pack) const noexcept {
-    if (from.flow == flow::output && to.flow == flow::output)
-      return partials_ + std::size_t{pack.value} * static_cast<std::size_t>(on_->stages) + from.at;
-    return first_[static_cast<std::size_t>(to.flow)] + std::size_t{pack.value} * width_of(to.flow, *on_) + to.at;
+  [[nodiscard]] std::size_t operator()(const wire& w, pack_id pack) const noexcept {
+    const bool is_backward = facts_of(w.carries).pass == pass::backward;
+    return (is_backward ? backward_ : 0) + std::size_t{pack.value} * wires_[is_backward ? 1 : 0] + w.number;
   }
 
  private:
-  const shape* on_;
-  std::array<std::size_t, flows + 1> first_{};
-  std::size_t partials_{};
-  std::size_t size_{};
+  std::array<std::size_t, 2> wires_;  // that carry packs of a pass
+  std::size_t backward_;              // the first of the backward pass
+  std::size_t size_;
 };
 
 }  // namespace slimpack::detail

@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_IMPL_TASK_GRAPH_IPP
 #define SLIMPACK_SIMULATORS_GRAPH_IMPL_TASK_GRAPH_IPP
 
-#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -92,23 +92,21 @@ SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<co
   targets_.reserve(3 * instructions);
   previous_.assign(programs.size(), unknown);
   const shape& on = work.shape;
-  const detail::messages_under_way number(work);
+  const wiring wires(on);
+  const detail::messages_under_way number(wires, work);
   inbox_.resize(number.size());
-  result<void> walked = detail::walk(work, programs, [&](const detail::step_of_walk& s) {
+  result<void> walked = detail::walk(wires, work, programs, [&](const detail::step_of_walk& s) {
     const instruction& i = s.instruction;
-    const node self = append(i, s.stage, slimpack::time_of(work, i, s.stage, on), s.is_followed);
-    if (i.is_weights()) return;
-    detail::each_before(s.place, on,
-                        [&](detail::flow_place from) { targets_[inbox_[number(from, s.place, i.pack)]] = self; });
-    node message = self;
-    detail::each_after(s.place, on, [&](detail::flow_place) { targets_.push_back(++message); });
-    detail::each_after(s.place, on, [&](detail::flow_place to) {
-      tasks_.push_back(
-          {i, s.stage, true, detail::message_of(work, s.place, to, i.pack, on), 0, false, detail::stage_of(to, on)});
+    const node self = append(i, s.stage, slimpack::time_of(work.times, i, s.stage, on), s.is_followed);
+    for (const wire& w : wires.before(s.place)) targets_[inbox_[number(w, i.pack)]] = self;
+    const std::span<const wire> sent = wires.after(s.place);
+    for (node message = self; message < self + sent.size();) targets_.push_back(++message);
+    for (const wire& w : sent) {
+      tasks_.push_back({i, s.stage, true, message_of(work.times, w, i.pack, on), 0, false, w.receiver});
       rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
-      inbox_[number(s.place, to, i.pack)] = static_cast<std::uint32_t>(targets_.size());
+      inbox_[number(w, i.pack)] = static_cast<std::uint32_t>(targets_.size());
       targets_.push_back(unknown);
-    });
+    }
   });
   rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   return walked;

@@ -40,9 +40,9 @@ class stage_chains {
   /// Complexity O(instructions)
   stage_chains(const workload& work, std::span<const program> programs)
       : stages_(programs.size()), parts_(static_cast<std::size_t>(work.shape.parts())), first_(programs.size(), none) {
-    base_[1] = static_cast<node>(work.forward.size() * parts_);
-    weights_ = base_[1] + static_cast<node>(work.backward.size() * parts_);
-    entries_.resize(weights_ + (work.weight.count() > 0 ? work.backward.size() * parts_ : 0));
+    base_[1] = static_cast<node>(work.times.packs(pass::forward) * parts_);
+    weights_ = base_[1] + static_cast<node>(work.times.packs(pass::backward) * parts_);
+    entries_.resize(weights_ + (work.times.apart.count() > 0 ? work.times.packs(pass::backward) * parts_ : 0));
     for (const pass p : {pass::forward, pass::backward}) gather(work, p);
     gather_weights(work);
     for (std::size_t stage = 0; stage < stages_; ++stage) {
@@ -66,11 +66,14 @@ class stage_chains {
     return static_cast<node>(base_[p == pass::backward] + pack * parts_ + part);
   }
   [[nodiscard]] node at(const instruction& i, std::size_t part) const {
-    return at(i.pass, i.pack.value, part) + (i.weights_only ? weights_ - base_[1] : 0);
+    return at(i.pass(), i.pack.value, part) + (i.is_weights() ? weights_ - base_[1] : 0);
   }
   [[nodiscard]] instruction instruction_of(node n) const {
     const entry& t = entries_[n];
-    return {t.backward ? pass::backward : pass::forward, {t.pack}, t.part / static_cast<node>(stages_), t.weights};
+    const instruction_kind kind = t.weights    ? instruction_kind::weights
+                                  : t.backward ? instruction_kind::backward
+                                               : instruction_kind::forward;
+    return {kind, {t.pack}, t.part / static_cast<node>(stages_)};
   }
   /// Whether the weight gradients of a backward pack run apart.
   [[nodiscard]] bool splits(node pack) const {
@@ -177,29 +180,31 @@ class stage_chains {
   };
 
   void gather(const workload& work, pass p) {
-    const pass_timing& timing = work.of(p);
-    for (std::size_t cell = 0; cell < timing.time.size(); ++cell) {
+    const std::vector<seconds>& calls = work.times.calls[p];
+    const std::vector<seconds>& messages = work.times.messages[p];
+    for (std::size_t cell = 0; cell < calls.size(); ++cell) {
       entry& t = entries_[base_[p == pass::backward] + cell];
-      t.duration = timing.time[cell].value;
-      t.message = timing.message[cell].value;
+      t.duration = calls[cell].value;
+      t.message = messages[cell].value;
       t.pack = static_cast<node>(cell / parts_);
       t.part = static_cast<node>(cell % parts_);
       t.stage = t.part % static_cast<node>(stages_);
       t.backward = p == pass::backward;
     }
-    for (std::size_t i = 0; i < timing.size(); ++i)
+    const std::size_t packs = work.times.packs(p);
+    for (std::size_t i = 0; i < packs; ++i)
       packs_[p == pass::backward].push_back(
-          {i == 0 ? none : static_cast<node>(i - 1), i + 1 == timing.size() ? none : static_cast<node>(i + 1)});
+          {i == 0 ? none : static_cast<node>(i - 1), i + 1 == packs ? none : static_cast<node>(i + 1)});
   }
 
   void gather_weights(const workload& work) {
     for (node n = weights_; n < entries_.size(); ++n) {
       const node cell = n - weights_;
       entry& t = entries_[n] = entries_[base_[1] + cell];
-      t.duration = work.weight.time[cell].value;
+      t.duration = work.times.calls[instruction_kind::weights][cell].value;
       t.message = 0;
       t.weights = true;
-      t.gone = !work.weight.splits(t.pack);
+      t.gone = !work.times.apart.splits(t.pack);
     }
   }
 

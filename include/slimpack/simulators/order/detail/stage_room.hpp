@@ -37,7 +37,7 @@ class stage_room {
         gradient_running_(work.gradient_running),
         gradient_after_(work.gradient_before.begin() + 1, work.gradient_before.end()) {
     for (const pass p : {pass::forward, pass::backward}) {
-      const std::vector<std::int64_t>& before = work.of(p).before;
+      const std::vector<std::int64_t>& before = work.times.before[p];
       std::vector<std::int64_t>& size = size_[p == pass::backward];
       for (std::size_t i = 0; i + 1 < before.size(); ++i) size.push_back(before[i + 1] - before[i]);
     }

@@ -65,8 +65,8 @@ class plan_assembly {
       : shape_(on), cost_(cost), simulator_(simulator), threads_(threads), weights_(weights) {}
 
   /// Asks a solver for a solution, and makes a plan of it: timed, hashed, and marked as truncated where `stop` could
-  /// have ended the search. A search leaves room for what a spread vocabulary holds between calls; where it was not
-  /// enough, it gets less memory to fill and is asked again.
+  /// have ended the search. A search leaves room for what V, U and B hold between them; where it was not enough, it
+  /// gets less memory to fill and is asked again.
   /// Shapes    faults: those of the cost model's answers, by whose token the search is stopped
   [[nodiscard]] result<plan> searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
                                       function_ref<result<solution>(const problem&)> solve) const;
@@ -112,8 +112,8 @@ class plan_assembly {
   [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, const std::stop_token& stop,
                                         solution&& solved) const;
 
-  /// A solver orders forwards and backwards of a pipeline that turns packs on one stage more, where the vocabulary is
-  /// spread (pricing/detail/vocabulary_turn.hpp). Its answer without that stage.
+  /// Where V comes between F and B, a solver orders these of a pipeline that turns packs on one stage more. Its answer
+  /// without that stage.
   [[nodiscard]] solution of_layers(solution&& solved) const;
 
   /// Prices and runs the replicas of a group, which share sequences where they are several

@@ -281,13 +281,8 @@ SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const token
   r.sequences = std::move(from.sequences);
   r.partition = std::move(from.partition);
   r.programs = std::move(from.programs);
-  r.forward = std::move(work.forward);
-  r.backward = std::move(work.backward);
-  r.weight = std::move(work.weight);
-  r.vocabulary = std::move(work.vocabulary);
+  r.times = std::move(work.times);
   copy_ties(work, r);
-  r.communication = work.communication;
-  r.weight_waits = std::move(work.weight_waits);
   r.rates = rates;
   return r;
 }

@@ -24,8 +24,8 @@ namespace slimpack::detail {
   const auto parts = static_cast<std::size_t>(work.shape.parts());
   std::vector<seconds> busy(static_cast<std::size_t>(work.shape.stages));
   for (const pass p : both_passes)
-    for (std::size_t cell = 0; cell < work.of(p).time.size(); ++cell)
-      busy[cell % parts % busy.size()] += work.of(p).time[cell];
+    for (std::size_t cell = 0; cell < work.times.calls[p].size(); ++cell)
+      busy[cell % parts % busy.size()] += work.times.calls[p][cell];
   return busy;
 }
 
@@ -37,25 +37,26 @@ namespace slimpack::detail {
 ///           after the one before
 /// Complexity O(packs * parts)
 [[nodiscard]] inline seconds least_time_of(const workload& work) {
-  if (work.forward.size() == 0 || work.backward.size() == 0) return {};
+  if (work.times.packs(pass::forward) == 0 || work.times.packs(pass::backward) == 0) return {};
   const auto parts = static_cast<std::size_t>(work.shape.parts());
   const std::vector<seconds> busy = busy_stages(work);
-  const std::size_t last = (work.backward.size() - 1) * parts;
+  const std::size_t last = (work.times.packs(pass::backward) - 1) * parts;
   seconds least{}, around{};
   for (std::size_t r = 0; r < busy.size(); ++r) {
     least = std::max(least, busy[r] + around);
-    around += work.forward.time[r];
-    if (work.split.inputs.empty()) around += work.backward.time[last + r];
+    around += work.times.calls[pass::forward][r];
+    if (work.split.inputs.empty()) around += work.times.calls[pass::backward][last + r];
   }
   return least;
 }
 
-/// What each stage computes at least beside its layers before tokens run backward, where the vocabulary is spread.
+/// What each stage computes at least beside its layers before tokens run backward: its part of the output layer, where
+/// all stages have one.
 [[nodiscard]] inline seconds least_output_of(const workload& work) {
-  if (work.vocabulary.output.empty()) return {};
+  const std::vector<seconds>& output = work.times.calls[instruction_kind::output];
+  if (output.empty()) return {};
   std::vector<seconds> by_stage(static_cast<std::size_t>(work.shape.stages));
-  for (std::size_t i = 0; i < work.vocabulary.output.size(); ++i)
-    by_stage[i % by_stage.size()] += work.vocabulary.output[i];
+  for (std::size_t i = 0; i < output.size(); ++i) by_stage[i % by_stage.size()] += output[i];
   return *std::min_element(by_stage.begin(), by_stage.end());
 }
 

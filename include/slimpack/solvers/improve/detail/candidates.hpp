@@ -138,7 +138,7 @@ class candidates {
       return too_large(packs);
     tasks_ += last_;
     const workload priced = price(packs, cost_, batch_.shape, rates_, schedule_.weights());
-    keeps_beside_tokens_ = !priced.forward.kept.empty();
+    keeps_beside_tokens_ = !priced.times.kept.forward.empty();
     result<timed_programs> timed = longer ? schedule_.timed_longer(priced) : schedule_.timed(priced);
     const bool taken = timed && timed.value().makespan < fastest_.makespan;
     if (!called_.empty()) record(taken, taken ? timed.value().makespan : seconds{});

@@ -175,7 +175,7 @@ class local_search {
     const ordered_packs& listed = tried_->fastest();
     workload priced =
         settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), listed.programs);
-    priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
+    priced.times.kept.forward.clear(), priced.times.kept.backward.clear();  // nothing limits it, says changes_order
     const common_cuts cuts(alike ? listed.packs : partition{});
     const piece_slicer between_pieces(cuts);
     order_search<any_slicer, any_cost, Moves> search(listed.packs, listed.programs, priced, tried_->packs().sequences(),

@@ -58,7 +58,7 @@ class order_search {
         reduction_waits_(cost, work.shape),
         ends_(ends_of(packs.forward, sequences.size())),
         order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)),
-        splits_(work.weight.count() > 0),
+        splits_(work.times.apart.count() > 0),
         random_(random),
         options_(options),
         cuts_(cuts) {
@@ -111,7 +111,7 @@ class order_search {
   /// What a sweep lets run later.
   enum class delayed : unsigned char { forwards, backwards, weights };
   static delayed kind_of(const instruction& i) {
-    return i.pass == pass::forward ? delayed::forwards : i.weights_only ? delayed::weights : delayed::backwards;
+    return i.pass() == pass::forward ? delayed::forwards : i.is_weights() ? delayed::weights : delayed::backwards;
   }
 
   /// Where each sequence ends among the tokens that run forward.
@@ -168,10 +168,10 @@ class order_search {
   void change_packs(double share, const Done& done) {
     for (std::size_t position = 0; position < order_.size() && !done(); ++position) {
       const instruction i = order_[position];
-      const std::size_t first = nth_place(i.pass, std::size_t{0}, static_cast<std::size_t>(parts_));
-      if (i.weights_only || order_.part(position) != first || !order_.has(i.pass, i.pack.value)) continue;
-      if (i.pass == pass::backward && order_.splits(i.pack.value)) continue;
-      if (random_.uniform() < share) change_from(i.pass, i.pack.value);
+      const std::size_t first = nth_place(i.pass(), std::size_t{0}, static_cast<std::size_t>(parts_));
+      if (i.is_weights() || order_.part(position) != first || !order_.has(i.pass(), i.pack.value)) continue;
+      if (i.pass() == pass::backward && order_.splits(i.pack.value)) continue;
+      if (random_.uniform() < share) change_from(i.pass(), i.pack.value);
     }
     order_.begin();
   }
@@ -227,13 +227,13 @@ class order_search {
 
   void describe(pass p) {
     const micropacks& packs = cuts_ ? in_pieces(p) : made_;
-    pass_timing timing = timing_of(packs, p, cost_, parts_);
-    if (!reduction_waits_.empty()) wait_for_reduction(timing, p);
+    price_layers(packs, p, cost_, parts_, times_);
+    if (!reduction_waits_.empty()) wait_for_reduction(p);
     for (auto* list : {&change_.time, &change_.message}) list->clear();
     for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after})
       list->clear();
-    for (const seconds t : timing.time) change_.time.push_back(t.value);
-    for (const seconds t : timing.message) change_.message.push_back(t.value);
+    for (const seconds t : times_.calls[p]) change_.time.push_back(t.value);
+    for (const seconds t : times_.messages[p]) change_.message.push_back(t.value);
     if (p == pass::forward && turn_wait_ > 0)
       for (auto cell = static_cast<std::size_t>(parts_) - 2; cell < change_.message.size();
            cell += static_cast<std::size_t>(parts_))
@@ -256,12 +256,13 @@ class order_search {
 
   /// As any_cost prices: what the first forward pack of all waits for, and the sums that end after the last backward
   /// pack.
-  void wait_for_reduction(pass_timing& timing, pass p) {
+  void wait_for_reduction(pass p) {
     if (p == pass::forward) {
       while (!order_.has(pass::forward, first_forward_)) ++first_forward_;
-      if (change_.places.front() == first_forward_) reduction_waits_.wait_for_weights(timing);
+      if (change_.places.front() == first_forward_) reduction_waits_.wait_for_weights(times_);
     } else if (order_.next_pack(pass::backward, change_.places.back()) == simulators::changing_order::none) {
-      seconds& last = timing.time[timing.time.size() - static_cast<std::size_t>(parts_)];
+      std::vector<seconds>& times = times_.calls[pass::backward];
+      seconds& last = times[times.size() - static_cast<std::size_t>(parts_)];
       last += reduction_waits_.late_sums(last);
     }
   }
@@ -292,6 +293,7 @@ class order_search {
   std::uint64_t priced_{};
   // Scratch, kept for its capacity.
   simulators::window_change change_;
+  timings times_;
   std::vector<double> targets_;
   micropacks made_;
   micropacks window_;

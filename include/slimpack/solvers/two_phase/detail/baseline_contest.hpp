@@ -92,7 +92,7 @@ class baseline_contest {
       if (known.empty()) known = rows_of_alike_tokens(batch_, row);
       return known;
     };
-    // A search may see one stage more than there are (pricing/detail/vocabulary_turn.hpp), and so one slice more.
+    // A search may see one stage more than there are on which packs only turn, and so one slice more.
     for (int stages = batch_.shape.stages; stages >= std::max(1, batch_.shape.stages - batch_.estimated); --stages)
       for (const int slices : baselines::slice_counts(stages))
         consider_lengths(packs, early,
@@ -232,12 +232,15 @@ class baseline_contest {
   /// In the order that the schedule gives a plan, for which no sums of gradients are counted (count_late_sums); timed
   /// with them.
   [[nodiscard]] result<timed_programs> timed_as_planned(const partition& packs, const workload& work) const {
-    if (work.backward.time.empty()) return schedule_.timed(work);
+    const std::vector<seconds>& times = work.times.calls[pass::backward];
+    if (times.empty()) return schedule_.timed(work);
     workload planned = work;
     const int parts = batch_.shape.parts();
-    const std::size_t last = work.backward.time.size() - static_cast<std::size_t>(parts);
-    const seconds late = work.backward.time[last] - cost_.timing(packs.backward, pass::backward, parts).time[last];
-    planned.backward.time[last] -= late;
+    const std::size_t last = times.size() - static_cast<std::size_t>(parts);
+    timings without;
+    cost_.layers(packs.backward, pass::backward, parts, without);
+    const seconds late = times[last] - without.calls[pass::backward][last];
+    planned.times.calls[pass::backward][last] -= late;
     if (!planned.split.weights.empty()) planned.split.weights[last] -= late;
     result<timed_programs> timed = schedule_.timed(planned);
     if (!timed) return timed;

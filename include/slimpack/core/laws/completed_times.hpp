@@ -1,0 +1,25 @@
+#ifndef SLIMPACK_CORE_LAWS_COMPLETED_TIMES_HPP
+#define SLIMPACK_CORE_LAWS_COMPLETED_TIMES_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/timings.hpp>
+
+#include <cstddef>
+
+namespace slimpack {
+
+/// The times of a replica, whole: a plan that is written by hand has none, or some. Columns that are empty become 0,
+/// and tokens before packs are summed up.
+/// Errors    invalid_input: a column that has another number of times than the packs need, or a time that is none
+/// Complexity O(packs * parts + slices)
+[[nodiscard]] result<timings> completed(timings t, const partition& packs, const shape& on, std::size_t replica);
+
+}  // namespace slimpack
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/core/laws/impl/completed_times.ipp>
+#endif
+
+#endif

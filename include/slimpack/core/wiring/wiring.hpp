@@ -1,0 +1,153 @@
+#ifndef SLIMPACK_CORE_WIRING_WIRING_HPP
+#define SLIMPACK_CORE_WIRING_WIRING_HPP
+
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/timings.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/core/wiring/rules.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace slimpack {
+
+/// A place that packs pass: a kind of instruction on a part of the model, or on a stage.
+struct pack_place {
+  instruction_kind kind{};
+  std::uint32_t at{};
+  friend constexpr bool operator==(const pack_place&, const pack_place&) = default;
+};
+
+/// A way of messages from one place to another.
+struct wire {
+  pack_place from;
+  pack_place to;
+  message_kind carries{};
+  std::uint32_t priced{};    ///< place that its times are numbered by
+  std::uint32_t receiver{};  ///< the stage of `to`
+  std::uint32_t number{};    ///< among the wires that carry packs of its pass
+};
+
+/// Whether a step on a shape has instructions of a kind, if it has packs for them; and what is wrong with one that it
+/// has not.
+[[nodiscard]] constexpr bool has(const shape& on, instruction_kind k) noexcept {
+  return on.vocabulary == vocabulary::spread || !facts_of(k).of_vocabulary;
+}
+inline constexpr const char* is_not_of_shape =
+    "is of a vocabulary that is spread over the stages, which the plan's is not";
+
+[[nodiscard]] constexpr pack_place place_of(const instruction& i, std::uint32_t stage, const shape& on) noexcept {
+  return {i.kind, i.chunk * static_cast<std::uint32_t>(on.stages) + stage};
+}
+[[nodiscard]] constexpr std::uint32_t stage_of(pack_place p, const shape& on) noexcept {
+  return p.at % static_cast<std::uint32_t>(on.stages);
+}
+/// The instruction of a pack at a place.
+[[nodiscard]] constexpr instruction instruction_at(pack_place p, pack_id pack, const shape& on) noexcept {
+  return {p.kind, pack, p.at / static_cast<std::uint32_t>(on.stages)};
+}
+
+/// The places of a shape and the wires between them: the rules of core/wiring/rules.hpp, written out.
+/// Complexity O(places + wires) to make, O(1) each
+class wiring {
+ public:
+  explicit wiring(const shape& on) {
+    for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
+      const auto kind = static_cast<instruction_kind>(k);
+      first_[k + 1] =
+          first_[k] + (slimpack::has(on, kind) ? static_cast<std::uint32_t>(count_of(facts_of(kind).each, on)) : 0);
+    }
+    rows_.resize(size() + 1);
+    each_wire(on, [&](const wire& w) { ++rows_[number_of(w.from) + 1].out, ++rows_[number_of(w.to) + 1].in; });
+    for (std::size_t p = 0; p < size(); ++p) rows_[p + 1].out += rows_[p].out, rows_[p + 1].in += rows_[p].in;
+    out_.resize(rows_.back().out), in_.resize(rows_.back().in);
+    each_wire(on, [&](wire w) {
+      w.number = wires_[static_cast<std::size_t>(facts_of(w.carries).pass)]++;
+      out_[rows_[number_of(w.from)].out + rows_[number_of(w.from)].placed_out++] = w;
+      in_[rows_[number_of(w.to)].in + rows_[number_of(w.to)].placed_in++] = w;
+    });
+    for (const wait_rule& r : wait_rules)
+      if (places(r.awaited) > 0 && places(r.waiting) > 0)
+        each_pair(r.pattern, places(r.awaited), places(r.waiting), [&](std::uint32_t from, std::uint32_t to) {
+          rows_[number_of({r.waiting, to})].awaited = pack_place{r.awaited, from};
+        });
+  }
+
+  /// How many places there are of a kind; none where steps on the shape have no such instructions.
+  [[nodiscard]] std::uint32_t places(instruction_kind k) const noexcept {
+    return first_[static_cast<std::size_t>(k) + 1] - first_[static_cast<std::size_t>(k)];
+  }
+  [[nodiscard]] bool has(pack_place p) const noexcept { return p.at < places(p.kind); }
+  /// Of all kinds.
+  [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
+  /// Of a place among those of all kinds.            Requires  has(p)
+  [[nodiscard]] std::uint32_t number_of(pack_place p) const noexcept {
+    return first_[static_cast<std::size_t>(p.kind)] + p.at;
+  }
+  /// Wires that carry packs of a pass.
+  [[nodiscard]] std::uint32_t wires(pass p) const noexcept { return wires_[static_cast<std::size_t>(p)]; }
+
+  /// Along which a pack goes from a place with a message.            Requires  has(p)
+  [[nodiscard]] std::span<const wire> after(pack_place p) const noexcept {
+    const std::uint32_t n = number_of(p);
+    return {out_.data() + rows_[n].out, out_.data() + rows_[n + 1].out};
+  }
+  /// Whose messages a place waits for.            Requires  has(p)
+  [[nodiscard]] std::span<const wire> before(pack_place p) const noexcept {
+    const std::uint32_t n = number_of(p);
+    return {in_.data() + rows_[n].in, in_.data() + rows_[n + 1].in};
+  }
+  /// What a place waits for on its own stage, beside its messages.            Requires  has(p)
+  [[nodiscard]] const std::optional<pack_place>& awaited_by(pack_place p) const noexcept {
+    return rows_[number_of(p)].awaited;
+  }
+
+ private:
+  struct row {
+    std::uint32_t out{}, in{};  // first of its wires
+    std::uint32_t placed_out{}, placed_in{};
+    std::optional<pack_place> awaited{};
+  };
+
+  template <class Visit>
+  void each_wire(const shape& on, const Visit& visit) const {
+    for (const wire_rule& r : wire_rules)
+      if (places(r.from) > 0 && places(r.to) > 0)
+        each_pair(r.pattern, places(r.from), places(r.to), [&](std::uint32_t from, std::uint32_t to) {
+          visit(wire{{r.from, from}, {r.to, to}, r.carries, r.of_receiver ? to : from, stage_of({r.to, to}, on), 0});
+        });
+  }
+
+  std::array<std::uint32_t, instruction_kinds.size() + 1> first_{};  // place, by kind
+  std::vector<row> rows_;                                            // by place, and one behind
+  std::vector<wire> out_, in_;
+  std::array<std::uint32_t, 2> wires_{};
+};
+
+/// When a message arrives after its sender's end.
+[[nodiscard]] inline seconds message_of(const timings& t, const wire& w, pack_id pack, const shape& on) noexcept {
+  return t.messages[w.carries][pack.value * count_of(facts_of(w.carries).each, on) + w.priced];
+}
+
+/// Whether a message of a kind has a time at a place: none goes, for one, from the last stage to itself.
+[[nodiscard]] constexpr bool sends(message_kind m, int place, const shape& on) noexcept {
+  bool found = false;
+  for (const wire_rule& r : wire_rules)
+    if (r.carries == m && has(on, r.from) && has(on, r.to))
+      each_pair(r.pattern, static_cast<std::uint32_t>(count_of(facts_of(r.from).each, on)),
+                static_cast<std::uint32_t>(count_of(facts_of(r.to).each, on)),
+                [&](std::uint32_t from, std::uint32_t to) {
+                  found = found || (r.of_receiver ? to : from) == static_cast<std::uint32_t>(place);
+                });
+  return found;
+}
+
+}  // namespace slimpack
+
+#endif
