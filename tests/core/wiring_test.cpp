@@ -1,4 +1,3 @@
-#include <slimpack/core/wiring/rules.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 

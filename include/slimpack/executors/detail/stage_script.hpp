@@ -119,7 +119,7 @@ class stage_script {
   /// The channel on which ranks that share rows send them to each other.
   [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::rows, 0); }
 
-  /// The channel on which stages that run packs together send.
+  /// The channel on which stages that run packs together send, behind those of all kinds of instructions.
   [[nodiscard]] int tie_channel() const noexcept { return channel_of(traffic::rows, 7); }
 
   /// The two channels on which copies of a stage add up gradients beside the program.

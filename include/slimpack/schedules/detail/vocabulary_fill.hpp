@@ -343,7 +343,7 @@ class vocabulary_fill {
       renew_next(s);
     else
       renew(s, place.kind);
-    // What waits on its own stage (core/wiring/rules.hpp): V for F, U and B for V.
+    // What waits on its own stage (core/wiring/wiring.hpp): V for F, U and B for V.
     if (place.kind == instruction_kind::forward) renew(s, instruction_kind::output);
     if (place.kind == instruction_kind::output) renew(s, instruction_kind::output_weights), renew_next(s);
     for (const wire& w : wires_.after(place)) {

@@ -33,7 +33,7 @@ struct task {
 ///
 /// Nodes     each instruction of each stage, each message between parts; a gate for each set of tasks joined
 /// Edges     program order on a stage; instruction -> its message -> the instruction that waits for it, along the
-///           wires of core/wiring/rules.hpp. What an instruction waits for on its own stage comes before it by program
+///           wires of core/wiring/wiring.hpp. What an instruction waits for on its own stage comes before it by program
 ///           order, since a program that runs it later would wait for itself and is rejected.
 /// Source    derived; SlimPack (arXiv:2509.26246) describes its simulator as a DAG solved by its critical path
 /// Messages neither occupy a stage nor delay each other.

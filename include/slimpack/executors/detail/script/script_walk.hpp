@@ -107,7 +107,7 @@ class script_walk {
     return {errc::out_of_order, "the program ends before " + name_of(i, static_cast<int>(chunks_.size()))};
   }
 
-  /// What is neither F, B nor W runs in run order, after what it waits for on this stage (core/wiring/rules.hpp). What
+  /// What is neither F, B nor W runs in run order, after what it waits for on this stage (core/wiring/wiring.hpp). What
   /// else it waits for comes in messages.
   result<void> take_call(const instruction& i) {
     const pack_place place = place_of(i, stage_, on_);
