@@ -102,32 +102,23 @@ class transfer_script_maker {
 
   static constexpr std::uint32_t of_rows = 1, of_absent = 2, of_leg = 4, of_ties = 8;
 
-  void add_place(word_hash& hash, std::uint32_t replica, std::uint32_t stage, const instruction& i,
-                 std::uint32_t of_what) const {
-    hash.add(replica), hash.add(stage), hash.add(i.chunk), hash.add(i.pack.value);
+  /// Each of the last 0 where it has none. merge: of the plan; leg: which of its merge's
+  template <class Transfer>
+  static void add(word_hash& hash, const Transfer& t, const instruction& i, std::uint32_t of_what,
+                  std::uint32_t merge = 0, std::uint32_t receiver = 0, std::uint32_t leg = 0) {
+    hash.add(t.replica), hash.add(t.stage), hash.add(i.chunk), hash.add(i.pack.value);
     hash.add(facts_of(i.kind).hash), hash.add(of_what);
-  }
-  /// Each 0 where it has none. merge: of the plan; leg: which of its merge's
-  static void add_ends(word_hash& hash, std::uint32_t merge, std::uint32_t receiver, std::uint32_t leg = 0) {
     hash.add(merge), hash.add(receiver), hash.add(leg);
   }
-  void add(const simulators::transfers::message& t, word_hash& hash) const {
-    add_place(hash, t.replica, t.stage, t.what, 0), add_ends(hash, 0, t.receiver);
+  static void add(const simulators::transfers::message& t, word_hash& hash) { add(hash, t, t.what, 0, 0, t.receiver); }
+  static void add(const simulators::transfers::rows& t, word_hash& hash) { add(hash, t, t.what, of_rows); }
+  static void add(const simulators::transfers::absent& t, word_hash& hash) {
+    add(hash, t, {pass_kind(t.pass), {t.row}, t.chunk}, of_rows + of_absent, t.merge);
   }
-  void add(const simulators::transfers::rows& t, word_hash& hash) const {
-    add_place(hash, t.replica, t.stage, t.what, of_rows), add_ends(hash, 0, 0);
+  static void add(const simulators::transfers::leg& t, word_hash& hash) {
+    add(hash, t, {pass_kind(t.pass), {t.row}, t.chunk}, of_leg, t.merge, t.receiver, t.number);
   }
-  void add(const simulators::transfers::absent& t, word_hash& hash) const {
-    add_place(hash, t.replica, t.stage, {pass_kind(t.pass), {t.row}, t.chunk}, of_rows + of_absent),
-        add_ends(hash, t.merge, 0);
-  }
-  void add(const simulators::transfers::leg& t, word_hash& hash) const {
-    add_place(hash, t.replica, t.stage, {pass_kind(t.pass), {t.row}, t.chunk}, of_leg);
-    add_ends(hash, t.merge, t.receiver, t.number);
-  }
-  void add(const simulators::transfers::ties& t, word_hash& hash) const {
-    add_place(hash, t.replica, t.stage, t.what, of_ties), add_ends(hash, 0, 0);
-  }
+  static void add(const simulators::transfers::ties& t, word_hash& hash) { add(hash, t, t.what, of_ties); }
 
   /// What the rank's instructions read, exchange and send.
   void place_instructions() {

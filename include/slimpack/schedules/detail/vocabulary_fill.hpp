@@ -57,10 +57,10 @@ class vocabulary_fill {
         stages_(static_cast<std::size_t>(on_.stages)),
         late_(late),
         to_beat_(to_beat.value),
-        rows_of_(on_, group.size(), [&](std::size_t g, pass p) { return works[g].times.packs(p); }) {
+        ensembles_(on_, group.size(), [&](std::size_t g, pass p) { return works[g].times.packs(p); }) {
     if (group.size() == 1) return;
-    tied_ = rows_of_.tie_rows(group, merges);
-    if (tied_) apart_ = rows_apart(rows_of_, group, merges);
+    tied_ = ensembles_.tie_rows(group, merges);
+    if (tied_) apart_ = rows_apart(ensembles_, group, merges);
   }
 
   /// Programs of each replica.
@@ -118,7 +118,7 @@ class vocabulary_fill {
       number_.emplace_back(wires_, work), arrival_.emplace_back(number_.back().size(), never);
     if (to_beat_ < never)
       for (std::size_t s = 0; s < states_.size(); ++s) states_[s].left = work_of(s), may_end(states_[s]);
-    if (!apart_.empty()) ended_.assign(rows_of_.size(), never);
+    if (!apart_.empty()) ended_.assign(ensembles_.size(), never);
     for (std::size_t s = 0; s < states_.size(); ++s) {
       renew_next(s);
       for (const instruction_kind f : ends) renew(s, f);
@@ -166,7 +166,7 @@ class vocabulary_fill {
     own.layers = is_over ? never : inputs_of(s, code[own.at]);
     own.row = is_over || works_.size() == 1 || !code[own.at].is_pass()
                   ? std::nullopt
-                  : rows_of_.ensemble_of(rows_of_.cell(s / stages_, code[own.at].pass(), code[own.at].pack));
+                  : ensembles_.ensemble_of(ensembles_.cell(s / stages_, code[own.at].pass(), code[own.at].pack));
   }
 
   /// The same of an end's next call.
@@ -219,18 +219,18 @@ class vocabulary_fill {
   [[nodiscard]] double row_before(std::size_t g, const instruction& i, std::size_t stage) const {
     double at = 0;
     for (const auto& [from, to] : apart_)
-      if (to == rows_of_.cell(g, i.pass(), i.pack)) at = std::max(at, ended_[from + i.chunk * stages_ + stage]);
+      if (to == ensembles_.cell(g, i.pass(), i.pack)) at = std::max(at, ended_[from + i.chunk * stages_ + stage]);
     return at;
   }
 
   /// The replicas of the group that run packs of a row.
   [[nodiscard]] std::span<const std::uint32_t> sharers(std::uint32_t row) {
     if (sharers_.empty()) {
-      sharers_.resize(rows_of_.size());
+      sharers_.resize(ensembles_.size());
       for (std::size_t g = 0; g < works_.size(); ++g)
         for (const pass p : both_passes)
           for (std::uint32_t pack = 0; pack < works_[g].times.packs(p); ++pack)
-            if (const std::optional<std::uint32_t> of = rows_of_.ensemble_of(rows_of_.cell(g, p, {pack}))) {
+            if (const std::optional<std::uint32_t> of = ensembles_.ensemble_of(ensembles_.cell(g, p, {pack}))) {
               std::vector<std::uint32_t>& who = sharers_[*of];
               if (who.empty() || who.back() != g) who.push_back(static_cast<std::uint32_t>(g));
             }
@@ -338,7 +338,7 @@ class vocabulary_fill {
     if (place == pack_place{instruction_kind::forward, 0}) embedded_[g] = i.pack.value + 1;
     if (place.kind == instruction_kind::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks))
       own.forwards = i.pack.value + 1;
-    if (i.is_pass() && !ended_.empty()) ended_[rows_of_.cell({g, static_cast<std::uint32_t>(stage), i})] = at;
+    if (i.is_pass() && !ended_.empty()) ended_[ensembles_.cell({g, static_cast<std::uint32_t>(stage), i})] = at;
     if (i.is_of_part())
       renew_next(s);
     else
@@ -376,7 +376,7 @@ class vocabulary_fill {
   std::size_t stages_;
   std::uint32_t late_;
   double to_beat_;
-  ensembles rows_of_;
+  ensembles ensembles_;
   result<void> tied_{success()};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> apart_;  // rows_apart
   std::vector<double> ended_;                                   // by cell, where rows are apart; never: it has not run
