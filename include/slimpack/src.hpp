@@ -7,6 +7,7 @@
 #error "slimpack/src.hpp is for programs that define SLIMPACK_SEPARATE_COMPILATION in all files (slimpack::compiled)"
 #endif
 
+#include <slimpack/core/ensemble/impl/ensembles.ipp>
 #include <slimpack/core/impl/plan_hash.ipp>
 #include <slimpack/core/laws/impl/can_run.ipp>
 #include <slimpack/core/laws/impl/completed_times.ipp>
@@ -18,7 +19,6 @@
 #include <slimpack/executors/impl/checked_transport.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
-#include <slimpack/executors/impl/loan_transfers.ipp>
 #include <slimpack/executors/impl/messages.ipp>
 #include <slimpack/executors/impl/outgoing.ipp>
 #include <slimpack/executors/impl/running_sums.ipp>
@@ -30,6 +30,7 @@
 #include <slimpack/executors/impl/stage_script.ipp>
 #include <slimpack/executors/impl/stage_step.ipp>
 #include <slimpack/executors/impl/transfer_script.ipp>
+#include <slimpack/executors/lending/impl/loan_transfers.ipp>
 #include <slimpack/io/impl/text_lengths.ipp>
 #include <slimpack/pricing/impl/longest_check.ipp>
 #include <slimpack/pricing/impl/price.ipp>
@@ -39,9 +40,8 @@
 #include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
-#include <slimpack/simulators/graph/impl/lending_tasks.ipp>
+#include <slimpack/simulators/graph/impl/joint_tasks.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
-#include <slimpack/simulators/graph/impl/tied_packs.ipp>
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif

@@ -161,15 +161,5 @@ TEST(CanRun, LendsForTheOnlySliceOfASequenceInAPack) {
             "nothing there");
 }
 
-// As of a solver's answer (solvers/assembly/detail/solution_check.hpp): no simulator runs tasks that loans and rows
-// tie.
-TEST(CanRun, RefusesLoansOfAPlanThatSharesASequence) {
-  plan p = lending_plan();
-  p.merges.push_back({{1}, {0, 1}, {}, {}});
-  EXPECT_EQ(refusal(p, errc::invalid_input),
-            "the plan lends attention of sequence 2, and replicas share sequence 1: plan with lending none, or share "
-            "no sequence");
-}
-
 }  // namespace
 }  // namespace slimpack::can_run_test

@@ -101,7 +101,7 @@ SLIMPACK_DECL result<shared_sequence> shared_sequences::part_of(const plan& p, c
     return refused(
         m, "a ring is for one row, the plan has " + std::to_string(std::max(m.forward.size(), m.backward.size())));
   if (const std::optional<std::string> fault = relay_fault(m)) return refused(m, "it " + *fault);
-  shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange, m.relays, legs_in_order(m.relays)};
+  shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange, legs_in_order(m.relays)};
   by_pass<slices_of_rows> rows;
   by_pass<std::vector<std::vector<slice>>> runs;  // of each sharer
   const bool forward_only = is_forward_only(p);

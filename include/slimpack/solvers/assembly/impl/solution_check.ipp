@@ -4,8 +4,8 @@
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/shape.hpp>
@@ -102,13 +102,15 @@ SLIMPACK_DECL result<void> solution_check::check(std::uint32_t replica) {
                                    number(replica) + " runs " + number(s.rows[p]));
     }
   }
-  if (r.loans.empty()) return success();
-  const std::size_t lent = r.loans.front().queries.sequence.value;
+  if (!ties_stages(r)) return success();
+  const std::size_t tied = tied_sequence(r).value;
   if (!solved_.merges.empty())
-    return wrong(lent, "is lent attention of, and replicas share a sequence: lend none, or share none");
-  if (const std::optional<std::string> fault = loan_fault(r.loans, r.partition, shape_))
-    return wrong(lent,
-                 "is the first that stages lend attention of on replica " + number(replica) + ", where " + *fault);
+    return wrong(tied, std::string("is one for which stages ") + what_ties +
+                           ", and replicas share a sequence, which has no price together: plan with " + without_ties +
+                           ", or share none");
+  if (const std::optional<std::string> fault = tie_fault(r, shape_))
+    return wrong(tied, std::string("is the first for which stages ") + what_ties + " on replica " + number(replica) +
+                           ", where " + *fault);
   return success();
 }
 
