@@ -33,7 +33,7 @@ int main() {
 
   const auto on_first_part = [](const pack_view& x) { return x.times[0]; };
   const pack_view slowest = ranges::max(views::packs(p), {}, on_first_part);
-  std::cout << "2. Which pack takes longest?  " << (slowest.pass() == pass::forward ? "F" : "B") << slowest.pack.value
+  std::cout << "2. Which pack takes longest?  " << (slowest.pass == pass::forward ? "F" : "B") << slowest.pack.value
             << " of replica " << slowest.replica << ", " << ms(slowest.times[0]) << "\n";
 
   const auto count = [](const pack_view& x) { return x.slices.size(); };

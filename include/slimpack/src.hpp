@@ -7,6 +7,7 @@
 #error "slimpack/src.hpp is for programs that define SLIMPACK_SEPARATE_COMPILATION in all files (slimpack::compiled)"
 #endif
 
+#include <slimpack/core/ensemble/impl/ensembles.ipp>
 #include <slimpack/core/impl/plan_hash.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
 #include <slimpack/core/soundness/impl/completed_times.ipp>
@@ -19,12 +20,10 @@
 #include <slimpack/executors/impl/checked_transport.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
-#include <slimpack/executors/impl/loan_transfers.ipp>
 #include <slimpack/executors/impl/messages.ipp>
 #include <slimpack/executors/impl/outgoing.ipp>
 #include <slimpack/executors/impl/running_sums.ipp>
 #include <slimpack/executors/impl/shared/row_order.ipp>
-#include <slimpack/executors/impl/shared/row_pool.ipp>
 #include <slimpack/executors/impl/shared/row_rehearsal.ipp>
 #include <slimpack/executors/impl/shared/row_transfers.ipp>
 #include <slimpack/executors/impl/shared/running_exchange.ipp>
@@ -32,6 +31,7 @@
 #include <slimpack/executors/impl/stage_script.ipp>
 #include <slimpack/executors/impl/stage_step.ipp>
 #include <slimpack/executors/impl/transfer_script.ipp>
+#include <slimpack/executors/lending/impl/loan_transfers.ipp>
 #include <slimpack/io/impl/text_lengths.ipp>
 #include <slimpack/pricing/impl/longest_check.ipp>
 #include <slimpack/pricing/impl/price.ipp>
@@ -41,9 +41,8 @@
 #include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
-#include <slimpack/simulators/graph/impl/lending_tasks.ipp>
+#include <slimpack/simulators/graph/impl/joint_tasks.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
-#include <slimpack/simulators/graph/impl/tied_packs.ipp>
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif

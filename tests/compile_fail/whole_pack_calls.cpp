@@ -1,4 +1,4 @@
-#include <slimpack/executors/detail/lending/loan_transfers.hpp>
+#include <slimpack/executors/detail/lending/stage_lending.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/running_exchanges.hpp>
 
@@ -62,9 +62,9 @@ using lends_without = lends<by_pack>;
 #endif
 
 template <class Compute>
-using joined_calls = detail::piece_calls<Compute, detail::running_exchanges, detail::no_transfers>;
+using joined_calls = detail::piece_calls<Compute, detail::running_exchanges, detail::stage_lending<Compute>>;
 template <class Compute>
-using lent_calls = detail::piece_calls<Compute, detail::no_transfers, detail::loan_transfers>;
+using lent_calls = detail::piece_calls<Compute, detail::no_transfers, detail::stage_lending<Compute>>;
 
 void run(joined_calls<joins_with_rows<in_pieces>>& a, joined_calls<joins_without>& b,
          lent_calls<lends_with_loans<in_pieces>>& c, lent_calls<lends_without>& d) {

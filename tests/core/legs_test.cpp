@@ -40,7 +40,7 @@ TEST(Legs, OfEachSegmentAreSpreadThenCrossThenAreGathered) {
         for (std::uint32_t segment = 0; segment < relays[n].segments; ++segment) {
           std::vector<leg> own;
           std::copy_if(order.begin(), order.end(), std::back_inserter(own),
-                       [&](const leg& l) { return l.relay == n && l.strand == strand && l.segment == segment; });
+                       [&](const leg& l) { return l.route == n && l.strand == strand && l.segment == segment; });
           const std::uint32_t first = relays[n].out.front(), last = relays[n].in.front();
           const std::uint32_t out = relays[n].out[strand], in = relays[n].in[strand];
           std::vector<leg> told{{leg_step::cross, out, in, n, strand, segment}};
@@ -61,11 +61,11 @@ TEST(Legs, ThatCrossCarryEachRowOnce) {
     const std::int64_t count = random.between(0, 60);
     std::vector<std::vector<int>> carried(relays.size(), std::vector<int>(static_cast<std::size_t>(count)));
     for (const leg& l : legs_in_order(relays)) {
-      const leg_rows strand = strand_rows(l, relays[l.relay], count), rows = rows_of(l, relays[l.relay], count);
+      const leg_rows strand = strand_rows(l, count), rows = rows_of(l, count);
       EXPECT_LE(strand.begin, rows.begin) << "seed " << seed;
       EXPECT_LE(rows.end, strand.end) << "seed " << seed;
       if (l.step == leg_step::cross)
-        for (std::int64_t row = rows.begin; row < rows.end; ++row) ++carried[l.relay][static_cast<std::size_t>(row)];
+        for (std::int64_t row = rows.begin; row < rows.end; ++row) ++carried[l.route][static_cast<std::size_t>(row)];
     }
     for (const std::vector<int>& of_relay : carried)
       EXPECT_EQ(of_relay, std::vector<int>(static_cast<std::size_t>(count), 1)) << "seed " << seed;

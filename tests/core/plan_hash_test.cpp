@@ -28,8 +28,12 @@ plan example() {
     packs->push({{1}, {0}, {128}});
     packs->close();
   }
-  r.forward = {{{1}, {2}}, {{0}, {0}}, {0, 256, 384}};
-  r.backward = {{{2}, {4}}, {{0}, {0}}, {0, 256, 384}};
+  r.times.calls[pass::forward] = {{1}, {2}};
+  r.times.calls[pass::backward] = {{2}, {4}};
+  for (const pass way : {pass::forward, pass::backward}) {
+    r.times.messages[way] = {{0}, {0}};
+    r.times.before[way] = {0, 256, 384};
+  }
   r.programs = {{{instruction_kind::forward, {0}, 0},
                  {instruction_kind::backward, {0}, 0},
                  {instruction_kind::forward, {1}, 0},

@@ -160,26 +160,6 @@ TEST(SoundPrograms, LendsForTheOnlySliceOfASequenceInAPack) {
             "nothing there");
 }
 
-// No simulator runs tasks that loans and rows tie.
-TEST(SoundPrograms, LendInPlansThatShareNoSequence) {
-  plan p = lending_plan();
-  p.shape.replicas = 2;
-  p.lengths.push_back({4});
-  replica_plan& other = p.replicas.emplace_back();
-  other.programs.assign(4, {f(0), b(0)});
-  for (std::uint32_t r = 0; r < 2; ++r) {
-    p.replicas[r].sequences.push_back({3});
-    for (const pass way : both_passes) {
-      micropacks& packs = p.replicas[r].partition.of(way);
-      packs.append({{3}, {2 * r}, {2}});
-      packs.close();
-    }
-  }
-  p.merges.push_back({{3}, {0, 1}, {{{6}, {0}}}, {{{6}, {0}}}});
-  EXPECT_EQ(refusal(p, errc::invalid_input),
-            "sequence 2 is lent attention of, and replicas share sequence 3: lend none, or share none");
-}
-
 // A sequence's last tokens go backward first, and wait for its end.
 TEST(SoundPrograms, RunWhatAStageNeedsOfItself) {
   EXPECT_EQ(refusal(plan_of(1, {{f(0), b(0), f(1), b(1)}}), errc::out_of_order),

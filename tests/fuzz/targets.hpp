@@ -169,8 +169,7 @@ inline void replay(const plan& p) {
       .spreads_vocabulary = spread,
       .splits_weight_gradients = true,
       .cuts = backward_cuts::any,
-      .shares = exchange_set::all(),
-      .lends_attention = true};
+      .shares = exchange_set::all()};
   for (const bool forward_only : {false, true}) answered(detail::fitted_script(p, nullptr, able, forward_only));
 }
 

@@ -5,6 +5,8 @@ A header may include headers of its own room, of the rooms below its own folder,
 ROOMS. The contracts, concepts.hpp and those in concepts/, may be included by all policies; other headers of the root by the last
 rooms only. A room below another includes of that one only its contracts (CONTRACTS), which count as a room of their own.
 The Map of include/slimpack/README.md has the rooms in the same order.
+
+A feature of a step is a path of its own in few places: FEATURES says in how many files, besides its own, it may be named.
 """
 
 import pathlib
@@ -32,6 +34,17 @@ SAME_NAMES = {
     "cuda", "host",   # a device, and the transport or the communicator over it
     "gpu", "saved_tensors", "stage_profile", "timeline",  # a thing, and in io/ what reads or writes it
     "memory",         # what a GPU holds: by a cost model, over a plan, and in slow code that laws compare with
+}
+
+# Features of a step by the words that name them, the files that are theirs, and in how many others they may be named. A number that
+# falls is written here, so that it does not rise again. Left out are headers that name everything, and TOLD, to whom a feature is told.
+NAME_ALL = {"fwd.hpp", "slimpack.hpp", "src.hpp"}
+TOLD = ("testing/", "costs/")  # laws, and what features cost
+FEATURES = {
+    "lending": (r"lend(?:s|er|ers|ing)?|loans?|lent|borrow\w*",
+                ("core/lending/", "executors/lending/", "executors/detail/lending/", "pricing/lend.hpp"), 20),
+    "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 12),
+    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 53),
 }
 
 
@@ -62,6 +75,17 @@ def not_as_in_the_map():
             yield f"include/slimpack/README.md has the rooms of {folder or 'the root'} in another order: {', '.join(inside)}"
 
 
+def named_too_often(headers):
+    """Features that more files name than FEATURES allows. A name is a word, or a part of one between _, or of camelCase."""
+    for feature, (words, own, most) in FEATURES.items():
+        is_named = re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE)
+        named = [header for header in headers if header not in NAME_ALL and not header.startswith(TOLD + own)
+                 and is_named.search(re.sub("([a-z])([A-Z])", r"\1_\2", (INCLUDE / header).read_text()))]
+        print(f"{feature} is named in {len(named)} files besides its own")
+        if len(named) > most:
+            yield f"{feature} is named in {len(named)} files besides its own, more than {most}: {', '.join(named)}"
+
+
 def main():
     headers = sorted(p.relative_to(INCLUDE).as_posix() for p in INCLUDE.rglob("*.[hi]pp"))
     wrong = [f"{header} of CONTRACTS is not there" for header in CONTRACTS if header not in headers]
@@ -85,6 +109,7 @@ def main():
                 wrong.append(f"{folder.relative_to(INCLUDE)} has {width} {what}, more than {WIDEST}")
     wrong += names_of_two(headers)
     wrong += not_as_in_the_map()
+    wrong += named_too_often(headers)
     source = (INCLUDE / "src.hpp").read_text()
     wrong += [f"src.hpp lacks {h}, which programs that compile slimpack once would miss" for h in headers if h.endswith(".ipp") and f"<slimpack/{h}>" not in source]
     for line in wrong:

@@ -15,6 +15,7 @@
 #include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
+#include <slimpack/simulators/transfer.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 
 #include <gtest/gtest.h>
@@ -107,27 +108,53 @@ template <class Simulator>
   return text;
 }
 
-/// The order of transfers of each group of replicas that run together, with the rows that run together numbered as they
-/// come.
-[[nodiscard]] inline std::string transfers_text(const plan& p) {
-  std::ostringstream out;
-  for (const std::vector<std::uint32_t>& group : simulators::joint_groups(p.merges, p.replicas.size())) {
-    const result<std::vector<simulators::transfer>> order = simulators::transfer_order(p, group.front());
-    if (!order) return order.error().detail;
-    std::map<std::uint32_t, std::size_t> gates;
-    for (const simulators::transfer& t : order.value()) {
-      out << name_of(t.what, p.shape.chunks) << " stage " << t.stage << " replica " << t.replica;
-      if (!t.is_rows && !t.is_leg) out << " to stage " << t.receiver;
-      if (t.is_rows || t.is_leg) out << " rows " << gates.emplace(t.gate, gates.size()).first->second;
-      if (t.is_absent || t.is_leg) out << " of merge " << t.merge;
-      if (t.is_absent) out << " absent";
-      if (t.is_leg) out << " leg " << t.leg << " to replica " << t.receiver;
-      out << '\n';
+/// The order of transfers of each group of replicas that run together, with what runs together numbered as it comes.
+class transfers_writer {
+ public:
+  explicit transfers_writer(const plan& p) : chunks_(p.shape.chunks) {
+    for (const std::vector<std::uint32_t>& group : simulators::joint_groups(p.merges, p.replicas.size())) {
+      const result<std::vector<simulators::transfer>> order = simulators::transfer_order(p, group.front());
+      if (!order) {
+        out_.str(order.error().detail);
+        return;
+      }
+      gates_.clear();
+      for (const simulators::transfer& t : order.value()) {
+        std::visit([&](const auto& one) { write(one); }, t);
+        out_ << '\n';
+      }
+      out_ << '\n';
     }
-    out << '\n';
   }
-  return out.str();
-}
+  [[nodiscard]] std::string text() const { return out_.str(); }
+
+ private:
+  void place(const instruction& i, std::uint32_t stage, std::uint32_t replica) {
+    out_ << name_of(i, chunks_) << " stage " << stage << " replica " << replica;
+  }
+  void gate(const char* what, std::uint32_t number) {
+    out_ << what << gates_.emplace(number, gates_.size()).first->second;
+  }
+  void write(const simulators::transfers::message& t) {
+    place(t.what, t.stage, t.replica);
+    out_ << " to stage " << t.receiver;
+  }
+  void write(const simulators::transfers::rows& t) { place(t.what, t.stage, t.replica), gate(" rows ", t.gate); }
+  void write(const simulators::transfers::absent& t) {
+    place({pass_kind(t.pass), {t.row}, t.chunk}, t.stage, t.replica), gate(" rows ", t.gate);
+    out_ << " of merge " << t.merge << " absent";
+  }
+  void write(const simulators::transfers::leg& t) {
+    place({pass_kind(t.pass), {t.row}, t.chunk}, t.stage, t.replica), gate(" rows ", t.gate);
+    out_ << " of merge " << t.merge << " leg " << t.number << " to replica " << t.receiver;
+  }
+  void write(const simulators::transfers::ties& t) { place(t.what, t.stage, t.replica), gate(" ties ", t.gate); }
+
+  int chunks_;
+  std::map<std::uint32_t, std::size_t> gates_;
+  std::ostringstream out_;
+};
+[[nodiscard]] inline std::string transfers_text(const plan& p) { return transfers_writer(p).text(); }
 
 /// What each rank does with its pieces and with other ranks. is_part: of a plan that is the part of a group
 [[nodiscard]] inline std::string script_text(const plan& p, bool is_part) {

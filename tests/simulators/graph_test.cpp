@@ -221,10 +221,12 @@ TEST(TaskGraph, IsAcyclicExactlyWhereForwardsComeBeforeWhatNeedsThem) {
         const std::vector<std::vector<std::uint32_t>> counts = rising(backwards, forwards);
         workload work;
         work.shape.stages = static_cast<int>(stages);
-        work.forward = {std::vector<seconds>(forwards * stages), std::vector<seconds>(forwards * stages),
-                        std::vector<std::int64_t>(forwards + 1)};
-        work.backward = {std::vector<seconds>(backwards * stages), std::vector<seconds>(backwards * stages),
-                         std::vector<std::int64_t>(backwards + 1)};
+        for (const pass way : {pass::forward, pass::backward}) {
+          const std::size_t packs = way == pass::forward ? forwards : backwards;
+          work.times.calls[way].resize(packs * stages);
+          work.times.messages[way].resize(packs * stages);
+          work.times.before[way].resize(packs + 1);
+        }
         for (const std::vector<std::uint32_t>& phi : rising(backwards, forwards - 1)) {
           if (phi.back() != forwards - 1) continue;  // every sequence runs backward
           work.turn = phi;

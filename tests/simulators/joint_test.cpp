@@ -1,13 +1,12 @@
+#include <slimpack/core/ensemble/ensembles.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
-#include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 #include <slimpack/testing/simulator_laws.hpp>
@@ -233,29 +232,6 @@ TEST(JointGraph, IsRefusedWhereRowsCross) {
   EXPECT_EQ(made.error().code, errc::cyclic_schedule);
 }
 
-// Tasks that both tie would stand in two sets, of which a graph knows one.
-TEST(JointGraph, IsRefusedWhereReplicasShareRowsAndStagesLend) {
-  const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
-  const auto recipe = baselines::slimpipe(on, {}, 4, attention_lending::level);
-  const plan p = planner{on, recipe.slicer, costs::quadratic{}, recipe.solver,
-                         recipe.schedule}(std::vector<tokens>{{4096}, {4096}})
-                     .value();
-  const std::vector<std::uint32_t> group{0, 1};
-  const std::vector<workload> works{simulators::workload_of(p, 0), simulators::workload_of(p, 1)};
-  const auto tied = [&](const std::vector<merge>& merges) {
-    return simulators::tie_graphs(
-        group, [&](std::uint32_t r) -> const workload& { return works[r]; },
-        [&](std::uint32_t r) -> std::span<const program> { return p.replicas[r].programs; }, merges);
-  };
-  ASSERT_FALSE(p.replicas[0].loans.empty());
-  ASSERT_TRUE(tied({}));
-  const result<simulators::tied_graphs> both = tied({{{0}, group, {{{1}, {1}}}, {}}});
-  ASSERT_FALSE(both);
-  EXPECT_EQ(both.error().code, errc::invalid_input);
-  EXPECT_EQ(both.error().detail,
-            "replicas share rows, and stages lend attention: choose lending none, or share no sequence");
-}
-
 // A group asks of each merge whether it is its own before it walks the rows: otherwise many groups would take the
 // square of their time. A hundred walks of foreign rows, or none, against one of own rows.
 TEST(JointGraph, DoesNotWalkTheRowsOfOtherGroups) {
@@ -265,10 +241,10 @@ TEST(JointGraph, DoesNotWalkTheRowsOfOtherGroups) {
   merge foreign = own;
   foreign.replicas = {2, 3};
   const std::vector<std::uint32_t> group{0, 1};
-  const detail::tied_packs packs(2, [](std::size_t, pass) { return std::size_t{rows}; });
+  const ensembles packs({.replicas = 2}, 2, [](std::size_t, pass) { return std::size_t{rows}; });
   const auto time_of = [&](const merge& m, int times) {
     return tests::least_time([&] {
-      for (int i = 0; i < times; ++i) EXPECT_TRUE(detail::rows_apart(packs, group, std::span(&m, 1)).empty());
+      for (int i = 0; i < times; ++i) EXPECT_TRUE(rows_apart(packs, group, std::span(&m, 1)).empty());
     });
   };
   EXPECT_LT(time_of(foreign, 100), time_of(own, 1));

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace slimpack::relays_test {
@@ -164,10 +165,14 @@ TEST(RelayedTransfer, LegsStandInTheOrderOfTransfers) {
   const plan p = ring(std::vector<tokens>{{4096}}).value();
   std::string forward;
   const auto order = simulators::transfer_order(p, 0);
-  for (const simulators::transfer& t : order.value())
-    if (t.what.pass() == pass::forward)
-      forward += t.is_leg ? ' ' + std::to_string(t.replica) + '>' + std::to_string(t.receiver)
-                          : " rows" + std::to_string(t.replica);
+  for (const simulators::transfer& t : order.value()) {
+    if (const auto* const rows = std::get_if<simulators::transfers::rows>(&t);
+        rows != nullptr && rows->what.pass() == pass::forward)
+      forward += " rows" + std::to_string(rows->replica);
+    if (const auto* const leg = std::get_if<simulators::transfers::leg>(&t);
+        leg != nullptr && leg->pass == pass::forward)
+      forward += ' ' + std::to_string(leg->replica) + '>' + std::to_string(leg->receiver);
+  }
   // 1 > 2 over 1 and 0, 3 > 0 over 3 and 2: spread, spread and cross, cross, gather twice.
   EXPECT_EQ(forward, " rows0 rows1 rows2 rows3 1>0 3>2 1>0 3>2 1>2 0>3 3>0 2>1 1>2 0>3 3>0 2>1 3>2 1>0 3>2 1>0");
 }

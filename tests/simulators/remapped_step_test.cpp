@@ -125,7 +125,7 @@ TEST(RemappedStep, RefusesPlansWhoseStagesLend) {
   const result<remapped_step> lent = made(attention_lending::level);
   ASSERT_FALSE(lent);
   EXPECT_EQ(lent.error().code, errc::invalid_input);
-  EXPECT_EQ(lent.error().detail, "rows are remapped where stages lend no attention: plan with lending none");
+  EXPECT_EQ(lent.error().detail, "rows are remapped where no stages lend attention: plan with lending none");
 }
 
 // Slimpack's sharers have a piece of a row's head and one of its tail: as many tokens each, where the row's quanta

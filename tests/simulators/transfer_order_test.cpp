@@ -15,12 +15,14 @@
 #include <cstdint>
 #include <iostream>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace slimpack::transfer_order_test {
 namespace {
 
 using simulators::transfer;
+namespace transfers = simulators::transfers;
 
 /// Two replicas of two stages share 16 tokens in one row of 8 each; each runs its half there and back.
 plan one_row() {
@@ -43,22 +45,19 @@ plan one_row() {
 TEST(TransferOrder, OfOneRowIsThatOfItsStages) {
   std::vector<transfer> order = simulators::transfer_order(one_row(), 1).value();
   const instruction f{instruction_kind::forward, {0}}, b{instruction_kind::backward, {0}};
-  const std::vector<transfer> expected{{f, 0, 0, true},
-                                       {f, 0, 1, true},
-                                       {f, 0, 0, false, false, 0, 0, 1},
-                                       {f, 0, 1, false, false, 0, 0, 1},
-                                       {f, 1, 0, true},
-                                       {f, 1, 1, true},
-                                       {b, 1, 0, true},
-                                       {b, 1, 1, true},
-                                       {b, 1, 0},
-                                       {b, 1, 1},
-                                       {b, 0, 0, true},
-                                       {b, 0, 1, true}};
+  const auto rows = [](const instruction& i, std::uint32_t stage, std::uint32_t replica) {
+    return transfer(transfers::rows{i, stage, replica});
+  };
+  const auto sent = [](const instruction& i, std::uint32_t stage, std::uint32_t replica, std::uint32_t receiver) {
+    return transfer(transfers::message{i, stage, replica, receiver});
+  };
+  const std::vector<transfer> expected{rows(f, 0, 0),    rows(f, 0, 1),    sent(f, 0, 0, 1), sent(f, 0, 1, 1),
+                                       rows(f, 1, 0),    rows(f, 1, 1),    rows(b, 1, 0),    rows(b, 1, 1),
+                                       sent(b, 1, 0, 0), sent(b, 1, 1, 0), rows(b, 0, 0),    rows(b, 0, 1)};
   EXPECT_EQ(order, simulators::transfer_order(one_row(), 0).value()) << "of a group there is one";
   std::vector<std::uint32_t> gates;
   for (transfer& one : order)
-    if (one.is_rows) gates.push_back(std::exchange(one.gate, 0));
+    if (auto* const of_rows = std::get_if<transfers::rows>(&one)) gates.push_back(std::exchange(of_rows->gate, 0));
   EXPECT_EQ(order, expected);
   for (std::size_t i = 0; i < gates.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)

@@ -29,8 +29,8 @@ TEST(MergeMove, TakesTwoPacksToAsManyAsTheOptionsSay) {
   detail::splitmix random;
   std::set<std::size_t> left;
   for (int i = 0; i < 300; ++i) {
-    const tests::window made =
-        tests::window::after<merge>(std::vector<double>(20, 1.0), pass::forward, random, {.merged_packs = 5});
+    const tests::window made = tests::window::after<merge>(std::vector<double>(20, 1.0), pass::forward, random,
+                                                           {.tuning = {.merged_packs = 5}});
     EXPECT_TRUE(made.wanted);
     left.insert(made.times.size());
     EXPECT_NEAR(std::accumulate(made.times.begin(), made.times.end(), 0.0), static_cast<double>(made.times.size() + 1),

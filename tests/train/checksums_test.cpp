@@ -150,7 +150,7 @@ std::vector<kind> kinds(const exact_batch& batch) {
           {"rows of a spread vocabulary", spread, channel_of(traffic::rows, 2)},
           {"rows of a spread vocabulary", spread, channel_of(traffic::rows, 3)},
           {"rows of a spread vocabulary", spread, channel_of(traffic::rows, 4)},
-          {"lent attention", lending, channel_of(traffic::rows, 7)}};
+          {"attention of other stages", lending, channel_of(traffic::rows, 7)}};
 }
 
 exact_batch batch_of_texts() { return exact_batch(3, tests::small_model, {4}, {{160}, {30}, {17}, {9}}); }

@@ -1,6 +1,8 @@
 #include "../laws/cases.hpp"
+#include "../support/shared_and_tied.hpp"
 #include "lending_plan.hpp"
 
+#include <slimpack/core/laws/can_run.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
@@ -137,6 +139,74 @@ TEST(Lending, AnEvaluationLendsWhatTheForwardsOfItsStepLend) {
   EXPECT_GT(messages, 0);
 }
 
+/// Stages lend, and two replicas share a sequence whose rows lie behind slices of one that is `own` tokens long. The
+/// plan is made by hand: solvers share or lend.
+struct shared_plan {
+  plan made;
+  std::size_t mixed{};  // packs that lend or help, and have a row
+};
+shared_plan shared(const shape& on, std::int64_t own) {
+  std::vector<tokens> lengths{{96}, {96}};
+  lengths.insert(lengths.end(), 4, tokens{own});
+  lengths.insert(lengths.end(), 4, tokens{96 - own});
+  const plan before = tests::lending_plan(lengths, on, 2 * on.stages, attention_lending::level);
+  for (std::uint32_t one = 6; one < 9; ++one) {
+    shared_plan found{before};
+    if (tests::owner_of(before, {one}) == tests::owner_of(before, {9})) continue;
+    tests::share(found.made, {one});
+    found.mixed = tests::lend_beside_rows(found.made);
+    if (found.mixed > 0 && can_run(found.made)) return found;
+  }
+  return {};
+}
+
+TEST(Lending, IsExactWhereReplicasShareRowsInTheSamePacks) {
+  double worst = 0;
+  std::size_t mixed = 0;
+  int k = 0;
+  for (const int stages : {2, 3})
+    for (const int chunks : {1, 2})
+      for (const std::int64_t own : {36, 60}) {
+        if (!tests::is_tried(k++, 3)) continue;
+        const shape on{.stages = stages, .replicas = 2, .chunks = chunks, .quantum = {4}};
+        const shared_plan p = shared(on, own);
+        ASSERT_GT(p.mixed, 0u) << stages << " stages, " << chunks << " chunks, " << own << " tokens";
+        train::config model = tests::small_model;
+        model.layers = on.parts();
+        const exact_batch batch(static_cast<std::uint64_t>(46 + k), model, on.quantum, p.made.lengths);
+        transports::threads world{tests::ranks_of(p.made), {.time_out = {60}}};
+        for (const executors::row_calls rows : {executors::row_calls::joined, executors::row_calls::apart})
+          tests::on_every_rank(tests::ranks_of(p.made), [&](int rank) {
+            auto endpoint = world.endpoint(rank);
+            const double error = batch.error_of<stage_type>(p.made, endpoint, {.rows = rows}).value();
+            EXPECT_LT(error, 1e-11) << stages << " stages, " << chunks << " chunks, " << own << " tokens";
+            if (rank == 0) worst = std::max(worst, error);
+          });
+        mixed += p.mixed;
+      }
+  std::printf("%zu packs have rows and lend or help, largest relative error of rank 0 %.2g\n", mixed, worst);
+}
+
+// Rows are run before what is lent, in a call of their own.
+TEST(Lending, IsRefusedInPacksThatHaveNothingButRows) {
+  const shape on{.stages = 2, .replicas = 2, .quantum = {4}};
+  plan p = tests::lending_plan(std::vector<tokens>(8, {96}), on, 4, attention_lending::level);
+  std::uint32_t one = 0;
+  while (tests::owner_of(p, {one}) == tests::owner_of(p, {7})) ++one;
+  tests::share(p, {one});
+  const exact_batch batch(1, tests::small_model, on.quantum, p.lengths);
+  transports::threads world{4, {.time_out = {60}}};
+  std::vector<std::string> said(4);
+  tests::on_every_rank(4, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    said[static_cast<std::size_t>(rank)] = batch.error_of<stage_type>(p, endpoint).error().detail;
+  });
+  EXPECT_NE(said[0].find("has nothing but rows that replicas share, which are not run beside it: lend nothing in lock "
+                         "steps that have it, or plan with lending none"),
+            std::string::npos)
+      << said[0];
+}
+
 // A compute that does not say that it can is told what to plan instead.
 class lends_nothing : public stage_type {
  public:
@@ -184,8 +254,9 @@ TEST(Lending, StagesWithMessagesOfDifferentSizesDoNotBegin) {
     auto endpoint = world.endpoint(rank);
     said[static_cast<std::size_t>(rank)] = batch.error_of<wide_lender>(p, endpoint).error().detail;
   });
-  EXPECT_NE(said[0].find("ranks 0 and 2 lend attention in different messages: forward 5 messages of "),
-            std::string::npos)
+  EXPECT_NE(
+      said[0].find("ranks 0 and 2 send different messages in packs that stages run together: forward 5 messages of "),
+      std::string::npos)
       << said[0];
 }
 

@@ -42,6 +42,13 @@ struct memory_rates {
   friend constexpr bool operator==(const memory_rates&, const memory_rates&) = default;
 };
 
+/// All of them, in order.
+inline constexpr double memory_rates::*memory_rate_columns[]{
+    &memory_rates::fixed,         &memory_rates::live_token,     &memory_rates::gradient_token,
+    &memory_rates::forward_token, &memory_rates::backward_token, &memory_rates::other_token,
+    &memory_rates::weight_token,  &memory_rates::logit_token,    &memory_rates::turned_token,
+    &memory_rates::lent_token};
+
 }  // namespace slimpack
 
 #endif

@@ -133,7 +133,7 @@ struct timings {
                                                 ///< (cost model hook `kept`); like rates not part of the plan file
   apart_packs apart{};                          ///< whose weight gradients run apart
   seconds communication{};              ///< that the calls include, over all packs and parts: exchanges of shared rows,
-                                        ///< what first packs wait for weights, and stages for lent attention. Not part
+                                        ///< what first packs wait for weights, and tied stages for each other. Not part
                                         ///< of the plan file
   std::vector<seconds> weight_waits{};  ///< of each stage: what its first packs and calls wait for weights that are
                                         ///< gathered, a part of their times and of communication; empty where there is

@@ -88,7 +88,7 @@ struct packflow {
   ///
   /// As execute, but for this: begin_step is told forward_only; what a forward keeps of a sequence goes to discard
   /// after the sequence's last forward on a chunk, right behind sequence_forwarded, the last piece first; there is no
-  /// backward and no reduction. Sequences that replicas share are run by the same exchanges, and stages lend each other
+  /// backward and no reduction. Sequences that replicas share are run by the same exchanges, and stages run together
   /// the same attention.
   /// Law       by a plan of a step, forward is called with the pieces and messages of the step, and in its order, so
   ///           that the loss has the bits of the step's

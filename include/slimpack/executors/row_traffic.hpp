@@ -4,7 +4,6 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>
@@ -29,7 +28,7 @@ struct row_traffic {
 ///           before that sharer's last token; backward: to each owner, the gradients of those of its tokens of the row
 ///           that come before this rank's last token. So at most m (m - 1) messages a row, layer and pass of m sharers.
 ///           Where rows go round: in each layer rows of all parcels but the next sharer's, m - 1 messages, and sums of
-///           all, m messages; where a relay carries them, the legs that the rank sends instead, its own and a proxy's
+///           all, m messages; where proxies carry them, the legs that the rank sends instead, its own and a proxy's
 /// Shapes    chunks: the format of each chunk of the rank's stage
 /// Requires  as stage plans are: rank = replica * stages + stage
 /// Errors    invalid_input: a rank that the plan has not, packs that are not sound (core/soundness/is_sound.hpp)
@@ -69,11 +68,10 @@ struct row_traffic {
               return held;
             };
             const std::uint32_t own = s.sharers[s.self];
-            if (!s.relays_from(own)) add_both(held_by(s.self));
+            if (!s.sends_in_legs(own)) add_both(held_by(s.self));
             for (const leg& l : s.legs) {
               if (l.from != own) continue;
-              const relay& r = s.relays[l.relay];
-              const leg_rows rows = rows_of(l, r, held_by(s.place_of(r.out.front())));
+              const leg_rows rows = rows_of(l, held_by(s.place_of(l.sender)));
               add_both(rows.end - rows.begin);
             }
           }

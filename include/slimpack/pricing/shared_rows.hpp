@@ -62,7 +62,7 @@ class rows_of_merges {
         const std::size_t first = rows.size();
         tokens waiting{};  // of the others in rows without own tokens, until the next own row forward
         for (std::size_t r = 0; r < m.of(p).size(); ++r) {
-          shared_row row{m.sequence, p, m.of(p)[r][place], {}, m.replicas, {}, m.exchange, {}, {}, m.relays};
+          shared_row row = shared_row::of(m, p, m.of(p)[r][place]);
           const row_sum& sum = slices_[i][p].sums[r];
           row.begin = sum.begin;
           row.end = sum.end;

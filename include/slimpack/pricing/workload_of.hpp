@@ -2,6 +2,7 @@
 #define SLIMPACK_PRICING_WORKLOAD_OF_HPP
 
 #include <slimpack/core/detail/assert.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
@@ -22,7 +23,7 @@ namespace slimpack::simulators {
   workload w;
   w.shape = p.shape;
   w.times = r.times;
-  w.loans = r.loans;
+  copy_ties(r, w);
   w.rates = r.rates;
   if (w.rates.empty()) w.rates.resize(static_cast<std::size_t>(p.shape.stages));
   const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };

@@ -123,9 +123,8 @@ class driver {
       for (piece& one : list->pieces) one.loss_weight = one.slice.length / all;
     rt::host_row_memory unused;
     rt::running_exchanges nobody(port_, unused, script.stage, script.on.stages, script.row_channel());
-    rt::no_transfers unlent;
-    rt::piece_calls<Compute, rt::running_exchanges, rt::no_transfers> calls(compute_, script, nobody, {}, unlent,
-                                                                            nullptr);
+    rt::no_ties untied;
+    rt::piece_calls<Compute, rt::running_exchanges, rt::no_ties> calls(compute_, script, nobody, {}, untied, nullptr);
     script.outline.valid_tokens = all;
     script.outline.sequences = script.sequences;
     script.outline.forward_calls = calls.calls(pass::forward);

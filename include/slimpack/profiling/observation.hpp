@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_PROFILING_OBSERVATION_HPP
 #define SLIMPACK_PROFILING_OBSERVATION_HPP
 
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/slice.hpp>
@@ -32,8 +33,8 @@ struct observation {
 };
 
 /// What a rank's step tells: each pack on each chunk. A pack whose weight gradients ran apart is told twice, B and W
-/// together as a backward, and W alone. Nothing of a replica without work, of E, V, U and G, or of packs for which
-/// stages lend each other attention: they run other work than their slices'.
+/// together as a backward, and W alone. Nothing of a replica without work, of E, V, U and G, or of packs that stages
+/// run together (core/ensemble/stage_ties.hpp): they run other work than their slices'.
 /// Requires  the report of that rank of the plan, or of the part that it runs
 /// Errors    invalid_input: the report is of another program            Complexity  O(instructions * log packs +
 ///           slices)
@@ -57,10 +58,7 @@ struct observation {
       return error{errc::invalid_input, "the report of rank " + std::to_string(rank) +
                                             " has another instruction than its program at " + std::to_string(at)};
     const instruction& i = t.instruction;
-    const auto lends = [&](const loan& l) {
-      return (l.lender.stage == stage && l.lender.what == i) || (l.helper.stage == stage && l.helper.what == i);
-    };
-    if ((!i.is_pass() && !i.is_weights()) || std::any_of(r.loans.begin(), r.loans.end(), lends)) continue;
+    if ((!i.is_pass() && !i.is_weights()) || is_tied(r, i, static_cast<std::uint32_t>(stage))) continue;
     const std::span<const slice> pack = r.partition.of(i.pass())[i.pack.value];
     const int part = static_cast<int>(i.chunk) * p.shape.stages + static_cast<int>(stage);
     if (i.is_weights()) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;

@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_PACKED_FORWARD_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/detail/interleaved_order.hpp>
@@ -29,7 +28,7 @@ namespace slimpack::solvers {
 ///           are
 struct packed_forward : forward_search {
   /// Requires  a baseline that offers `packed`: all but those of context_parallel, whose replicas share sequences
-  /// Errors    those of the baseline's packs (slimpipe: invalid_input where stages are to lend); those of
+  /// Errors    those of the baseline's packs (slimpipe: invalid_input where it ties stages); those of
   ///           evaluation_rates_of
   /// Complexity that of the baseline's packs, and O(slices * parts)
   template <class Slicer, class Cost, class Solver>
@@ -37,12 +36,8 @@ struct packed_forward : forward_search {
                                               std::size_t /*threads*/, const Solver& solver) {
     const result<std::vector<memory_rates>> rates = evaluation_rates_of(cost, batch.shape);
     if (!rates) return rates.error();
-    if constexpr (requires { solver.lending; })
-      if (solver.lending != attention_lending::none)
-        return error{
-            errc::invalid_input,
-            std::string("lending ") + name_of(solver.lending) +
-                " is between lock steps of a training step, which an evaluation does not have: choose lending none"};
+    if constexpr (requires { solver.can_evaluate(); })
+      if (result<void> fine = solver.can_evaluate(); !fine) return std::move(fine).error();
     result<std::vector<replica_solution>> made = solver.packed(batch, slicer, cost);
     if (!made) return std::move(made).error();
     for (replica_solution& r : made.value()) {

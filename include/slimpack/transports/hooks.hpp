@@ -46,7 +46,7 @@ enum class traffic {
   collectives,  ///< of the hooks below, and sums beside a program
   forward,      ///< packs on their way forward
   backward,     ///< and back
-  rows,         ///< of sequences that ranks share, of attention that stages lend each other, and of E, V, U and G
+  rows,         ///< of sequences that ranks share, of packs that stages run together, and of E, V, U and G
 };
 
 /// The n-th channel of a kind.            Requires   n >= 0

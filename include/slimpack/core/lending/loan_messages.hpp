@@ -13,6 +13,14 @@ struct loan_messages {
   seconds queries;   ///< what it has in the layer: queries; backward gradients of outputs
   seconds results;   ///< what it gets: outputs and log-sum-exps; backward gradients of queries, keys and values
 
+  /// The same, with each of its times, and its layers, as `sound` gives them.
+  template <class Sound>
+  [[nodiscard]] constexpr loan_messages checked(const Sound& sound) const {
+    loan_messages m{1, sound(context), sound(queries), sound(results)};
+    m.layers = sound(seconds{layers}).value;
+    return m;
+  }
+
   friend constexpr bool operator==(const loan_messages&, const loan_messages&) = default;
 };
 

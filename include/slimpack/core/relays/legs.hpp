@@ -22,9 +22,13 @@ struct leg {
   leg_step step{};
   std::uint32_t from{};
   std::uint32_t to{};
-  std::uint32_t relay{};  ///< which of its merge's
+  std::uint32_t route{};  ///< which of its merge's relays
   std::uint32_t strand{};
   std::uint32_t segment{};
+  std::uint32_t strands{1};   ///< that its relay has
+  std::uint32_t segments{1};  ///< of each
+  std::uint32_t sender{};     ///< whose rows it carries
+  std::uint32_t hearer{};     ///< to whom
 
   friend bool operator==(const leg&, const leg&) = default;
 };
@@ -48,7 +52,8 @@ struct leg {
                          step == leg_step::spread  ? r.out[i]
                          : step == leg_step::cross ? r.in[i]
                                                    : r.in.front(),
-                         n, i, segment});
+                         n, i, segment, static_cast<std::uint32_t>(r.out.size()), r.segments, r.out.front(),
+                         r.in.front()});
     }
   };
   for (std::uint32_t segment = 0; segment <= most; ++segment) {
@@ -67,14 +72,13 @@ struct leg_rows {
 
 /// Those of a leg's strand, of a parcel of so many, which strands share as evenly as whole rows let them; and those of
 /// its segment of it.
-[[nodiscard]] constexpr leg_rows strand_rows(const leg& l, const relay& of, std::int64_t count) noexcept {
-  const auto strands = static_cast<std::int64_t>(of.out.size());
-  return {count * l.strand / strands, count * (l.strand + std::int64_t{1}) / strands};
+[[nodiscard]] constexpr leg_rows strand_rows(const leg& l, std::int64_t count) noexcept {
+  return {count * l.strand / l.strands, count * (l.strand + std::int64_t{1}) / l.strands};
 }
-[[nodiscard]] constexpr leg_rows rows_of(const leg& l, const relay& of, std::int64_t count) noexcept {
-  const auto [begin, end] = strand_rows(l, of, count);
-  return {begin + (end - begin) * l.segment / of.segments,
-          begin + (end - begin) * (l.segment + std::int64_t{1}) / of.segments};
+[[nodiscard]] constexpr leg_rows rows_of(const leg& l, std::int64_t count) noexcept {
+  const auto [begin, end] = strand_rows(l, count);
+  return {begin + (end - begin) * l.segment / l.segments,
+          begin + (end - begin) * (l.segment + std::int64_t{1}) / l.segments};
 }
 
 }  // namespace slimpack

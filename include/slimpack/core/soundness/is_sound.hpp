@@ -16,16 +16,16 @@ namespace slimpack {
 ///           has slices of it, and other packs have none; rows run through the sequence like slices, and inside a row
 ///           the order is free; a sharer runs the same tokens in both passes; relays are those that rows can go round
 ///           by (core/relays/detail/relay_fault.hpp)
-///           of loans: core/lending/detail/loan_fault.hpp; where stages lend, no replicas share
+///           of stages that are tied: tie_fault (core/ensemble/stage_ties.hpp)
 ///           of programs: each stage runs each pack of each flow once on each of its chunks, in run order, and W behind
 ///           its B, in run order. Weight gradients of a sequence run apart from some pack on, or nowhere. No stage
 ///           waits for ever, where an instruction waits for its messages, for what it reads on its own stage, and for
-///           the row before its own; and where packs of one row, and instructions that a loan joins, begin together,
-///           each as the next of its stage
+///           the row before its own; and where ensembles begin together (core/ensemble/ensembles.hpp), each instruction as
+///           the next of its stage
 ///           of memory: no stage holds more than the limit, where the plan says both
-/// Errors    invalid_input: packs, rows, loans or memory that no stages can run; out_of_order: an instruction that may
+/// Errors    invalid_input: packs, rows, ties or memory that no stages can run; out_of_order: an instruction that may
 ///           not stand where it stands, or that is missing; cyclic_schedule: instructions that wait for each other
-/// Complexity O(instructions * stages that wait for one + slices + loans log loans + rows * sharers * parts), and
+/// Complexity O(instructions * stages that wait for one + slices + ties log ties + rows * sharers * parts), and
 ///           k log k of the k slices of each shared sequence
 [[nodiscard]] result<void> is_sound(const plan& p);
 

@@ -6,7 +6,6 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
-#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/message_format.hpp>
 
 #include <cstddef>
@@ -31,9 +30,9 @@ struct row_sizes {
   friend bool operator==(const row_sizes&, const row_sizes&) = default;
 };
 
-/// What stages that lend attention send in a layer: messages, and bytes for a token of the lent context and of the
-/// queries.
-struct loan_sizes {
+/// What tied stages send each other in a layer (core/ensemble/stage_ties.hpp): messages, and bytes for a token of keys
+/// and of queries.
+struct tie_sizes {
   struct of_pass {
     std::int64_t messages{};
     std::int64_t keys{}, queries{};
@@ -42,8 +41,7 @@ struct loan_sizes {
   std::int64_t layers{};  // of all chunks
   by_pass<of_pass> in;
 
-  void add(const loan_format& of_chunk);
-  friend bool operator==(const loan_sizes&, const loan_sizes&) = default;
+  friend bool operator==(const tie_sizes&, const tie_sizes&) = default;
 };
 
 /// What each rank tells all others before the first instruction.
@@ -59,7 +57,7 @@ struct greeting {
   std::int64_t step{};          // as the trainer counts them
   std::int64_t cuts{};          // a backward message's pieces lie in the order in which they run
   row_sizes rows;               // of what it sends to those that share rows with it
-  loan_sizes loans;             // of what it lends other stages, and is lent
+  tie_sizes ties;               // of what it and stages that it is tied to send each other
   vocabulary_format vocabulary;
   std::uint64_t transfers{};    // the order of all that run together with its replica
   std::int64_t together{};      // the first replica of these
@@ -80,7 +78,7 @@ struct greeting {
   }
   return text + ", layers " + std::to_string(s.layers);
 }
-[[nodiscard]] inline std::string text_of(const loan_sizes& s) {
+[[nodiscard]] inline std::string text_of(const tie_sizes& s) {
   std::string text;
   for (const pass p : both_passes)
     text += std::string(name_of(p)) + " " + std::to_string(s.in[p].messages) + " messages of " +

@@ -5,9 +5,7 @@
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
-#include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
-#include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/shared/running_exchanges.hpp>
@@ -15,8 +13,6 @@
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/job/detail/watched_call.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
-#include <slimpack/executors/lending/lending.hpp>
-#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 
 #include <concepts>
@@ -29,22 +25,27 @@
 
 namespace slimpack::detail {
 
+/// In place of what runs packs that stages run together, where none is.
+struct no_ties {
+  static constexpr bool can_run = false;
+  static constexpr void check() noexcept {}
+  [[nodiscard]] static constexpr bool ties(const instruction&) noexcept { return false; }
+};
+
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
 /// Exchange: running_exchanges, for pieces of rows that replicas share; no_transfers of a compute that shares none
-/// Loans: loan_transfers, for packs of stages that lend each other attention; no_transfers of a compute that lends none
-template <class Compute, class Exchange, class Loans>
+/// Ties: runs packs that their stage runs together with other stages
+template <class Compute, class Exchange, class Ties>
 class piece_calls {
-  static constexpr bool lends = lends_attention<Compute> && !std::is_same_v<Loans, no_transfers>;
-
  public:
   /// joined: packs that are called whole; watch: of the step; may be null
-  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, joined_rows joined, Loans& loans,
+  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, joined_rows joined, Ties& ties,
               executors::step_watch* watch)
       : compute_(&compute),
         script_(&script),
         exchange_(&exchange),
         joined_(std::move(joined)),
-        loans_(&loans),
+        ties_(&ties),
         step_watch_(watch),
         width_(compute.format().bytes_per_token()),
         last_(script.last_of_chunks()),
@@ -67,11 +68,9 @@ class piece_calls {
   }
 
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
-  /// number: the instruction's place in the program. Calls of pieces never come to loans, so computes that lend are
-  /// checked here
+  /// number: the instruction's place in the program
   result<void> run(std::size_t number, const call_messages& with) {
-    static_assert(!lends || (!by_piece && !has_state),
-                  "a stage compute that lends attention is called by pack, and keeps its states itself");
+    Ties::check();  // here, as calls of pieces never come to where packs are tied
     std::span<const std::byte> in = with.in;
     const std::span<std::byte> out = with.out;
     const instruction& i = script_->code[number];
@@ -121,8 +120,11 @@ class piece_calls {
       if (!in.empty()) in = in.subspan(offset);
       running_ = pack_;
       result<void> done = success();
-      if (const stage_loans::of_pack* loans = script_->loans.of(i)) {
-        if constexpr (lends) done = run_lending(i, *loans, rest, in, to);
+      if (ties_->ties(i)) {
+        if constexpr (Ties::can_run)
+          done = ties_->run(i, [&](auto& handle) {
+            return call_with(handle, i.pass(), std::span<const piece>(pack_), rest, in, to);
+          });
       } else {
         done = i.pass() == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
       }
@@ -180,25 +182,6 @@ class piece_calls {
       if (result<void> ended = exchange_->at(k).end(done.has_value()); !ended) return ended;
     if (done) done = check(to, script_->of(i.pass()).size[i.pack.value]);
     return called(i.pass(), pack, std::move(done));
-  }
-
-  /// Runs a pack for which this stage lends attention, or is lent some.
-  result<void> run_lending(const instruction& i, const stage_loans::of_pack& loans, std::size_t first,
-                           std::span<const std::byte> in, outgoing& out) requires(lends) {
-    const std::span<const piece> pack = pack_;
-    static_assert(
-        requires(Compute & c, std::span<const std::byte> bytes, outgoing & to, lending & handle) {
-          { c.forward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
-          { c.backward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
-        },
-        "a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, "
-        "lending&), and backward");
-    loan_format_ = compute_->loans(i.chunk);
-    if (result<void> begun = loans_->begin(loans, i.pass(), loan_format_); !begun) return begun;
-    lending& with = *loans_;
-    result<void> done = loans_->guard([&] { return call_with(with, i.pass(), pack, first, in, out); });
-    if (result<void> ended = loans_->end(done.has_value()); !ended) return ended;
-    return done;
   }
 
   /// Runs a call of a spread vocabulary, which takes a pack, on this stage's share of the words; on the last stage V is
@@ -417,8 +400,7 @@ class piece_calls {
   const stage_script* script_;
   Exchange* exchange_;
   joined_rows joined_;
-  Loans* loans_;
-  loan_format loan_format_{};  // of the running instruction
+  Ties* ties_;
   executors::step_watch* step_watch_;
   std::size_t width_;
   std::vector<std::size_t> last_;  // stage_script::last_of_chunks

@@ -3,7 +3,7 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/executors/detail/lending/loan_transfers.hpp>
+#include <slimpack/executors/detail/lending/stage_lending.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
@@ -38,7 +38,6 @@ class stage_run final : public stage_step {
 
  private:
   using exchange_type = std::conditional_t<shares_rows<Compute>, running_exchanges, no_transfers>;
-  using loans_type = std::conditional_t<lends_attention<Compute>, loan_transfers, no_transfers>;
 
   [[nodiscard]] memory_block make(tokens size) override { return tensor_block(*compute_, size); }
   [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override {
@@ -58,7 +57,6 @@ class stage_run final : public stage_step {
             splits_weight_gradients<Compute>,
             cuts_of<Compute>(),
             exchanges_of<Compute>(),
-            lends_attention<Compute>,
             joins_rows<Compute>,
             port_->moves_device_memory() || port_->keeps_plan_order()};
   }
@@ -71,27 +69,9 @@ class stage_run final : public stage_step {
     } else {
       exchange_.emplace();
     }
-    if constexpr (lends_attention<Compute>) {
-      if (result<void> even = lends_evenly(); !even) return even;
-      loans_.emplace(*port_, script().replica * script().on.stages, script().loan_channel());
-    } else {
-      loans_.emplace();
-    }
-    pieces_.emplace(*compute_, script(), *exchange_, joins() ? joined_rows(script(), node_of()) : joined_rows(),
-                    *loans_, watch());
-    return success();
-  }
-
-  /// Chunks lend each other attention layer by layer, so that all have as many. That other ranks have, their greetings
-  /// say.
-  [[nodiscard]] result<void> lends_evenly() const requires(lends_attention<Compute>) {
-    const int layers = has_loans() ? compute_->loans(0).layers : 0;
-    for (std::uint32_t chunk = 1; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk)
-      if (const int own = compute_->loans(chunk).layers; own != layers)
-        return error{errc::invalid_input, "the plan's stages lend each other attention, and the compute has " +
-                                              std::to_string(layers) + " layers in chunk 0 and " + std::to_string(own) +
-                                              " in chunk " + std::to_string(chunk) +
-                                              ": give all chunks as many layers, or plan with lending none"};
+    if (result<void> opened = ties_.open(*compute_, *port_, planned(), script()); !opened) return opened;
+    pieces_.emplace(*compute_, script(), *exchange_, joins() ? joined_rows(script(), node_of()) : joined_rows(), ties_,
+                    watch());
     return success();
   }
 
@@ -112,15 +92,7 @@ class stage_run final : public stage_step {
     }
     return sizes;
   }
-  /// Of all chunks; nothing where the plan lends nothing.
-  [[nodiscard]] loan_sizes sizes_of_loans() const override {
-    loan_sizes sizes;
-    if constexpr (lends_attention<Compute>) {
-      for (std::uint32_t chunk = 0; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk)
-        sizes.add(compute_->loans(chunk));
-    }
-    return sizes;
-  }
+  [[nodiscard]] tie_sizes sizes_of_ties() const override { return ties_.sizes(); }
   [[nodiscard]] tokens valid_tokens(const slice& s) const override { return valid_tokens_of(*compute_, s); }
   [[nodiscard]] std::size_t calls(pass p) const override { return pieces_->calls(p); }
   [[nodiscard]] std::function<void()> interrupt() override {
@@ -133,12 +105,12 @@ class stage_run final : public stage_step {
   [[nodiscard]] result<void> run(std::size_t at, const call_messages& with) override { return pieces_->run(at, with); }
   [[nodiscard]] result<void> complete_exchange() override {
     if (result<void> sent = exchange_->complete(); !sent) return sent;
-    return loans_->complete();
+    return ties_.complete();
   }
-  [[nodiscard]] std::size_t bytes_exchanged() const override { return exchange_->bytes_sent(); }
-
-  [[nodiscard]] std::size_t bytes_lent() const override { return loans_->bytes_sent(); }
-  [[nodiscard]] std::size_t loan_messages() const override { return loans_->messages_sent(); }
+  void report_exchange(step_report& to) const override {
+    to.exchanged = {static_cast<double>(exchange_->bytes_sent())};
+    ties_.report(to);
+  }
 
   [[nodiscard]] result<void> reduce() override {
     executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); },
@@ -155,7 +127,7 @@ class stage_run final : public stage_step {
   [[nodiscard]] error named(error why) const override { return pieces_ ? pieces_->named(std::move(why)) : why; }
   void discard_all() override {
     exchange_.reset();
-    loans_.reset();
+    ties_.discard_all();
     if (pieces_) pieces_->discard_all();
   }
   void abort_step() override { slimpack::abort_step(*compute_); }
@@ -163,10 +135,10 @@ class stage_run final : public stage_step {
   Compute* compute_;
   Transport* transport_;
   any_transport* port_;
-  std::optional<piece_calls<Compute, exchange_type, loans_type>> pieces_;
+  std::optional<piece_calls<Compute, exchange_type, stage_lending<Compute>>> pieces_;
   std::optional<row_memory_of<Compute, moves_device_memory<Transport>()>> row_memory_;
   std::optional<exchange_type> exchange_;
-  std::optional<loans_type> loans_;
+  stage_lending<Compute> ties_;
 };
 
 }  // namespace slimpack::detail

@@ -8,7 +8,6 @@
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
-#include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
@@ -58,7 +57,6 @@ class stage_script {
   std::vector<sequence> sequences;
   shared_sequences shared;
   transfer_script transfers;
-  stage_loans loans;     // attention that it lends other stages, or that they lend it
   step_outline outline;  // valid_tokens is left to the runtime
 
   /// The passes that the step runs.
@@ -121,8 +119,8 @@ class stage_script {
   /// The channel on which ranks that share rows send them to each other.
   [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::rows, 0); }
 
-  /// The channel on which stages that lend each other attention send, behind those of all kinds of instructions.
-  [[nodiscard]] int loan_channel() const noexcept { return channel_of(traffic::rows, 7); }
+  /// The channel on which stages that run packs together send, behind those of all kinds of instructions.
+  [[nodiscard]] int tie_channel() const noexcept { return channel_of(traffic::rows, 7); }
 
   /// The two channels on which copies of a stage add up gradients beside the program.
   [[nodiscard]] std::array<int, 2> sums_channels() const noexcept {
@@ -206,7 +204,6 @@ class stage_script {
                  std::span<const tokens> lengths) const;
   void split(const apart_packs& of);
   void match();
-  result<void> lends_pieces(std::span<const loan> all) const;
   void follow();
 
   wiring wires_{shape{}};  // of `on`

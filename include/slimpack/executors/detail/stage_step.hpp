@@ -15,7 +15,6 @@
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -76,6 +75,7 @@ class stage_step : public message_owner {
   /// Aborts, once, with a line that says where; from then on no message uses any memory of this rank.
   error end(error why);
 
+  [[nodiscard]] const plan& planned() const noexcept { return *plan_; }
   [[nodiscard]] const stage_script& script() const { return *script_; }
   [[nodiscard]] executors::step_watch* watch() const noexcept { return with_.watch; }
   /// The ranks that hold the same stage.
@@ -84,10 +84,6 @@ class stage_step : public message_owner {
   /// Whether replicas may share rows. All ranks of a step answer alike, though of parts some share rows and others do
   /// not.
   [[nodiscard]] bool has_merges() const { return part_ != nullptr || !plan_->merges.empty(); }
-  [[nodiscard]] bool has_loans() const {
-    return std::any_of(plan_->replicas.begin(), plan_->replicas.end(),
-                       [](const replica_plan& r) { return !r.loans.empty(); });
-  }
   /// Whether packs are called whole, rows that replicas share among their pieces.
   [[nodiscard]] bool joins() const {
     const stage_abilities has = abilities();
@@ -101,7 +97,7 @@ class stage_step : public message_owner {
   [[nodiscard]] virtual stage_abilities abilities() const = 0;
   [[nodiscard]] virtual result<void> open(bool on_device) = 0;
   [[nodiscard]] virtual row_sizes sizes_of_rows() const = 0;
-  [[nodiscard]] virtual loan_sizes sizes_of_loans() const = 0;
+  [[nodiscard]] virtual tie_sizes sizes_of_ties() const = 0;
   [[nodiscard]] virtual tokens valid_tokens(const slice& s) const = 0;
   [[nodiscard]] virtual std::size_t calls(pass p) const = 0;
   [[nodiscard]] virtual std::function<void()> interrupt() = 0;
@@ -109,9 +105,8 @@ class stage_step : public message_owner {
   [[nodiscard]] virtual result<void> expect_rows() = 0;
   [[nodiscard]] virtual result<void> run(std::size_t at, const call_messages& with) = 0;
   [[nodiscard]] virtual result<void> complete_exchange() = 0;
-  [[nodiscard]] virtual std::size_t bytes_exchanged() const = 0;
-  [[nodiscard]] virtual std::size_t bytes_lent() const = 0;
-  [[nodiscard]] virtual std::size_t loan_messages() const = 0;
+  /// Notes what exchanges have sent.
+  virtual void report_exchange(step_report& to) const = 0;
   [[nodiscard]] virtual result<void> reduce() = 0;
   [[nodiscard]] virtual result<void> reduce_part(std::uint32_t chunk) = 0;
   [[nodiscard]] virtual bytes held() const = 0;

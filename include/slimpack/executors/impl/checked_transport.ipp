@@ -28,7 +28,9 @@ namespace slimpack::detail {
     case traffic::rows:
       break;
   }
-  return number == 0 ? "rows that replicas share" : number < 7 ? "rows of a spread vocabulary" : "lent attention";
+  return number == 0  ? "rows that replicas share"
+         : number < 7 ? "rows of a spread vocabulary"
+                      : "attention of other stages";
 }
 
 SLIMPACK_DECL result<any_transport::handle> checked_transport::send(int peer, int channel,

@@ -70,17 +70,6 @@ SLIMPACK_DECL result<stage_script> fitted_script(const plan& p, const rank_plan*
     return error{errc::invalid_input,
                  "the plan runs weight gradients apart from input gradients (W instructions), the compute "
                  "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};
-  if (script && !script.value().loans.empty()) {
-    if (!has.lends_attention)
-      return error{errc::invalid_input,
-                   "the plan's stages lend each other attention, the compute does not say lends_attention = true: plan "
-                   "with lending none"};
-    if (has.issues_in_order)
-      return error{
-          errc::invalid_input,
-          "the plan's stages lend each other attention, whose messages have no place in the order of transfers that "
-          "this transport keeps: plan with lending none"};
-  }
   return script;
 }
 

@@ -16,16 +16,6 @@
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL void loan_sizes::add(const loan_format& of_chunk) {
-  layers += of_chunk.layers;
-  for (const pass p : both_passes)
-    for (const auto* messages : {&of_chunk.offered, &of_chunk.asked, &of_chunk.answered})
-      for (const loan_message& m : (*messages)[p]) {
-        ++in[p].messages;
-        (m.of_keys ? in[p].keys : in[p].queries) += static_cast<std::int64_t>(m.format.bytes_per_token());
-      }
-}
-
 SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std::size_t stages,
                                               const std::function<std::string(std::size_t, std::size_t)>& ranks) {
   const auto differ = [&](std::size_t a, std::size_t b, const std::string& how) {
@@ -71,9 +61,10 @@ SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std
       return differ(copy, rank,
                     " send rows that replicas share in different sizes: " + text_of(all[copy].rows) + " and " +
                         text_of(one.rows));
-    if (const std::size_t own = rank - rank % stages; one.loans != all[own].loans)
+    if (const std::size_t own = rank - rank % stages; one.ties != all[own].ties)
       return differ(own, rank,
-                    " lend attention in different messages: " + text_of(all[own].loans) + " and " + text_of(one.loans));
+                    " send different messages in packs that stages run together: " + text_of(all[own].ties) + " and " +
+                        text_of(one.ties));
     if (one.joins != first.joins)
       return differ(0, rank,
                     std::string(" run packs with rows that replicas share differently: ") + calls_of(first) + " and " +

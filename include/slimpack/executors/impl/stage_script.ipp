@@ -95,7 +95,6 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
   } else {
     for (const sequence_id id : own.sequences) sequences.push_back({id, p.lengths[id.value]});
     code = own.programs[own_stage];
-    loans = stage_loans(own.loans, own_stage);
     if (cuts == backward_cuts::any || outline.forward_only) {
       list(own.partition, p.lengths);
     } else {
@@ -110,24 +109,6 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
                                                  : transfer_script::of(p, own_replica, own_stage);
   if (!ordered) return std::move(ordered).error();
   transfers = std::move(ordered).value();
-  return lends_pieces(own.loans);
-}
-
-/// What this stage lends is asked for by one piece each, whatever cuts the passes have.
-SLIMPACK_DECL result<void> stage_script::lends_pieces(std::span<const loan> all) const {
-  for (const loan& l : all) {
-    if (l.lender.stage != static_cast<std::uint32_t>(stage)) continue;
-    const piece_list& list = of(l.pass());
-    const auto [first, end] = list.range(l.lender.what.pack.value);
-    if (std::none_of(list.pieces.begin() + first, list.pieces.begin() + end,
-                     [&](const piece& one) { return one.slice == l.queries; }))
-      return error{
-          errc::invalid_input,
-          "the plan lends attention of tokens [" + std::to_string(l.queries.begin.value) + ", " +
-              std::to_string(l.queries.end().value) + ") of sequence " + std::to_string(l.queries.sequence.value) +
-              ", which the compute takes in several pieces (backward_cuts): plan with one kind of slices for both "
-              "passes, or with lending none"};
-  }
   return success();
 }
 

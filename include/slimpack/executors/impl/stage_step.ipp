@@ -112,7 +112,7 @@ SLIMPACK_DECL result<void> stage_step::greet() {
                      with_.step,
                      static_cast<std::int64_t>(has.cuts),
                      sizes_of_rows(),
-                     sizes_of_loans(),
+                     sizes_of_ties(),
                      has.vocabulary,
                      script_->transfers.hash,
                      script_->transfers.together,
@@ -185,9 +185,7 @@ SLIMPACK_DECL result<void> stage_step::run_program() {
   if (result<void> sent = complete_exchange(); !sent) return sent;
   if (result<void> sent = mail.complete(); !sent) return sent;
   if (result<void> timed = report_times(); !timed) return timed;
-  report_.exchanged = {static_cast<double>(bytes_exchanged())};
-  report_.lent = {static_cast<double>(bytes_lent())};
-  report_.loan_messages = static_cast<std::int64_t>(loan_messages());
+  report_exchange(report_);
   report_.peak_tokens = script_->outline.tokens_in_flight;
   doing_ = "the end of its program";
   if (const bytes left = held(); left.value != 0) {

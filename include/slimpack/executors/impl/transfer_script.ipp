@@ -10,6 +10,7 @@
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
+#include <slimpack/simulators/transfer.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include <span>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace slimpack::detail {
@@ -70,31 +72,53 @@ class transfer_script_maker {
   void read_order() {
     script_.together = replica_;
     word_hash hash;
-    for (std::uint32_t n = 0; n < order_.size(); ++n) {
-      const simulators::transfer& t = order_[n];
-      add(t, hash);
-      script_.together = std::min(script_.together, t.replica);
-      if (t.is_absent && t.stage == stage_) lacking_.insert(t.gate);
-      if (t.replica != replica_ || t.is_leg) continue;  // the exchange of rows posts its legs
-      if (t.is_absent) {
-        if (t.stage == stage_) away_.push_back(n);
-        continue;
-      }
-      const pack_place place = place_of(t.what, t.stage, plan_.shape);
-      if (t.is_rows)
-        own_rows_[{t.gate, t.stage}] = rows_of(place, t.what.pack) = n;
-      else
-        for (const wire& w : wires_.after(place))
-          if (w.receiver == t.receiver) message_of(w, t.what.pack) = n;
-    }
+    for (std::uint32_t n = 0; n < order_.size(); ++n)
+      std::visit(
+          [&](const auto& t) {
+            add(t, hash);
+            script_.together = std::min(script_.together, t.replica);
+            note(t, n);
+          },
+          order_[n]);
     script_.hash = hash.value();
   }
-  void add(const simulators::transfer& t, word_hash& hash) const {
-    hash.add(t.replica), hash.add(t.stage), hash.add(t.what.chunk), hash.add(t.what.pack.value);
-    hash.add(facts_of(t.what.kind).hash);
-    hash.add((t.is_rows ? 1u : 0u) + (t.is_absent ? 2u : 0u) + (t.is_leg ? 4u : 0u));
-    hash.add(t.merge), hash.add(t.receiver), hash.add(t.leg);
+  void note(const simulators::transfers::message& t, std::uint32_t n) {
+    if (t.replica != replica_) return;
+    for (const wire& w : wires_.after(place_of(t.what, t.stage, plan_.shape)))
+      if (w.receiver == t.receiver) message_of(w, t.what.pack) = n;
   }
+  void note(const simulators::transfers::rows& t, std::uint32_t n) {
+    if (t.replica == replica_)
+      own_rows_[{t.gate, t.stage}] = rows_of(place_of(t.what, t.stage, plan_.shape), t.what.pack) = n;
+  }
+  void note(const simulators::transfers::absent& t, std::uint32_t n) {
+    if (t.stage != stage_) return;
+    apart_.insert(t.gate);
+    if (t.replica == replica_) away_.push_back(n);
+  }
+  void note(const simulators::transfers::leg&, std::uint32_t) {}  // the exchange of rows posts it
+  /// The call of the instruction posts them, behind its rows.
+  void note(const simulators::transfers::ties& t, std::uint32_t) { apart_.insert(t.gate); }
+
+  static constexpr std::uint32_t of_rows = 1, of_absent = 2, of_leg = 4, of_ties = 8;
+
+  /// Each of the last 0 where it has none. merge: of the plan; leg: which of its merge's
+  template <class Transfer>
+  static void add(word_hash& hash, const Transfer& t, const instruction& i, std::uint32_t of_what,
+                  std::uint32_t merge = 0, std::uint32_t receiver = 0, std::uint32_t leg = 0) {
+    hash.add(t.replica), hash.add(t.stage), hash.add(i.chunk), hash.add(i.pack.value);
+    hash.add(facts_of(i.kind).hash), hash.add(of_what);
+    hash.add(merge), hash.add(receiver), hash.add(leg);
+  }
+  static void add(const simulators::transfers::message& t, word_hash& hash) { add(hash, t, t.what, 0, 0, t.receiver); }
+  static void add(const simulators::transfers::rows& t, word_hash& hash) { add(hash, t, t.what, of_rows); }
+  static void add(const simulators::transfers::absent& t, word_hash& hash) {
+    add(hash, t, {pass_kind(t.pass), {t.row}, t.chunk}, of_rows + of_absent, t.merge);
+  }
+  static void add(const simulators::transfers::leg& t, word_hash& hash) {
+    add(hash, t, {pass_kind(t.pass), {t.row}, t.chunk}, of_leg, t.merge, t.receiver, t.number);
+  }
+  static void add(const simulators::transfers::ties& t, word_hash& hash) { add(hash, t, t.what, of_ties); }
 
   /// What the rank's instructions read, exchange and send.
   void place_instructions() {
@@ -109,18 +133,18 @@ class transfer_script_maker {
       number = 0;
       for (const wire& w : wires_.after(place)) placed_.push_back({message_of(w, i.pack), {kind::send, at, number++}});
     }
-    for (const auto& [place, n] : own_rows_)
-      if (order_[n].stage == stage_ && lacking_.contains(order_[n].gate))
-        script_.apart[order_[n].what.pass()].push_back(order_[n].what.pack);
+    for (const auto& [place, n] : own_rows_) {
+      const auto& t = std::get<simulators::transfers::rows>(order_[n]);
+      if (t.stage == stage_ && apart_.contains(t.gate)) script_.apart[t.what.pass()].push_back(t.what.pack);
+    }
   }
 
   /// Transfers with rows of which the rank has no tokens: beside its own rows of the same gate, or on their own.
   void place_absent_rows() {
     for (const std::uint32_t n : away_) {
-      const simulators::transfer& t = order_[n];
+      const auto& t = std::get<simulators::transfers::absent>(order_[n]);
       const auto index = static_cast<std::uint32_t>(script_.absent.size());
-      script_.absent.push_back(
-          {t.what.pass(), t.what.chunk, t.merge, t.what.pack.value, plan_.merges[t.merge].sequence});
+      script_.absent.push_back({t.pass, t.chunk, t.merge, t.row, plan_.merges[t.merge].sequence});
       const auto own_at = own_rows_.find({t.gate, stage_});
       if (own_at == own_rows_.end()) {
         placed_.push_back({n, {kind::absent, index}});
@@ -145,9 +169,8 @@ class transfer_script_maker {
   std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows_;  // by gate and stage: where they stand
   std::vector<std::uint32_t> away_;                                             // where the transfers of absent rows
                                                                                 // stand
-  std::set<std::uint32_t> lacking_;                                      // gates of rows of which some sharer has
-                                                                         // no tokens
-  std::vector<std::pair<std::uint32_t, transfer_script::step>> placed_;  // in the order
+  std::set<std::uint32_t> apart_;                                               // gates of rows that are run one by one
+  std::vector<std::pair<std::uint32_t, transfer_script::step>> placed_;         // in the order
   transfer_script script_;
 };
 

@@ -78,7 +78,8 @@ class checked_answers {
     return faults_->sound(model_->covers(s, p, part), question::covers, s, p, part);
   }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const {
-    return faults_->sound(model_->lending(l, part), l, part);
+    return model_->lending(l, part).checked(
+        [&](seconds t) { return faults_->sound(t, question::message, l.queries, l.pass(), part); });
   }
   [[nodiscard]] seconds reduce_time() const {
     return faults_->sound(model_->reduce_time(), question::reduce_time, {}, pass::backward, 0);

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_PRICING_DETAIL_FORWARD_ALONE_HPP
 #define SLIMPACK_PRICING_DETAIL_FORWARD_ALONE_HPP
 
-#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
@@ -12,7 +12,7 @@
 namespace slimpack::detail {
 
 /// A plan of steps without all that is backward: its forward packs in their order, to evaluate by. They are cut into
-/// the pieces that a step calls forward with, and stages lend each other the same attention, so that a compute is given
+/// the pieces that a step calls forward with, and stages are tied as there, so that a compute is given
 /// the same and answers with the same bits. Times are the plan's, for the order of transfers; what only whole plans
 /// have is left out. common_cuts: whether a step cuts its pieces where either pass cuts
 /// Requires  slices that lie within their sequences            Complexity  O(size of the plan)
@@ -32,8 +32,7 @@ namespace slimpack::detail {
       for (const instruction& i : code)
         if (i.is_pass() && i.pass() == pass::forward) kept.push_back(i);
     }
-    for (const loan& l : from.loans)
-      if (l.pass() == pass::forward) to.loans.push_back(l);
+    copy_ties(from, to, true);
   }
   for (merge m : p.merges) {
     m.backward.clear();

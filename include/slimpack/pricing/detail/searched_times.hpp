@@ -106,7 +106,9 @@ class searched_times {
   }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const {
     const int own = own_part(part);
-    return faults_->sound(loan_messages_of(model(), l, own), l, own);
+    return loan_messages_of(model(), l, own).checked([&](seconds t) {
+      return faults_->sound(t, question::message, l.queries, l.pass(), own);
+    });
   }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const requires(prices_weights<Cost>) {
     return at(part, [&](int own) {

@@ -2,8 +2,6 @@
 #define SLIMPACK_PRICING_DETAIL_TIME_FAULTS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/loan.hpp>
-#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
@@ -80,7 +78,6 @@ class time_faults {
   [[nodiscard]] bytes sound(bytes kept, const slice& piece, int stage) {
     return is_memory(kept.value) ? kept : refused(kept, piece, stage);
   }
-  [[nodiscard]] loan_messages sound(loan_messages m, const loan& l, int part);
   /// The part that is asked instead of one: the part itself, and a fault, where the answer is none or a later one.
   [[nodiscard]] int sound_like(int given, int part) { return is_like(given, part) ? given : refused(given, part); }
   [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, instruction_kind call, int stage) {

@@ -3,8 +3,6 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/loan.hpp>
-#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
@@ -20,21 +18,13 @@ namespace slimpack::detail {
 
 SLIMPACK_DECL std::optional<memory_rates> time_faults::sound(std::optional<memory_rates> held, int stage) {
   if (!held) return held;
-  for (double* const rate :
-       {&held->fixed, &held->live_token, &held->gradient_token, &held->forward_token, &held->backward_token,
-        &held->other_token, &held->weight_token, &held->logit_token, &held->turned_token, &held->lent_token}) {
-    if (is_memory(*rate)) continue;
-    add({question::memory, *rate, {}, {}, stage});
-    *rate = 0;
+  for (double memory_rates::*const column : memory_rate_columns) {
+    double& rate = (*held).*column;
+    if (is_memory(rate)) continue;
+    add({question::memory, rate, {}, {}, stage});
+    rate = 0;
   }
   return held;
-}
-
-SLIMPACK_DECL loan_messages time_faults::sound(loan_messages m, const loan& l, int part) {
-  for (seconds* const each : {&m.context, &m.queries, &m.results})
-    *each = sound(*each, question::message, l.queries, l.pass(), part);
-  m.layers = sound(seconds{m.layers}, question::message, l.queries, l.pass(), part).value;
-  return m;
 }
 
 SLIMPACK_DECL std::string told_number(double given) {

@@ -10,7 +10,7 @@
 
 namespace slimpack::detail {
 
-/// Programs of layers of one replica, whose stages lend each other attention, with E, V, U and G put between them at
+/// Programs of layers of one replica, whose stages run packs together, with E, V, U and G put between them at
 /// one instant of the layers' run on all stages: V of a pack when its last F ends, and on the last stage, which waits
 /// for all others, with the V that follows, or before a B that needs it; U two packs after its V; E when the F before
 /// it begins on part 0, and G when its last B ends. So no stage waits, through a lock step, for a call that another has

@@ -2,6 +2,7 @@
 #define SLIMPACK_SCHEDULES_DETAIL_VOCABULARY_FILL_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/ensemble/ensembles.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
@@ -9,7 +10,6 @@
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/first_least.hpp>
-#include <slimpack/simulators/graph/detail/tied_packs.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
 
 #include <algorithm>
@@ -57,10 +57,10 @@ class vocabulary_fill {
         stages_(static_cast<std::size_t>(on_.stages)),
         late_(late),
         to_beat_(to_beat.value),
-        packs_(group.size(), [&](std::size_t g, pass p) { return works[g].times.packs(p); }) {
+        ensembles_(on_, group.size(), [&](std::size_t g, pass p) { return works[g].times.packs(p); }) {
     if (group.size() == 1) return;
-    tied_ = tie_rows(packs_, group, merges);
-    if (tied_) apart_ = rows_apart(packs_, group, merges);
+    tied_ = ensembles_.tie_rows(group, merges);
+    if (tied_) apart_ = rows_apart(ensembles_, group, merges);
   }
 
   /// Programs of each replica.
@@ -107,7 +107,7 @@ class vocabulary_fill {
     by_kind<double> call{};              // of the next call of each end
     by_kind<double> late{};              // of U and G, of the call `late` packs on: once that could run, the next is
                                          // urgent
-    std::optional<std::uint32_t> row{};  // that comes next in its program, by the pack that stands for it
+    std::optional<std::uint32_t> row{};  // that comes next in its program, by the cell of a pack that stands for it
   };
 
   void begin() {
@@ -118,7 +118,7 @@ class vocabulary_fill {
       number_.emplace_back(wires_, work), arrival_.emplace_back(number_.back().size(), never);
     if (to_beat_ < never)
       for (std::size_t s = 0; s < states_.size(); ++s) states_[s].left = work_of(s), may_end(states_[s]);
-    if (!apart_.empty()) ended_.assign(packs_.size() * static_cast<std::size_t>(on_.parts()), never);
+    if (!apart_.empty()) ended_.assign(ensembles_.size(), never);
     for (std::size_t s = 0; s < states_.size(); ++s) {
       renew_next(s);
       for (const instruction_kind f : ends) renew(s, f);
@@ -166,7 +166,7 @@ class vocabulary_fill {
     own.layers = is_over ? never : inputs_of(s, code[own.at]);
     own.row = is_over || works_.size() == 1 || !code[own.at].is_pass()
                   ? std::nullopt
-                  : packs_.stand_in(s / stages_, code[own.at].pass(), code[own.at].pack);
+                  : ensembles_.ensemble_of(ensembles_.cell(s / stages_, code[own.at].pass(), code[own.at].pack));
   }
 
   /// The same of an end's next call.
@@ -219,22 +219,18 @@ class vocabulary_fill {
   [[nodiscard]] double row_before(std::size_t g, const instruction& i, std::size_t stage) const {
     double at = 0;
     for (const auto& [from, to] : apart_)
-      if (to == packs_.number(g, i.pass(), i.pack)) at = std::max(at, ended_[ended_at(from, i, stage)]);
+      if (to == ensembles_.cell(g, i.pass(), i.pack)) at = std::max(at, ended_[from + i.chunk * stages_ + stage]);
     return at;
-  }
-  /// Of a pack, by its number, and the part that an instruction runs on.
-  [[nodiscard]] std::size_t ended_at(std::uint32_t pack, const instruction& i, std::size_t stage) const {
-    return pack * static_cast<std::size_t>(on_.parts()) + i.chunk * stages_ + stage;
   }
 
   /// The replicas of the group that run packs of a row.
   [[nodiscard]] std::span<const std::uint32_t> sharers(std::uint32_t row) {
     if (sharers_.empty()) {
-      sharers_.resize(packs_.size());
+      sharers_.resize(ensembles_.size());
       for (std::size_t g = 0; g < works_.size(); ++g)
         for (const pass p : both_passes)
           for (std::uint32_t pack = 0; pack < works_[g].times.packs(p); ++pack)
-            if (const std::optional<std::uint32_t> of = packs_.stand_in(g, p, {pack})) {
+            if (const std::optional<std::uint32_t> of = ensembles_.ensemble_of(ensembles_.cell(g, p, {pack}))) {
               std::vector<std::uint32_t>& who = sharers_[*of];
               if (who.empty() || who.back() != g) who.push_back(static_cast<std::uint32_t>(g));
             }
@@ -342,7 +338,7 @@ class vocabulary_fill {
     if (place == pack_place{instruction_kind::forward, 0}) embedded_[g] = i.pack.value + 1;
     if (place.kind == instruction_kind::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks))
       own.forwards = i.pack.value + 1;
-    if (i.is_pass() && !ended_.empty()) ended_[ended_at(packs_.number(g, i.pass(), i.pack), i, stage)] = at;
+    if (i.is_pass() && !ended_.empty()) ended_[ensembles_.cell({g, static_cast<std::uint32_t>(stage), i})] = at;
     if (i.is_of_part())
       renew_next(s);
     else
@@ -380,11 +376,11 @@ class vocabulary_fill {
   std::size_t stages_;
   std::uint32_t late_;
   double to_beat_;
-  tied_packs packs_;
+  ensembles ensembles_;
   result<void> tied_{success()};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> apart_;  // rows_apart
-  std::vector<double> ended_;                        // by pack and part, where rows are apart; never: it has not run
-  std::vector<std::vector<std::uint32_t>> sharers_;  // by the pack that stands for a row
+  std::vector<double> ended_;                                   // by cell, where rows are apart; never: it has not run
+  std::vector<std::vector<std::uint32_t>> sharers_;             // by the cell that stands for a row
   std::vector<std::pair<std::array<std::size_t, 3>, double>> rows_;  // next_ready by row, stage and chunk, as long as
                                                                      // nothing runs
   std::vector<state> states_;                                        // [replica * stages + stage]

@@ -2,6 +2,7 @@
 #define SLIMPACK_SCHEDULES_IMPL_LOCK_STEP_CALLS_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
@@ -21,11 +22,11 @@
 namespace slimpack::detail {
 
 [[nodiscard]] inline error takes_no_time(const simulators::task& t, const shape& on) {
-  return {errc::invalid_input,
-          "where stages lend attention and the vocabulary is spread, its calls stand between layers that take some "
-          "time, and " +
-              name_of(t.what, on.chunks) + " takes none on stage " + std::to_string(t.stage) +
-              ": choose a cost model that gives it some, or lending none"};
+  return {errc::invalid_input, std::string("where stages ") + what_ties +
+                                   " and the vocabulary is spread, its calls stand between layers that take some "
+                                   "time, and " +
+                                   name_of(t.what, on.chunks) + " takes none on stage " + std::to_string(t.stage) +
+                                   ": choose a cost model that gives it some, or " + without_ties};
 }
 
 SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work, std::span<const program> layers) {

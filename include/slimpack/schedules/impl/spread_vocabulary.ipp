@@ -2,6 +2,7 @@
 #define SLIMPACK_SCHEDULES_IMPL_SPREAD_VOCABULARY_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
@@ -26,7 +27,7 @@ namespace slimpack::schedules {
 SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(
     std::span<const std::uint32_t> group, std::span<const workload> works,
     std::span<const std::vector<program>> programs, std::span<const merge> merges, seconds to_beat) {
-  if (std::any_of(works.begin(), works.end(), [](const workload& w) { return !w.loans.empty(); })) {
+  if (std::any_of(works.begin(), works.end(), [](const workload& w) { return ties_stages(w); })) {
     std::vector<std::vector<program>> in_lock_step;
     for (std::size_t g = 0; g < works.size(); ++g) {
       result<std::vector<program>> made = detail::lock_step_calls(works[g], programs[g]);

@@ -102,12 +102,12 @@ template <class Cost>
          std::max(all * share, (all - weights) * share + drain_time(cost, shape, shortest, stage));
 }
 
-/// The mean of the stages' bounds: what holds where they lend each other attention, which moves work from one to
-/// another.
+/// The mean of the stages' bounds: what holds where they are tied (core/ensemble/stage_ties.hpp), which moves work from
+/// one to another.
 /// Proof     the sum of what all stages of a replica do is what it was, and some replica has at least the mean of it.
-///           In each stage's bound its own work counts as before; lent attention that it does for others comes on top,
-///           and what it lends is taken off. Fill and drain are of first slices, which lend nothing, as no token lies
-///           before them. Messages only add to all this
+///           In each stage's bound its own work counts as before; what it does for others comes on top, and what others
+///           do for it is taken off. Fill and drain are of first slices, whose work stays, as no token lies before
+///           them. Messages only add to all this
 template <class Cost>
 [[nodiscard]] bound mean_stage_bound(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
   seconds sum{};

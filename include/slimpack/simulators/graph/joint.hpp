@@ -1,12 +1,13 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_JOINT_HPP
 #define SLIMPACK_SIMULATORS_GRAPH_JOINT_HPP
 
+#include <slimpack/core/ensemble/ensembles.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/simulators/graph/detail/lending_tasks.hpp>
-#include <slimpack/simulators/graph/detail/tied_packs.hpp>
+#include <slimpack/simulators/graph/detail/joint_tasks.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <algorithm>
@@ -24,18 +25,16 @@ namespace slimpack::simulators {
 /// Requires  merges that name replicas there are            Complexity  O(replicas + sharers)
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> joint_groups(std::span<const merge> merges, std::size_t replicas);
 
-/// The task graphs of the replicas of a group, and what ties them. On each stage the packs of a row start together and
-/// end together; packs that hold slices of two rows tie both together. So do instructions of stages that lend each
-/// other attention.
+/// The task graphs of the replicas of a group, and what ties them: ensembles start together and end together.
 struct tied_graphs {
   std::vector<task_graph> alone;                          ///< by position in the group
   std::vector<std::vector<task_graph::node>> together{};  ///< as task_graph::join takes them
   std::vector<std::pair<task_graph::node, task_graph::node>> between{};
-  bool lent{};
+  bool stages_are_tied{};
 
   /// One graph of all, whose tasks name their replica's position.
-  /// Errors    cyclic_schedule: replicas that run the rows of what they share in different orders, or stages lend
-  ///           attention in an order in which they wait for each other
+  /// Errors    cyclic_schedule: replicas that run the rows of what they share in different orders, or stages that run
+  ///           instructions together in an order in which they wait for each other
   [[nodiscard]] result<task_graph> joined() && {
     if (is_one()) return std::move(alone.front());
     task_graph all;
@@ -52,19 +51,16 @@ struct tied_graphs {
   }
 
  private:
-  [[nodiscard]] bool is_one() const noexcept { return alone.size() == 1 && !lent; }
+  [[nodiscard]] bool is_one() const noexcept { return alone.size() == 1 && !stages_are_tied; }
   [[nodiscard]] error told(error why) const {
-    if (!lent) return why;
-    return {
-        why.code,
-        "stages that lend wait for each other: order packs by one_f_one_b with a lead of 2, or choose lending none"};
+    if (!stages_are_tied) return why;
+    return tied_stages_wait(why.code, alone.size() > 1 ? ", and replicas that share rows," : "");
   }
 };
 
 /// Makes the task graphs of the replicas of a group, and ties them.
 /// work_of(replica), programs_of(replica): workload and programs of a replica of the plan
-/// Errors    those of task_graph::assign; invalid_input: a row that names no pack, or rows that replicas share where
-///           their stages lend: a task stands in one set
+/// Errors    those of task_graph::assign; invalid_input: a row or a tie that names no pack
 /// Complexity O(instructions + rows * sharers)
 template <class WorkOf, class ProgramsOf>
 [[nodiscard]] result<tied_graphs> tie_graphs(std::span<const std::uint32_t> group, const WorkOf& work_of,
@@ -77,18 +73,17 @@ template <class WorkOf, class ProgramsOf>
                  ? std::move(built).error()
                  : error{built.error().code, "replica " + std::to_string(group[g]) + ": " + built.error().detail};
   }
-  tied.lent = std::any_of(group.begin(), group.end(), [&](std::uint32_t r) { return !work_of(r).loans.empty(); });
-  if (group.size() == 1 && !tied.lent) return tied;
+  tied.stages_are_tied =
+      std::any_of(group.begin(), group.end(), [&](std::uint32_t r) { return ties_stages(work_of(r)); });
+  if (group.size() == 1 && !tied.stages_are_tied) return tied;
 
-  detail::tied_packs packs(group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).times.packs(p); });
-  if (result<void> rows = detail::tie_rows(packs, group, merges); !rows) return std::move(rows).error();
-  tied.together = detail::tasks_together(tied.alone, packs, work_of(group.front()).shape);
-  if (tied.lent && !tied.together.empty())
-    return error{errc::invalid_input,
-                 "replicas share rows, and stages lend attention: choose lending none, or share no sequence"};
-  for (std::size_t g = 0, first = 0; g < group.size(); first += tied.alone[g++].size())
-    detail::add_lending_tasks(tied.alone[g], work_of(group[g]), static_cast<task_graph::node>(first), tied.together);
-  tied.between = detail::edges_between_rows(tied.alone, packs, group, merges, work_of(group.front()).shape);
+  const shape& on = work_of(group.front()).shape;
+  ensembles of(on, group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).times.packs(p); });
+  if (result<void> rows = of.tie_rows(group, merges); !rows) return std::move(rows).error();
+  for (std::size_t g = 0; g < group.size(); ++g)
+    if (result<void> stages = of.tie_stages(g, work_of(group[g])); !stages) return std::move(stages).error();
+  tied.together = detail::tasks_together(tied.alone, of);
+  tied.between = detail::edges_between_rows(tied.alone, of, group, merges, on);
   return tied;
 }
 

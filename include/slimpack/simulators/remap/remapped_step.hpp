@@ -2,6 +2,7 @@
 #define SLIMPACK_SIMULATORS_REMAP_REMAPPED_STEP_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace slimpack::simulators {
@@ -31,8 +33,8 @@ struct remapped_step {
   /// Formula   a pack takes token_time(target) - token_time(its tokens) more on each part, and what its replica waits
   ///           for while rows move; its messages are of `target` tokens
   /// rows: costs::moved_rows; replicas_per_node: neighbours on one node, 0: all are
-  /// Errors    invalid_input: a vocabulary spread over the stages, weight gradients apart, or stages that lend
-  ///           attention; those of micro_steps and joint_graph
+  /// Errors    invalid_input: a vocabulary spread over the stages, weight gradients apart, or stages that
+  ///           are tied; those of micro_steps and joint_graph
   /// Complexity that of joint_graph of all replicas
   template <class Cost, class Rows>
   [[nodiscard]] static result<remapped_step> of(const plan& p, const Cost& cost, const Rows& rows,
@@ -50,8 +52,9 @@ struct remapped_step {
         return error{
             errc::invalid_input,
             "rows are remapped where weight gradients run with those of inputs: plan with weight gradients together"};
-      if (!p.replicas[r].loans.empty())
-        return error{errc::invalid_input, "rows are remapped where stages lend no attention: plan with lending none"};
+      if (ties_stages(p.replicas[r]))
+        return error{errc::invalid_input,
+                     std::string("rows are remapped where no stages ") + what_ties + ": plan with " + without_ties};
       works.push_back(workload_of(p, r));
     }
     merge tied{{}, all, {}, {}};

@@ -49,7 +49,7 @@ namespace slimpack::baselines {
 }
 
 /// The numbers of slices of a row that are tried where slimpipe is tuned: one, two, four and eight for each stage, as
-/// lending needs a multiple of the stages.
+/// stages that are tied need a multiple of their number.
 [[nodiscard]] constexpr std::array<int, 4> slice_counts(int stages) noexcept {
   return {stages, 2 * stages, 4 * stages, 8 * stages};
 }

@@ -81,6 +81,18 @@ struct slimpipe {
 
   constexpr void share_by(exchange_set) noexcept {}  // it lets none share
 
+  /// Whether stages run packs together (core/ensemble/stage_ties.hpp).
+  [[nodiscard]] constexpr bool ties_stages() const noexcept { return lending != attention_lending::none; }
+
+  /// Errors    invalid_input: its packs, without their lock steps, are no evaluation
+  [[nodiscard]] result<void> can_evaluate() const {
+    if (!ties_stages()) return success();
+    return error{
+        errc::invalid_input,
+        std::string("lending ") + name_of(lending) +
+            " is between lock steps of a training step, which an evaluation does not have: choose lending none"};
+  }
+
   friend constexpr bool operator==(const slimpipe&, const slimpipe&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const slimpipe& s) {

@@ -45,7 +45,7 @@ template <class Cost>
   for (const std::uint32_t r : group) {
     const replica_solution& own = solved.replicas[r];
     priced.works.push_back(settled(price(own.partition, cost, on, rates, weights, rows.of(r)), own.programs));
-    if (!own.loans.empty()) lend(own.partition, cost, own.loans, priced.works.back());
+    if (ties_stages(own)) lend(own.partition, cost, own.loans, priced.works.back());
   }
   if (on.vocabulary == vocabulary::spread) {
     std::vector<std::vector<program>> layers;

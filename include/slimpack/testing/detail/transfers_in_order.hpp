@@ -2,13 +2,14 @@
 #define SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
-#include <slimpack/simulators/transfer_order.hpp>
+#include <slimpack/simulators/transfer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace slimpack::testing::detail {
@@ -41,12 +43,17 @@ class transfer_walk {
           for (const std::vector<pack_id>& row : m.of(way))
             for (std::uint32_t part = 0; part < parts_ && row[k] != merge::none; ++part)
               rowed_.insert(place_of(m.replicas[k], part % stages_, {pass_kind(way), row[k], part / stages_}));
+    for (const std::uint32_t r : replicas)
+      for (const loan& l : p.replicas[r].loans)
+        for (const auto& [side, other] : {std::pair(l.lender, l.helper), std::pair(l.helper, l.lender)})
+          tied_with_[place_of(r, side.stage, side.what)].insert(place_of(r, other.stage, other.what));
   }
 
   /// The next transfer of the order.            Returns   why it may not stand here
   [[nodiscard]] std::optional<std::string> run(const simulators::transfer& t) {
-    const simulators::transfer* const before = std::exchange(last_, &t);
-    return t.is_leg ? run_leg(t, before) : t.is_absent ? run_absent(t) : run_own(t);
+    std::optional<std::string> why = std::visit([&](const auto& one) { return run_one(one); }, t);
+    last_ = &t;
+    return why;
   }
 
   /// After the last one.            Returns   what has no place in the order
@@ -58,6 +65,7 @@ class transfer_walk {
           if (!i.is_weights())
             if (std::optional<std::string> why = missing_of(r, stage, i, expected)) return why;
     if (std::optional<std::string> why = missing_leg()) return why;
+    if (!open_ties_.empty()) return "ties of what runs together do not stand next to each other";
     if (messages_ != expected)
       return std::to_string(messages_) + " messages where the programs send " + std::to_string(expected);
     return std::nullopt;
@@ -80,8 +88,10 @@ class transfer_walk {
   [[nodiscard]] place place_of(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
     return named(replica, pack_place_of(stage, i), i.pack);
   }
-  [[nodiscard]] row_of row(const simulators::transfer& t, std::uint32_t last) const {
-    return {t.merge, t.what.pass(), t.what.pack.value, t.what.chunk * stages_ + t.stage, last};
+  /// last: whose, or which leg
+  template <class Transfer>
+  [[nodiscard]] row_of row(const Transfer& t, std::uint32_t last) const {
+    return {t.merge, t.pass, t.row, t.chunk * stages_ + t.stage, last};
   }
   [[nodiscard]] std::string name(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
     return name_of(i, plan_.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " +
@@ -92,59 +102,93 @@ class transfer_walk {
   }
 
   /// Of a relay: its legs stand one behind the other, after the rows of both parties.
-  std::optional<std::string> run_leg(const simulators::transfer& t, const simulators::transfer* before) {
-    if (t.merge >= plan_.merges.size() || t.what.pack.value >= plan_.merges[t.merge].of(t.what.pass()).size())
-      return "a leg is of no row";
+  std::optional<std::string> run_one(const simulators::transfers::leg& t) {
+    if (t.merge >= plan_.merges.size() || t.row >= plan_.merges[t.merge].of(t.pass).size()) return "a leg is of no row";
     const merge& m = plan_.merges[t.merge];
     const std::vector<leg> legs = legs_in_order(m.relays);
-    const std::string own_name = "leg " + std::to_string(t.leg) + " of merge " + std::to_string(t.merge);
-    if (t.leg >= legs.size() || legs[t.leg].from != t.replica || legs[t.leg].to != t.receiver)
+    const std::string own_name = "leg " + std::to_string(t.number) + " of merge " + std::to_string(t.merge);
+    if (t.number >= legs.size() || legs[t.number].from != t.replica || legs[t.number].to != t.receiver)
       return own_name + " has other parties";
     for (const std::uint32_t party : {t.replica, t.receiver}) {
       const auto column =
           static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), party) - m.replicas.begin());
-      const instruction own{t.what.kind, m.of(t.what.pass())[t.what.pack.value][column], t.what.chunk};
+      const instruction own{pass_kind(t.pass), m.of(t.pass)[t.row][column], t.chunk};
       if (!exchanged_.contains(place_of(party, t.stage, own)))
         return own_name + " stands before the rows of replica " + std::to_string(party);
     }
-    const bool goes_on = before->is_leg && before->merge == t.merge && before->what == t.what;
-    if (t.leg == 0 ? goes_on && before->leg + 1 != legs.size() : !goes_on || before->leg + 1 != t.leg)
+    const auto* const before = last_ != nullptr ? std::get_if<simulators::transfers::leg>(last_) : nullptr;
+    const bool goes_on = before != nullptr && before->merge == t.merge && before->pass == t.pass &&
+                         before->row == t.row && before->chunk == t.chunk;
+    if (t.number == 0 ? goes_on && before->number + 1 != legs.size() : !goes_on || before->number + 1 != t.number)
       return own_name + " does not follow the leg before it";
-    legs_seen_.insert(row(t, t.leg));
+    legs_seen_.insert(row(t, t.number));
     return std::nullopt;
   }
 
   /// Of a sharer without tokens of a row.
-  std::optional<std::string> run_absent(const simulators::transfer& t) {
+  std::optional<std::string> run_one(const simulators::transfers::absent& t) {
     if (absent_.insert(row(t, t.replica)).second) return std::nullopt;
-    return "row " + std::to_string(t.what.pack.value) + " of merge " + std::to_string(t.merge) +
-           " stands twice for replica " + std::to_string(t.replica);
+    return "row " + std::to_string(t.row) + " of merge " + std::to_string(t.merge) + " stands twice for replica " +
+           std::to_string(t.replica);
   }
 
-  /// Of an instruction: a message that it sends, or the rows that it exchanges.
-  std::optional<std::string> run_own(const simulators::transfer& t) {
+  /// Of an instruction: a message that it sends.
+  std::optional<std::string> run_one(const simulators::transfers::message& t) {
     const place self = place_of(t.replica, t.stage, t.what);
+    const bool is_new = !moved_.contains({self, t.receiver});
+    if (std::optional<std::string> why = misplaced(t, is_new, before_own::messages)) return why;
+    moved_.insert({self, t.receiver}), ++messages_;
+    return std::nullopt;
+  }
+  /// The rows that it exchanges.
+  std::optional<std::string> run_one(const simulators::transfers::rows& t) {
+    const place self = place_of(t.replica, t.stage, t.what);
+    if (std::optional<std::string> why = misplaced(t, !exchanged_.contains(self), before_own::rows)) return why;
+    exchanged_.insert(self);
+    return std::nullopt;
+  }
+  /// What it and others that it is tied to send each other: when all of these have come as far.
+  std::optional<std::string> run_one(const simulators::transfers::ties& t) {
+    const place self = place_of(t.replica, t.stage, t.what);
+    if (!tied_with_.contains(self)) return name(t.replica, t.stage, t.what) + " is tied to nothing";
+    if (std::optional<std::string> why = misplaced(t, !tied_.contains(self), before_own::ties)) return why;
+    tied_.insert(self);
+    const auto* const before = last_ != nullptr ? std::get_if<simulators::transfers::ties>(last_) : nullptr;
+    if (before == nullptr || before->gate != t.gate) gate_of_.clear();
+    gate_of_.insert(self);
+    // The last of those that stand next to each other finds all others.
+    open_ties_.erase(self);
+    for (const place& other : tied_with_[self])
+      if (!gate_of_.contains(other)) open_ties_.insert(other);
+    return std::nullopt;
+  }
+
+  /// Which transfers of an instruction come next: its rows come before its ties, and these before its messages.
+  enum class before_own { rows, ties, messages };
+
+  /// Why a transfer of an instruction may not stand here, if so.
+  template <class Transfer>
+  [[nodiscard]] std::optional<std::string> misplaced(const Transfer& t, bool is_new, before_own which) {
     const auto is = [&](const char* what) { return name(t.replica, t.stage, t.what) + what; };
     if (!is_of_group(t.replica)) return is(" is of no replica of the group");
-    if (t.is_rows ? exchanged_.contains(self) : moved_.contains({self, t.receiver})) return is(" stands twice");
-    if (!reaches(t.replica, t.stage, t.what, !t.is_rows)) return is(" stands before what it waits for");
-    if (t.is_rows)
-      exchanged_.insert(self);
-    else
-      moved_.insert({self, t.receiver}), ++messages_;
+    if (!is_new) return is(" stands twice");
+    if (which != before_own::ties && !open_ties_.empty()) return is(" stands between ties of what runs together");
+    if (!reaches(t.replica, t.stage, t.what, which)) return is(" stands before what it waits for");
     return std::nullopt;
   }
 
   /// Runs a rank on until `i`, if nothing before it waits for a transfer that has not been.
-  bool reaches(std::uint32_t replica, std::uint32_t stage, const instruction& i, bool after_rows) {
+  bool reaches(std::uint32_t replica, std::uint32_t stage, const instruction& i, before_own which) {
     const program& code = plan_.replicas[replica].programs[stage];
     for (std::size_t& next = at_[{replica, stage}]; next < code.size(); ++next) {
       const instruction& own = code[next];
       const bool moves = !own.is_weights();
       const place self = place_of(replica, stage, own);
       if (moves && !has_all(replica, stage, own)) return false;
-      if (own == i && !after_rows) return true;
+      if (own == i && which == before_own::rows) return true;
       if (moves && rowed_.contains(self) && !exchanged_.contains(self)) return false;
+      if (own == i && which == before_own::ties) return true;
+      if (moves && tied_with_.contains(self) && !tied_.contains(self)) return false;
       if (own == i) return true;
       if (moves && !sent_all(replica, stage, own)) return false;
     }
@@ -171,6 +215,7 @@ class transfer_walk {
     const place self = place_of(replica, stage, i);
     if (rowed_.contains(self) != exchanged_.contains(self))
       return name(replica, stage, i) + " has rows without a place";
+    if (tied_with_.contains(self) != tied_.contains(self)) return name(replica, stage, i) + " has ties without a place";
     return std::nullopt;
   }
   [[nodiscard]] std::optional<std::string> missing_leg() const {
@@ -196,6 +241,10 @@ class transfer_walk {
   std::set<place> rowed_;                            // that exchange rows
   std::set<std::pair<place, std::uint32_t>> moved_;  // by receiver
   std::set<place> exchanged_;
+  std::map<place, std::set<place>> tied_with_;
+  std::set<place> tied_;       // whose ties have been
+  std::set<place> gate_of_;    // of these, those that stand next to each other
+  std::set<place> open_ties_;  // that have to follow them
   std::set<row_of> absent_;
   std::set<row_of> legs_seen_;
   std::map<rank, std::size_t> at_;  // how far each rank has run its program

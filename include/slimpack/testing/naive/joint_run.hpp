@@ -299,12 +299,12 @@ class joint_run {
     const auto join = [&](const member& m) {
       if (std::find(together.begin(), together.end(), m) == together.end()) together.push_back(m);
     };
-    std::set<std::pair<std::size_t, std::size_t>> rows_done;
+    std::set<std::tuple<std::size_t, std::size_t, std::size_t>> rows_done;  // merge, row, and part
     for (std::size_t at = 0; at < together.size() && i.is_pass(); ++at) {
       const member one = together[at];
       if (const auto rows = row_of_.find({i.pass(), one.replica, one.what.pack.value}); rows != row_of_.end())
         for (const row& of : rows->second)
-          if (rows_done.insert({of.merge, of.number}).second)
+          if (rows_done.insert({of.merge, of.number, place_of(one.what, one.stage, on_)}).second)
             for (const auto& [other, pack] : of.packs) join({other, one.stage, {i.kind, {pack}, one.what.chunk}});
       if (const auto lending = partners_.find({one.replica, one.stage, name_of(one.what, 2)});
           lending != partners_.end())
@@ -321,9 +321,8 @@ class joint_run {
       start = std::max(start, *when);
       duration = std::max(duration, time_(m.replica, m.what, place_of(m.what, m.stage, on_)));
     }
-    const std::size_t part = place_of(i, stage, on_);
-    for (const auto& [merge, number] : rows_done) start = std::max(start, rows_end_[merge][i.pass()][part]);
-    for (const auto& [merge, number] : rows_done) {
+    for (const auto& [merge, number, part] : rows_done) start = std::max(start, rows_end_[merge][i.pass()][part]);
+    for (const auto& [merge, number, part] : rows_done) {
       rows_run_[merge][i.pass()][part] = number + 1;
       rows_end_[merge][i.pass()][part] = start + duration;
     }

@@ -2,8 +2,8 @@
 #define SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/partition.hpp>
@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,7 +28,6 @@ enum class extent : std::uint8_t { all, listed };
 struct packs_of_replica {
   std::span<const sequence_id> sequences;
   const partition* packs{};
-  std::span<const loan> loans{};
 };
 
 /// What is asked whether its packs are sound: a plan, or a solver's answer.
@@ -55,8 +55,7 @@ class packs_law {
         replicas_(all.replicas.size()) {}
 
   /// Errors    invalid_input: the sequence, and what is wrong with it
-  /// Complexity O(sequences + slices + rows * sharers + loans log loans), and k log k of the k slices of each shared
-  ///           sequence
+  /// Complexity O(sequences + slices + rows * sharers), and k log k of the k slices of each shared sequence
   [[nodiscard]] result<void> operator()(extent which);
 
  private:
@@ -105,7 +104,6 @@ class packs_law {
   result<void> run_in_row(const slice& one, pass p, std::uint32_t replica, std::uint32_t pack);
   result<void> rows_ended(const merge& m, pass p);
   result<void> same_tokens(const merge& m) const;
-  result<void> lend() const;
 
   const packs_of_all& all_;
   slice_order order_;
@@ -115,7 +113,18 @@ class packs_law {
   std::size_t replicas_;
 };
 
-/// The law of packs, asked of a plan.
+/// The law of stages that are tied, asked of replicas of a plan or of a solver's answer.
+/// Requires  packs that are sound            Errors    invalid_input            Complexity  that of tie_fault
+template <class Replicas>
+[[nodiscard]] result<void> sound_ties(const Replicas& replicas, const shape& on) {
+  for (std::size_t r = 0; r < replicas.size(); ++r)
+    if (ties_stages(replicas[r]))
+      if (const std::optional<std::string> fault = tie_fault(replicas[r], on))
+        return error{errc::invalid_input, "replica " + std::to_string(r) + ": " + *fault};
+  return success();
+}
+
+/// The laws of packs and of ties, asked of a plan.
 [[nodiscard]] result<void> sound_packs(const plan& p, extent which);
 
 }  // namespace slimpack::detail

@@ -17,7 +17,7 @@ namespace slimpack::detail {
 ///           cyclic_schedule: instructions that wait for each other
 /// Source    derived: programs run on stages one at a time, as far as each comes; what is left when none comes any
 ///           further waits for ever, whatever the times are
-/// Complexity O(instructions * stages that wait for one + slices + loans + rows * sharers * parts)
+/// Complexity O(instructions * stages that wait for one + slices + ties + rows * sharers * parts)
 [[nodiscard]] result<void> sound_programs(const plan& p, std::span<const std::uint32_t> replicas);
 
 }  // namespace slimpack::detail

@@ -3,7 +3,6 @@
 
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
-#include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
@@ -51,7 +50,7 @@ SLIMPACK_DECL result<void> packs_law::operator()(extent which) {
     if (result<void> fine = run(p); !fine) return fine;
   for (const merge& m : all_.merges)
     if (result<void> fine = same_tokens(m); !fine) return fine;
-  return lend();
+  return success();
 }
 
 /// Sharers that there are, what rows do between them, and rows of their packs.
@@ -228,25 +227,12 @@ SLIMPACK_DECL result<void> packs_law::same_tokens(const merge& m) const {
                                ", which runs other tokens backward than forward");
 }
 
-SLIMPACK_DECL result<void> packs_law::lend() const {
-  for (std::uint32_t r = 0; r < replicas_; ++r) {
-    const packs_of_replica& one = all_.replicas[r];
-    if (one.loans.empty()) continue;
-    const sequence_id lent = one.loans.front().queries.sequence;
-    if (!all_.merges.empty())
-      return wrong(lent, "is lent attention of, and replicas share sequence " +
-                             number(all_.merges.front().sequence.value) + ": lend none, or share none");
-    if (const std::optional<std::string> fault = loan_fault(one.loans, *one.packs, *all_.on))
-      return error{errc::invalid_input, "replica " + number(r) + ": " + *fault};
-  }
-  return success();
-}
-
 SLIMPACK_DECL result<void> sound_packs(const plan& p, extent which) {
   if (result<void> fine = sound_shape(p.shape); !fine) return fine;
   packs_of_all all{p.lengths, &p.shape, std::span(both_passes).first(is_forward_only(p) ? 1 : 2), p.merges, {}};
-  for (const replica_plan& r : p.replicas) all.replicas.push_back({r.sequences, &r.partition, r.loans});
-  return packs_law(all)(which);
+  for (const replica_plan& r : p.replicas) all.replicas.push_back({r.sequences, &r.partition});
+  if (result<void> packs = packs_law(all)(which); !packs) return packs;
+  return sound_ties(p.replicas, p.shape);
 }
 
 }  // namespace slimpack::detail

@@ -4,6 +4,8 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/ensemble/ensembles.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/program.hpp>
@@ -36,20 +38,17 @@ class joint_programs {
   }
 
   [[nodiscard]] result<void> run() {
-    std::uint32_t cells = 0;
-    bool tied = !plan_.merges.empty();
     for (of_replica& one : all_) {
       if (result<void> counted = has_programs(one); !counted) return counted;
-      begin(one, cells);
-      cells += static_cast<std::uint32_t>((packs(one, pass::forward) + packs(one, pass::backward)) * parts_);
-      tied = tied || !one.of->loans.empty();
+      begin(one);
     }
-    if (tied) set_of_ = indices<std::uint32_t>(cells);
+    ensembles_.emplace(on_, all_.size(), [&](std::size_t g, pass p) { return packs(all_[g], p); });
     tie_rows();
-    tie_loans();
-    list_sets();
     for (std::size_t g = 0; g < all_.size(); ++g)
-      for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage) push(g, stage);
+      if (result<void> tied = ensembles_->tie_stages(g, *all_[g].of); !tied) return tied;
+    lists_ = ensembles_->lists();
+    for (std::size_t g = 0; g < all_.size(); ++g)
+      for (std::uint32_t stage = 0; stage < all_[g].at.size(); ++stage) push(g, stage);
     while (!ready_.empty()) {
       const auto [g, stage] = ready_.back();
       ready_.pop_back();
@@ -67,18 +66,13 @@ class joint_programs {
   struct of_replica {
     std::uint32_t number{};
     const replica_plan* of{};
-    std::uint32_t first_cell{};
     std::vector<std::uint32_t> ran{};      // packs, by place
     std::vector<std::uint32_t> weights{};  // by part: the backward pack whose W comes next
     std::vector<std::uint32_t> turn{};     // by backward pack: forward packs that come before it on the last part
     std::vector<std::size_t> at{};         // by stage: the next of its program
     std::vector<std::uint8_t> queued{};
   };
-  struct member {
-    std::size_t g{};
-    std::size_t stage{};
-    instruction what;
-  };
+  using member = ensembles::member;
 
   [[nodiscard]] static std::size_t packs(const of_replica& one, pass p) { return one.of->partition.of(p).size(); }
   [[nodiscard]] static std::string name(const of_replica& one) { return "replica " + std::to_string(one.number); }
@@ -90,8 +84,8 @@ class joint_programs {
     return all_[g].ran[wires_->number_of(place)];
   }
   [[nodiscard]] error wrong(const member& m, const std::string& why) const {
-    return {errc::out_of_order,
-            name(all_[m.g]) + ", stage " + std::to_string(m.stage) + ": " + name_of(m.what, on_.chunks) + ' ' + why};
+    return {errc::out_of_order, name(all_[m.position]) + ", stage " + std::to_string(m.stage) + ": " +
+                                    name_of(m.what, on_.chunks) + ' ' + why};
   }
 
   /// Whether a replica has a program for each stage, long enough for its packs: what is kept of packs is as much as is
@@ -118,8 +112,7 @@ class joint_programs {
     return success();
   }
   /// It keeps nothing about a replica without instructions.
-  void begin(of_replica& one, std::uint32_t first_cell) {
-    one.first_cell = first_cell;
+  void begin(of_replica& one) {
     if (one.of->programs.empty() || one.of->programs.front().empty()) return;
     if (!wires_) wires_.emplace(on_);
     one.ran.resize(wires_->size());
@@ -136,21 +129,6 @@ class joint_programs {
     for (std::size_t i = 0; i < backward.size(); ++i)
       for (const slice& s : backward[i]) one.turn[i] = std::max(one.turn[i], readers.last(s) + 1);
   }
-
-  /// The cell of an F or B, by which sets are told apart.
-  [[nodiscard]] std::uint32_t cell_of(std::size_t g, pass p, std::size_t pack, std::size_t part) const {
-    const std::size_t before = p == pass::forward ? 0 : packs(all_[g], pass::forward);
-    return all_[g].first_cell + static_cast<std::uint32_t>((before + pack) * parts_ + part);
-  }
-  [[nodiscard]] std::uint32_t cell_of(const member& m) const {
-    return cell_of(m.g, m.what.pass(), m.what.pack.value,
-                   place_of(m.what, static_cast<std::uint32_t>(m.stage), on_).at);
-  }
-  [[nodiscard]] std::uint32_t set_with(std::uint32_t cell) {
-    while (set_of_[cell] != cell) cell = set_of_[cell] = set_of_[set_of_[cell]];
-    return cell;
-  }
-  void unite(std::uint32_t a, std::uint32_t b) { set_of_[set_with(b)] = set_with(a); }
 
   /// Position of a replica in the group; one past the last where it is not among these.
   [[nodiscard]] std::size_t position(std::uint32_t replica) const {
@@ -175,9 +153,8 @@ class joint_programs {
             if (of_row[k] == merge::none) continue;
             const member own{sharers[k], 0, {pass_kind(p), of_row[k]}};
             if (!first) first = own;
-            for (std::size_t part = 0; part < parts_; ++part)
-              unite(cell_of(first->g, p, first->what.pack.value, part), cell_of(own.g, p, own.what.pack.value, part));
-            if (before) rows_before_.push_back({cell_of(own.g, p, own.what.pack.value, 0), *before});
+            ensembles_->tie(first->position, first->what.pack, own.position, own.what.pack, p);
+            if (before) rows_before_.push_back({ensembles_->cell(own.position, p, own.what.pack), *before});
           }
           if (first) before = first;
         }
@@ -185,61 +162,35 @@ class joint_programs {
     }
     std::sort(rows_before_.begin(), rows_before_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   }
-  void tie_loans() {
-    for (std::size_t g = 0; g < all_.size(); ++g)
-      for (const loan& l : all_[g].of->loans)
-        unite(cell_of({g, l.lender.stage, l.lender.what}), cell_of({g, l.helper.stage, l.helper.what}));
-  }
-  /// Lists the members of each set, sorted by set.
-  void list_sets() {
-    for (std::uint32_t cell = 0; cell < set_of_.size(); ++cell)
-      if (const std::uint32_t of = set_with(cell); of != cell) members_.push_back({of, cell});
-    std::sort(members_.begin(), members_.end());
-  }
-  [[nodiscard]] member member_at(std::uint32_t cell) const {
-    const auto after = std::upper_bound(all_.begin(), all_.end(), cell,
-                                        [](std::uint32_t c, const of_replica& one) { return c < one.first_cell; });
-    const auto g = static_cast<std::size_t>(after - all_.begin()) - 1;
-    const std::size_t own = cell - all_[g].first_cell, pack = own / parts_, part = own % parts_,
-                      forward = packs(all_[g], pass::forward);
-    const bool is_forward = pack < forward;
-    return {g,
-            part % stages_,
-            {is_forward ? instruction_kind::forward : instruction_kind::backward,
-             {static_cast<std::uint32_t>(is_forward ? pack : pack - forward)},
-             static_cast<std::uint32_t>(part / stages_)}};
-  }
   /// This finds the instructions that begin together with one, itself among them.
   void find_together(const member& m) {
     together_.clear();
-    if (set_of_.empty() || !m.what.is_pass()) return together_.push_back(m);
-    const std::uint32_t set = set_with(cell_of(m));
-    together_.push_back(member_at(set));
-    for (auto at = std::lower_bound(members_.begin(), members_.end(), std::pair(set, std::uint32_t{}));
-         at != members_.end() && at->first == set; ++at)
-      together_.push_back(member_at(at->second));
+    const std::optional<std::uint32_t> of =
+        m.what.is_pass() ? ensembles_->ensemble_of(ensembles_->cell(m)) : std::nullopt;
+    if (!of) return together_.push_back(m);
+    for (const std::uint32_t cell : lists_[*of]) together_.push_back(ensembles_->at(cell));
   }
 
   /// Whether an instruction may be the next of its stage.            Errors    out_of_order
   [[nodiscard]] result<void> may_be_next(const member& m) const {
     const instruction& i = m.what;
-    const of_replica& one = all_[m.g];
+    const of_replica& one = all_[m.position];
     if (i.chunk >= static_cast<std::uint32_t>(i.is_of_part() ? on_.chunks : 1))
       return wrong(m, "is of a chunk that the plan has not");
     if (!has(on_, i.kind)) return wrong(m, is_not_of_shape);
-    const pack_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
+    const pack_place place = place_of(i, m.stage, on_);
     const std::size_t count = packs(one, i.pass());
     if (i.is_weights()) {
       if (i.pass() == pass::forward || i.pack.value >= count || !one.of->times.apart.splits(i.pack.value))
         return wrong(m, "is of a pack whose weight gradients do not run apart");
-      if (ran(m.g, {instruction_kind::backward, place.at}) <= i.pack.value)
+      if (ran(m.position, {instruction_kind::backward, place.at}) <= i.pack.value)
         return wrong(m, "would run before its backward");
       if (i.pack.value == one.weights[place.at]) return success();
       return wrong(m, "stands where " +
                           (one.weights[place.at] < count ? 'W' + std::to_string(one.weights[place.at]) : "no W") +
                           " comes next");
     }
-    const std::uint32_t next = ran(m.g, place);
+    const std::uint32_t next = ran(m.position, place);
     if (i.pack.value == next && next < count) return success();
     return wrong(m, "stands where pack " + std::to_string(next) + " of " + std::to_string(count) + " comes next");
   }
@@ -253,22 +204,23 @@ class joint_programs {
       if (!missing && ran(g, from) < packs)
         missing = member{g, stage_of(from, on_), instruction_at(from, {packs - 1}, on_)};
     };
-    const pack_place place = place_of(i, static_cast<std::uint32_t>(m.stage), on_);
-    for (const wire& w : wires_->before(place)) needs(m.g, w.from, i.pack.value + 1);
+    const pack_place place = place_of(i, m.stage, on_);
+    for (const wire& w : wires_->before(place)) needs(m.position, w.from, i.pack.value + 1);
     if (const std::optional<pack_place>& own = wires_->awaited_by(place))
-      needs(m.g, *own, facts_of(own->kind).pass == i.pass() ? i.pack.value + 1 : all_[m.g].turn[i.pack.value]);
+      needs(m.position, *own,
+            facts_of(own->kind).pass == i.pass() ? i.pack.value + 1 : all_[m.position].turn[i.pack.value]);
     if (!i.is_pass()) return missing;
     const auto before = [](const auto& row, std::uint32_t cell) { return row.first < cell; };
-    const std::uint32_t cell = cell_of(m.g, i.pass(), i.pack.value, 0);
+    const std::uint32_t cell = ensembles_->cell(m.position, i.pass(), i.pack);
     for (auto at = std::lower_bound(rows_before_.begin(), rows_before_.end(), cell, before);
          at != rows_before_.end() && at->first == cell; ++at)
-      needs(at->second.g, place, at->second.what.pack.value + 1);
+      needs(at->second.position, place, at->second.what.pack.value + 1);
     return missing;
   }
 
   /// Runs the next instruction of a stage, and those that begin together with it; false while these wait, or there is
   /// none.
-  [[nodiscard]] result<bool> advance(std::size_t g, std::size_t stage) {
+  [[nodiscard]] result<bool> advance(std::size_t g, std::uint32_t stage) {
     if (all_[g].at[stage] == code(g, stage).size()) return false;
     const member own{g, stage, code(g, stage)[all_[g].at[stage]]};
     if (result<void> fine = may_be_next(own); !fine) return std::move(fine).error();
@@ -284,12 +236,12 @@ class joint_programs {
     return true;
   }
   [[nodiscard]] bool is_at(const member& m) const {
-    const std::size_t at = all_[m.g].at[m.stage];
-    return at < code(m.g, m.stage).size() && code(m.g, m.stage)[at] == m.what;
+    const std::size_t at = all_[m.position].at[m.stage];
+    return at < code(m.position, m.stage).size() && code(m.position, m.stage)[at] == m.what;
   }
   void take(const member& m) {
-    of_replica& one = all_[m.g];
-    const pack_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
+    of_replica& one = all_[m.position];
+    const pack_place place = place_of(m.what, m.stage, on_);
     m.what.is_weights()
         ? void(one.weights[place.at] = static_cast<std::uint32_t>(one.of->times.apart.next(m.what.pack.value + 1)))
         : void(++one.ran[wires_->number_of(place)]);
@@ -297,13 +249,13 @@ class joint_programs {
   }
   /// This wakes the stages that may have waited for it.
   void wake(const member& m) {
-    push(m.g, m.stage);
-    const pack_place place = place_of(m.what, static_cast<std::uint32_t>(m.stage), on_);
-    for (const wire& w : wires_->after(place)) push(m.g, w.receiver);
+    push(m.position, m.stage);
+    const pack_place place = place_of(m.what, m.stage, on_);
+    for (const wire& w : wires_->after(place)) push(m.position, w.receiver);
     if (!rows_before_.empty())
       for (std::size_t g = 0; g < all_.size(); ++g) push(g, m.stage);
   }
-  void push(std::size_t g, std::size_t stage) {
+  void push(std::size_t g, std::uint32_t stage) {
     if (stage < all_[g].at.size() && std::exchange(all_[g].queued[stage], std::uint8_t{1}) == 0)
       ready_.push_back({g, stage});
   }
@@ -311,16 +263,17 @@ class joint_programs {
   /// Whether all has run.
   [[nodiscard]] result<void> ended() {
     for (std::size_t g = 0; g < all_.size(); ++g)
-      for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage)
+      for (std::uint32_t stage = 0; stage < all_[g].at.size(); ++stage)
         if (const std::optional<instruction> left = left_on(g, stage))
           return error{errc::out_of_order, name(all_[g]) + ", stage " + std::to_string(stage) +
                                                ": the program ends before " + name_of(*left, on_.chunks)};
     std::optional<member> waiting;
     for (std::size_t g = 0; g < all_.size(); ++g)
-      for (std::size_t stage = 0; stage < all_[g].at.size(); ++stage) {
+      for (std::uint32_t stage = 0; stage < all_[g].at.size(); ++stage) {
         if (all_[g].at[stage] == code(g, stage).size()) continue;
         const member own{g, stage, code(g, stage)[all_[g].at[stage]]};
-        if (const std::optional<member> missing = lacks(own); missing && missing->g == g && missing->stage == stage)
+        if (const std::optional<member> missing = lacks(own);
+            missing && missing->position == g && missing->stage == stage)
           return wrong(own, "would run before " + name_of(missing->what, on_.chunks) + ", which it needs");
         if (!waiting) waiting = own;
       }
@@ -354,7 +307,8 @@ class joint_programs {
       const std::optional<member> missing = lacks(other);
       if (!missing && is_at(other)) continue;
       const member& awaited = missing ? *missing : other;
-      why = "waits for " + name(awaited) + (awaited.g == m.g ? "" : " of " + name(all_[awaited.g])) +
+      why = "waits for " + name(awaited) +
+            (awaited.position == m.position ? "" : " of " + name(all_[awaited.position])) +
             (missing ? "" : ", which begins together with it") + " and waits itself";
       break;
     }
@@ -368,13 +322,12 @@ class joint_programs {
   std::optional<wiring> wires_;  // once a replica is known to have a program for each stage
   std::size_t stages_, parts_;
   std::vector<of_replica> all_;
-  std::vector<std::uint32_t>
-      set_of_;  // by cell: the way to the one that stands for its set; empty where nothing is tied
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> members_;  // set, and the cell of another of its members
+  std::optional<ensembles> ensembles_;             // once packs are known to be as many as programs are long
+  std::vector<std::vector<std::uint32_t>> lists_;  // of ensembles_
   std::vector<std::pair<std::uint32_t, member>>
       rows_before_;  // cell of a pack on part 0, and one that runs in a row before one of its own
   std::vector<member> together_;
-  std::vector<std::pair<std::size_t, std::size_t>> ready_;  // stages that may come further
+  std::vector<std::pair<std::size_t, std::uint32_t>> ready_;  // stages that may come further
 };
 
 /// From some backward pack of a sequence on its weight gradients run apart, or nowhere: a compute lets go of its tokens

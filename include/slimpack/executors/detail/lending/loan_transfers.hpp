@@ -4,8 +4,8 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/program.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
-#include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
@@ -13,11 +13,41 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace slimpack::detail {
+
+/// What one stage lends and is lent, by its instructions.
+class stage_loans {
+ public:
+  struct of_pack {
+    std::vector<loan> lent;
+    std::vector<loan> helped;
+  };
+
+  stage_loans() = default;
+  stage_loans(std::span<const loan> all, std::uint32_t stage) {
+    for (const loan& l : all) {
+      if (l.lender.stage == stage) packs_[name_of(l.lender.what, 2)].lent.push_back(l);
+      if (l.helper.stage == stage) packs_[name_of(l.helper.what, 2)].helped.push_back(l);
+    }
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return packs_.empty(); }
+  /// Null where the instruction has none.
+  [[nodiscard]] const of_pack* of(const instruction& i) const {
+    if (packs_.empty() || !i.is_pass()) return nullptr;
+    const auto found = packs_.find(name_of(i, 2));
+    return found == packs_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<std::string, of_pack> packs_;
+};
 
 /// What one stage and others send each other for attention that they lend, pack after pack and layer after layer.
 /// Between two stages all messages one way are on one channel: both run the packs for which they lend each other
@@ -112,7 +142,7 @@ class loan_transfers final : public lending {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/loan_transfers.ipp>
+#include <slimpack/executors/lending/impl/loan_transfers.ipp>
 #endif
 
 #endif

@@ -23,7 +23,6 @@ struct stage_abilities {
   bool splits_weight_gradients{};
   backward_cuts cuts{};
   exchange_set shares;  // by which it can run sequences that replicas share
-  bool lends_attention{};
   bool joins_rows{};
   bool issues_in_order{};  // the transport moves memory of a device, or wants all transfers at their place in the
                            // plan's order

@@ -42,9 +42,10 @@ struct transfer_script {
   std::vector<absent_row> absent;
   std::map<std::uint32_t, std::vector<std::uint32_t>> beside{};  // by instruction: those of `absent` that are among its
                                                                  // rows
-  by_pass<std::vector<pack_id>> apart;  // packs that run together with a row of which some sharer has no tokens
-  std::uint64_t hash{};                 // of the order of all that run together
-  std::uint32_t together{};             // the first replica of these
+  by_pass<std::vector<pack_id>>
+      apart;             // packs whose rows are run one by one: some sharer has no tokens of one, or stages are tied
+  std::uint64_t hash{};  // of the order of all that run together
+  std::uint32_t together{};  // the first replica of these
 
   /// Where each transfer is issued at its place: before an instruction all that stand before what it reads or
   /// exchanges, after it all that stand before what it sends, and at the end of the program what is left.

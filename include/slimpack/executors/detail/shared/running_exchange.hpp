@@ -3,11 +3,9 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_order.hpp>
-#include <slimpack/executors/detail/shared/row_pool.hpp>
 #include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>
@@ -175,12 +173,12 @@ class running_exchange final : public sharing {
     buffer* out{};
     buffer* in{};
     row_use use{};
-    std::size_t width{};          // bytes of a token
-    std::size_t number{};         // from 1: what sharer k sends has made so many handovers when it has come
-    bool is_open{};               // begun and not ended
-    receives expected{};          // into `in`
-    std::vector<buffer*> held{};  // of each relay, where this rank is a proxy: its strand
-    std::map<std::pair<std::uint32_t, std::uint32_t>, receives> strands{};  // of a relay and a segment, into `held`
+    std::size_t width{};                      // bytes of a token
+    std::size_t number{};                     // from 1: what sharer k sends has made so many handovers when it has come
+    bool is_open{};                           // begun and not ended
+    receives expected{};                      // into `in`
+    std::map<std::uint32_t, buffer*> held{};  // of each route of legs on which this rank is a proxy: its strand
+    std::map<std::pair<std::uint32_t, std::uint32_t>, receives> strands{};  // of a route and a segment, into `held`
   };
 
   /// Posts what goes to the next sharer and comes from the one before, in order of the sender; and before it the legs

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
-#include <slimpack/executors/detail/shared/row_pool.hpp>
+#include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
@@ -12,13 +12,12 @@
 
 namespace slimpack::detail {
 
-/// In place of running_exchanges for a compute that shares no rows, and of loan_transfers for one that lends no
-/// attention: its plans have none (fitted_script), and what would exchange them need not be compiled.
+/// In place of running_exchanges for a compute that shares no rows: its plans have none (fitted_script), and what would
+/// exchange them need not be compiled.
 class no_transfers {
  public:
   [[nodiscard]] result<void> complete() const { return success(); }
   [[nodiscard]] std::size_t bytes_sent() const noexcept { return 0; }
-  [[nodiscard]] std::size_t messages_sent() const noexcept { return 0; }
 };
 
 /// All exchanges of a stage: one for rows that are run one after the other, and as many more as a pack has rows that

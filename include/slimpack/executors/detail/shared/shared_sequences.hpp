@@ -4,7 +4,6 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/relays/legs.hpp>
-#include <slimpack/core/relays/relay.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -42,8 +41,7 @@ struct shared_sequence {
   std::vector<slice> own;               // all that this replica runs, ascending
   by_pass<std::vector<row_part>> rows;  // in run order
   slimpack::exchange exchange{};
-  std::vector<relay> relays{};  // of rows that go round, by replica
-  std::vector<leg> legs{};      // of these, in the order in which sharers post them
+  std::vector<leg> legs{};  // of rows that cross between nodes over proxies, in the order in which sharers post them
 
   /// Where rows go round: whose parcel sharer k holds after so many rotations.
   [[nodiscard]] std::size_t owner_in(std::size_t k, std::size_t rotations) const noexcept {
@@ -53,8 +51,8 @@ struct shared_sequence {
     return static_cast<std::size_t>(std::lower_bound(sharers.begin(), sharers.end(), replica) - sharers.begin());
   }
   /// Whether a sharer's rows cross to the next over proxies.
-  [[nodiscard]] bool relays_from(std::uint32_t replica) const noexcept {
-    return std::any_of(relays.begin(), relays.end(), [&](const relay& r) { return r.out.front() == replica; });
+  [[nodiscard]] bool sends_in_legs(std::uint32_t replica) const noexcept {
+    return std::any_of(legs.begin(), legs.end(), [&](const leg& l) { return l.sender == replica; });
   }
 
   /// Tokens of this replica before `end`.

@@ -232,16 +232,17 @@ SLIMPACK_DECL result<void> running_exchange::expect_rows(std::size_t round) {
 SLIMPACK_DECL result<void> running_exchange::begin_handover(handover& h, buffer& out, buffer& in, row_use use,
                                                             std::size_t number) {
   h = handover{&out, &in, use, use == row_use::rows ? width_ : sum_width_, number, true, {}, {}, {}};
-  h.held.resize(sequence_->relays.size());
   for (const leg& l : sequence_->legs)
     if (l.step != leg_step::gather)
       if (result<void> posted = post_leg(h, l); !posted) return posted;
   const std::size_t to = (sequence_->self + 1) % sequence_->sharers.size();
   const std::size_t from = owner_in(1);
-  const auto send = [&] { return sequence_->relays_from(own_replica()) ? success() : noted(transfers_.send(to, out)); };
+  const auto send = [&] {
+    return sequence_->sends_in_legs(own_replica()) ? success() : noted(transfers_.send(to, out));
+  };
   if (sequence_->self < from)
     if (result<void> sent = send(); !sent) return sent;
-  if (!sequence_->relays_from(sequence_->sharers[from]))
+  if (!sequence_->sends_in_legs(sequence_->sharers[from]))
     if (result<void> posted = noted(transfers_.receive(from, in.block.bytes, h.expected)); !posted) return posted;
   return from < sequence_->self ? send() : success();
 }
@@ -257,29 +258,27 @@ SLIMPACK_DECL result<void> running_exchange::end_handover(handover& h) {
 SLIMPACK_DECL result<void> running_exchange::post_leg(handover& h, const leg& l) {
   const bool sends = l.from == own_replica();
   if (!sends && l.to != own_replica()) return success();
-  const relay& r = sequence_->relays[l.relay];
-  const std::int64_t count =
-      tokens_of(row_->parcels[sequence_->owner_in(sequence_->place_of(r.out.front()), h.number - 1)]);
-  const leg_rows rows = rows_of(l, r, count);
+  const std::int64_t count = tokens_of(row_->parcels[sequence_->owner_in(sequence_->place_of(l.sender), h.number - 1)]);
+  const leg_rows rows = rows_of(l, count);
   const auto bytes_of = [&](std::int64_t tokens) { return static_cast<std::size_t>(tokens) * h.width; };
   const std::size_t length = bytes_of(rows.end - rows.begin);
   if (length == 0) return success();
   // The first of either node has all of the parcel, others have their strand.
-  if (own_replica() == r.out.front())
+  if (own_replica() == l.sender)
     return noted(
         transfers_.send(sequence_->place_of(l.to), *h.out, h.out->block.bytes.subspan(bytes_of(rows.begin), length)));
-  if (own_replica() == r.in.front())
+  if (own_replica() == l.hearer)
     return noted(transfers_.receive(sequence_->place_of(l.from),
                                     h.in->block.bytes.subspan(bytes_of(rows.begin), length), h.expected));
-  const leg_rows strand = strand_rows(l, r, count);
-  if (h.held[l.relay] == nullptr) {
+  const leg_rows strand = strand_rows(l, count);
+  if (!h.held.contains(l.route)) {
     const result<buffer*> made = room_for(h.use, bytes_of(strand.end - strand.begin));
     if (!made) return made.error();
-    h.held[l.relay] = made.value();
+    h.held[l.route] = made.value();
   }
-  buffer& held = *h.held[l.relay];
+  buffer& held = *h.held[l.route];
   const std::span<std::byte> part = held.block.bytes.subspan(bytes_of(rows.begin - strand.begin), length);
-  receives& came = h.strands[{l.relay, l.segment}];
+  receives& came = h.strands[{l.route, l.segment}];
   if (!sends) return noted(transfers_.receive(sequence_->place_of(l.from), part, came));
   if (result<void> there = noted(transfers_.wait(came)); !there) return there;
   return noted(transfers_.send(sequence_->place_of(l.to), held, part));

@@ -1,13 +1,12 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_IMPL_JOINT_IPP
 #define SLIMPACK_SIMULATORS_GRAPH_IMPL_JOINT_IPP
 
+#include <slimpack/core/detail/disjoint_sets.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
-#include <slimpack/simulators/graph/detail/tied_packs.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 

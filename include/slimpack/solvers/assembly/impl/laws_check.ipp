@@ -6,7 +6,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
-#include <slimpack/solvers/assembly/detail/laws_check.hpp>
+#include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 
 #include <algorithm>
 #include <cstddef>

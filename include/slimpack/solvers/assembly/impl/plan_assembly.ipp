@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
@@ -18,7 +19,6 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
-#include <slimpack/solvers/assembly/detail/laws_check.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
@@ -172,7 +172,7 @@ SLIMPACK_DECL result<void> plan_assembly::prove(plan& p) const {
   result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
   if (!rates) return std::move(rates).error();
   const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
-  if (std::none_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {
+  if (std::none_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return ties_stages(r); })) {
     return prove(p, simulators::step_bounds(cost_, shape_, batch, rates.value()));
   }
   bound mean = simulators::mean_stage_bound(cost_, shape_, batch);
@@ -272,7 +272,7 @@ SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const token
     if (!shared[id.value]) own.push_back({id, lengths[id.value]});
   shape alone = shape_;
   alone.replicas = 1;
-  if (!work.loans.empty())
+  if (ties_stages(work))
     r.lower_bound = own.empty() ? seconds{} : simulators::mean_stage_bound(cost_, alone, own).time;
   else if (!work.is_forward_only())  // plan_forward has bounds of its own
     for (const bound& b : simulators::lower_bounds(cost_, alone, own, rates))
@@ -281,7 +281,7 @@ SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const token
   r.partition = std::move(from.partition);
   r.programs = std::move(from.programs);
   r.times = std::move(work.times);
-  r.loans = std::move(work.loans);
+  copy_ties(work, r);
   r.rates = rates;
   return r;
 }

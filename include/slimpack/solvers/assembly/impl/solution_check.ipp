@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/solvers/assembly/detail/solution_check.hpp>
 
@@ -20,8 +21,14 @@ namespace slimpack::detail {
 [[nodiscard]] inline result<void> solution_check(const solution& solved, std::span<const tokens> lengths,
                                                  const shape& on, std::span<const pass> passes, extent which) {
   packs_of_all all{lengths, &on, passes, solved.merges, {}};
-  for (const replica_solution& r : solved.replicas) all.replicas.push_back({r.sequences, &r.partition, r.loans});
+  for (const replica_solution& r : solved.replicas) all.replicas.push_back({r.sequences, &r.partition});
   if (result<void> sound = packs_law(all)(which); !sound) return wrong_answer(sound.error().detail);
+  if (result<void> sound = sound_ties(solved.replicas, on); !sound) return wrong_answer(sound.error().detail);
+  for (const replica_solution& r : solved.replicas)
+    if (ties_stages(r) && !solved.merges.empty())
+      return wrong_answer("sequence " + std::to_string(tied_sequence(r).value) + " is one for which stages " +
+                          what_ties + ", and replicas share a sequence, which has no price together: plan with " +
+                          without_ties + ", or share none");
   return success();
 }
 

@@ -3,7 +3,6 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -63,8 +62,8 @@ namespace slimpack::detail {
 
 /// What the step of a baseline takes at least, in whatever order its packs run: they are cheap to make and to price. 0
 /// of a solver whose packs are not known before it searches.
-/// Formula   the largest over replicas of least_time_of + least_output_of; where stages lend each other attention, of
-///           the mean of busy_stages instead. Derived: what is lent stays work of the pipeline, so that some stage has
+/// Formula   the largest over replicas of least_time_of + least_output_of; where it ties stages, of the mean of
+///           busy_stages instead. Derived: what one does for another stays work of the pipeline, so that some stage has
 ///           the mean at least
 /// Errors    those of the solver's packs: a sequence longer than the pack, a row too short for its slices
 template <class Recipe, class Cost>
@@ -75,11 +74,11 @@ template <class Recipe, class Cost>
     const result<std::vector<replica_solution>> packed =
         recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost);
     if (!packed) return packed.error();
-    bool lends = false;
-    if constexpr (requires { recipe.solver.lending; }) lends = recipe.solver.lending != attention_lending::none;
+    bool ties = false;
+    if constexpr (requires { recipe.solver.ties_stages(); }) ties = recipe.solver.ties_stages();
     for (const replica_solution& r : packed.value()) {
       const workload work = price(r.partition, cost, on, rates);
-      if (!lends) {
+      if (!ties) {
         least = std::max(least, least_time_of(work) + least_output_of(work));
         continue;
       }

@@ -86,7 +86,7 @@ namespace slimpack::detail {
   return found;
 }
 
-/// The packs of solvers::slimpipe, before they are ordered and stages lend.
+/// The packs of solvers::slimpipe, before they are ordered and stages tied.
 /// context: tokens of a row; 0: the batch's longest sequence. every_slice: none may be left out of a row too short for
 /// it
 /// Errors    invalid_input: a sequence longer than the context, a row too short for every slice

@@ -7,8 +7,8 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
-#include <slimpack/solvers/detail/piece_slicer.hpp>
 #include <slimpack/solvers/improve/detail/candidates.hpp>
 #include <slimpack/solvers/improve/detail/evolve.hpp>
 #include <slimpack/solvers/improve/detail/neighbourhood.hpp>

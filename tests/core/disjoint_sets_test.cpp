@@ -1,4 +1,4 @@
-#include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
+#include <slimpack/core/detail/disjoint_sets.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>

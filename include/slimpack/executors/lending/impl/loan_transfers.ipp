@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_IMPL_LOAN_TRANSFERS_IPP
-#define SLIMPACK_EXECUTORS_IMPL_LOAN_TRANSFERS_IPP
+#ifndef SLIMPACK_EXECUTORS_LENDING_IMPL_LOAN_TRANSFERS_IPP
+#define SLIMPACK_EXECUTORS_LENDING_IMPL_LOAN_TRANSFERS_IPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
