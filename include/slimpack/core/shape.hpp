@@ -81,6 +81,17 @@ struct shape {
   friend constexpr bool operator==(const shape&, const shape&) = default;
 };
 
+/// What a shape has that no plan can have; null where it has nothing such.
+[[nodiscard]] constexpr const char* fault_of(const shape& s) noexcept {
+  if (s.stages < 1) return "fewer than 1 stage";
+  if (s.replicas < 1) return "fewer than 1 replica";
+  if (s.chunks < 1) return "fewer than 1 chunk a stage";
+  if (s.quantum < tokens{1}) return "a quantum of less than 1 token";
+  if (s.vocabulary == vocabulary::spread && s.stages < 2)
+    return "a vocabulary that is spread over 1 stage: it needs 2 or more, or vocabulary::last";
+  return nullptr;
+}
+
 }  // namespace slimpack
 
 #endif

@@ -14,14 +14,13 @@ namespace slimpack {
 ///           token 0. Slices begin on the quantum. A plan without backward packs has one pass
 ///           of shared sequences: two sharers or more, in ascending order; each row names a pack of each sharer that
 ///           has slices of it, and other packs have none; rows run through the sequence like slices, and inside a row
-///           the order is free; a sharer runs the same tokens in both passes; relays are those that rows can go round
-///           by (core/relays/detail/relay_fault.hpp)
+///           the order is free; a sharer runs the same tokens in both passes; rows that go round can do so
 ///           of stages that are tied: tie_fault (core/ensemble/stage_ties.hpp)
 ///           of programs: each stage runs each pack of each flow once on each of its chunks, in run order, and W behind
 ///           its B, in run order. Weight gradients of a sequence run apart from some pack on, or nowhere. No stage
 ///           waits for ever, where an instruction waits for its messages, for what it reads on its own stage, and for
-///           the row before its own; and where ensembles begin together (core/ensemble/ensembles.hpp), each instruction as
-///           the next of its stage
+///           the row before its own; and where ensembles begin together (core/ensemble/ensembles.hpp), each instruction
+///           as the next of its stage
 ///           of memory: no stage holds more than the limit, where the plan says both
 /// Errors    invalid_input: packs, rows, ties or memory that no stages can run; out_of_order: an instruction that may
 ///           not stand where it stands, or that is missing; cyclic_schedule: instructions that wait for each other

@@ -176,7 +176,7 @@ class stage_script {
   /// (rank_plan), so that other replicas run what it leaves out; forward_only: whether a step runs no backward of the
   /// plan
   /// Errors    those of is_sound, of the plan and of the replicas that run with the rank's; invalid_input: a rank that
-  ///           the plan has not; shared sequences, loans or a pass that the compute cannot run
+  ///           the plan has not; shared sequences or a pass that the compute cannot run
   static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, exchange_set shares, bool is_part = false,
                                  bool forward_only = false);
 

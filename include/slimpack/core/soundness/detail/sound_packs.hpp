@@ -40,7 +40,7 @@ struct packs_of_all {
 };
 
 /// Whether a shape can have a plan at all.
-/// Errors    invalid_input: a degree or a quantum below 1; a vocabulary that is spread over one stage
+/// Errors    invalid_input: what the shape has that no plan can have
 [[nodiscard]] result<void> sound_shape(const shape& on);
 
 /// The law of packs (core/soundness/is_sound.hpp), asked of all replicas together.

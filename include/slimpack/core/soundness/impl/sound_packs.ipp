@@ -19,13 +19,8 @@
 namespace slimpack::detail {
 
 SLIMPACK_DECL result<void> sound_shape(const shape& on) {
-  for (const auto& [what, degree] : {std::pair("stages", on.stages), {"replicas", on.replicas}, {"chunks", on.chunks}})
-    if (degree < 1) return error{errc::invalid_input, "the plan has " + std::to_string(degree) + ' ' + what};
-  if (on.quantum < tokens{1})
-    return error{errc::invalid_input, "the plan has a quantum of " + std::to_string(on.quantum.value) + " tokens"};
-  if (on.vocabulary == vocabulary::spread && on.stages < 2)
-    return error{errc::invalid_input,
-                 "the plan spreads the vocabulary over one stage: it needs 2 or more, or vocabulary::last"};
+  if (const char* const fault = fault_of(on))
+    return error{errc::invalid_input, std::string("the plan's shape has ") + fault};
   return success();
 }
 
