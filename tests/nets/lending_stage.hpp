@@ -17,8 +17,9 @@
 
 namespace slimpack::tests {
 
-/// A stage of the prefix model that lends the sums over earlier tokens to other stages, and helps them. Forward a helper gets inputs of
-/// context tokens and gives each query their sum; backward it gets gradients of queries' sums and gives each context token their sum.
+/// A stage of the prefix model that lends the sums over earlier tokens to other stages, and helps them. Forward a
+/// helper gets inputs of context tokens and gives each query their sum; backward it gets gradients of queries' sums and
+/// gives each context token their sum.
 class lending_stage : public shared_prefix_stage<backward_cuts::any> {
  public:
   static constexpr exchange_set shares_rows = exchange_set::none();

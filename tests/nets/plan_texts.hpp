@@ -111,7 +111,7 @@ template <class Simulator>
   return text;
 }
 
-/// The order of transfers of each group of replicas that run together, with the rows that run together numbered as they come.
+/// The order of transfers of each group of replicas that run together. Rows that run together have one number.
 [[nodiscard]] inline std::string transfers_text(const plan& p) {
   std::ostringstream out;
   for (const std::vector<std::uint32_t>& group : simulators::joint_groups(p.merges, p.replicas.size())) {
@@ -162,7 +162,7 @@ template <class Simulator>
   return out.str();
 }
 
-/// Adds all of these, as if planning took no time. What follows from the file is also asked of the plan that is read back from it.
+/// Adds all of these, as if planning took no time. What follows from the file is also asked of the plan read back.
 inline void add_plan(stored_values& net, const std::string& name, plan p, bool is_part = false) {
   p.planning_time = {};
   const std::string file = file_text(p);

@@ -21,8 +21,8 @@
 
 namespace slimpack::tests {
 
-/// Threads as ranks, of which each notes what it sends, in order. Sums beside the program go on when messages come, so that they are noted
-/// in order of each route alone. Channel 0, for agreement before and after a step, is left out.
+/// Threads as ranks, of which each notes what it sends, in order. Sums beside the program go on when messages come, so
+/// that their order is noted for each route alone. Channel 0, for agreement before and after a step, is left out.
 class recording_threads {
  public:
   explicit recording_threads(int ranks) : world_(ranks, {.time_out = {20}}), sent_(static_cast<std::size_t>(ranks)) {}
@@ -83,8 +83,8 @@ template <class Stage>
   return stages;
 }
 
-/// Runs a step on threads, and adds losses and gradients, what ranks sent, and what their reports say besides times. Then
-/// evaluates, where that is possible.
+/// Runs a step on threads, then an evaluation where there is one, and adds losses and gradients, what ranks sent, and
+/// what their reports say besides times.
 /// plans: of each rank, a plan or the part of its group
 template <class Stage, class Plan>
 void add_step(stored_values& net, const std::string& name, const std::vector<const Plan*>& plans) {

@@ -73,8 +73,8 @@ void add(stored_values& net, const std::string& name, const plan& p) {
 
 using planners = std::vector<tests::named_planner>;
 
-/// What these planners plan on a shape, and what its packs become with the vocabulary spread over the stages and with a reduction beside
-/// the work, where it is asked for.
+/// What these planners plan on a shape. With variants: and what its packs become with the vocabulary spread over the
+/// stages, and with a reduction beside the work.
 template <class Stage>
 void add_all(stored_values& net, const planners& these, const shape& on, const std::string& where,
              std::span<const tokens> lengths, bool variants) {

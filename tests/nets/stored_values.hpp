@@ -17,10 +17,10 @@
 
 namespace slimpack::tests {
 
-/// Texts of plans, of which a file has the hashes: below the name of each plan a line "  hash  value" for each text. Environment
-/// variables:
+/// Texts of plans, of which a file has the hashes: below the name of each plan a line "  hash  text" for each of its
+/// texts. Environment variables:
 ///   SLIMPACK_UPDATE_NETS      writes the file anew instead of comparing with it
-///   SLIMPACK_NET_TEXTS=DIR    writes the texts themselves into a folder in DIR, so that those of two builds can be compared
+///   SLIMPACK_NET_TEXTS=DIR    writes the texts themselves to a folder in DIR, so that two builds can be compared
 class stored_values {
  public:
   explicit stored_values(std::filesystem::path file) : file_(std::move(file)) {}
