@@ -7,6 +7,7 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/hooks.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -36,7 +37,6 @@ class net_stage : public Layers {
       : Layers(stage, stages, chunks, layers, 0.3),
         spread_(spread),
         is_first_(stage == 0),
-        stages_(stages),
         first_(words * stage / stages),
         end_(words * (stage + 1) / stages),
         embedding_(share()),
@@ -196,7 +196,6 @@ class net_stage : public Layers {
   }
 
   bool spread_, is_first_;
-  int stages_;
   int first_, end_;  // words
   double valid_{1};
   double loss_{};
