@@ -7,6 +7,7 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/hooks.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,11 +20,12 @@
 
 namespace slimpack::tests {
 
-/// A stage whose numbers are made by additions and multiplications alone, so that they have the same bits wherever
-/// doubles are those of IEEE 754. Few of them are exact, so that bits tell in which order sums are made. It can run any
-/// plan of its kind of layers: with weight gradients apart, with a reduction beside the work, and with a vocabulary
-/// that is spread over the stages, whose loss of a token with hidden row x is (y / 2) y, y = g x, where g is a sum over
-/// all words of small numbers times output rows. Layers: of the prefix model, with or without shared rows
+/// A stage whose numbers are sums, products and quotients, so that they have the same bits wherever doubles are those
+/// of IEEE 754. Few of them are exact, so that bits tell in which order sums are made. It can run any plan of its kind
+/// of layers: with weight gradients apart, with a reduction beside the work, and with a vocabulary that is spread over
+/// the stages. There the loss of a token with hidden row x is y^2 / 2, where y = g x, and g is a sum over all words of
+/// small numbers times output rows.
+/// Layers: of the prefix model, with or without shared rows
 template <class Layers>
 class net_stage : public Layers {
   static constexpr bool shares = detail::shares_rows<Layers>;
@@ -36,7 +38,6 @@ class net_stage : public Layers {
       : Layers(stage, stages, chunks, layers, 0.3),
         spread_(spread),
         is_first_(stage == 0),
-        stages_(stages),
         first_(words * stage / stages),
         end_(words * (stage + 1) / stages),
         embedding_(share()),
@@ -196,7 +197,6 @@ class net_stage : public Layers {
   }
 
   bool spread_, is_first_;
-  int stages_;
   int first_, end_;  // words
   double valid_{1};
   double loss_{};
