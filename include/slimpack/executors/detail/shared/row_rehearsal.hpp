@@ -5,8 +5,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/rehearsal.hpp>
+#include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
-#include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/row_format.hpp>
