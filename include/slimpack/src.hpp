@@ -40,7 +40,6 @@
 #include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
-#include <slimpack/simulators/graph/impl/joint_tasks.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
