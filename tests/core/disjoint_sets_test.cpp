@@ -1,4 +1,4 @@
-#include <slimpack/core/detail/disjoint_sets.hpp>
+#include <slimpack/core/ensemble/ensembles.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>

@@ -43,11 +43,13 @@ TEST(Legs, OfEachSegmentAreSpreadThenCrossThenAreGathered) {
                        [&](const leg& l) { return l.route == n && l.strand == strand && l.segment == segment; });
           const std::uint32_t first = relays[n].out.front(), last = relays[n].in.front();
           const std::uint32_t out = relays[n].out[strand], in = relays[n].in[strand];
-          std::vector<leg> told{{leg_step::cross, out, in, n, strand, segment}};
+          const auto strands = static_cast<std::uint32_t>(relays[n].out.size()), segments = relays[n].segments;
+          const auto told_leg = [&](leg_step step, std::uint32_t from, std::uint32_t to) {
+            return leg{step, from, to, n, strand, segment, strands, segments, first, last};
+          };
+          std::vector<leg> told{told_leg(leg_step::cross, out, in)};
           if (strand > 0)
-            told = {{leg_step::spread, first, out, n, strand, segment},
-                    told.front(),
-                    {leg_step::gather, in, last, n, strand, segment}};
+            told = {told_leg(leg_step::spread, first, out), told.front(), told_leg(leg_step::gather, in, last)};
           EXPECT_EQ(own, told) << "seed " << seed << ", relay " << n << ", strand " << strand << ", segment "
                                << segment;
         }

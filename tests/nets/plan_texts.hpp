@@ -15,7 +15,6 @@
 #include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
-#include <slimpack/simulators/transfer.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 
 #include <gtest/gtest.h>

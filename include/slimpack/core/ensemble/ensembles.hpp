@@ -2,13 +2,14 @@
 #define SLIMPACK_CORE_ENSEMBLE_ENSEMBLES_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/detail/disjoint_sets.hpp>
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,34 @@
 #include <vector>
 
 namespace slimpack {
+
+namespace detail {
+
+/// Sets of numbers that grow together; the smallest number of a set stands for it.
+/// boost::disjoint_sets does the same, and tests compare the two; but its header includes boost/graph, which headers of
+/// a basic planner must not.
+/// Source    R. E. Tarjan, Efficiency of a good but not linear set union algorithm (1975), with paths halved
+/// Complexity O(log n) for each call, nearly constant in the mean
+class disjoint_sets {
+ public:
+  explicit disjoint_sets(std::size_t size) : parent_(indices<std::uint32_t>(size)) {}
+
+  [[nodiscard]] std::uint32_t representative(std::uint32_t n) {
+    while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];
+    return n;
+  }
+
+  void unite(std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t first = representative(a);
+    const std::uint32_t other = representative(b);
+    parent_[std::max(first, other)] = std::min(first, other);
+  }
+
+ private:
+  std::vector<std::uint32_t> parent_;  // a smaller number of the set, at last the smallest
+};
+
+}  // namespace detail
 
 /// What runs together in a group of replicas: ensembles of F or B, which begin when each is the next of its stage and
 /// can run, and end with the longest. It is a view of what a plan says, for graphs, schedules and laws:

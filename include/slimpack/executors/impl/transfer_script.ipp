@@ -10,7 +10,6 @@
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
-#include <slimpack/simulators/transfer.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
-#include <slimpack/simulators/transfer.hpp>
+#include <slimpack/simulators/transfer_order.hpp>
 
 #include <algorithm>
 #include <cstddef>

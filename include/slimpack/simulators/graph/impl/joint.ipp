@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_IMPL_JOINT_IPP
 #define SLIMPACK_SIMULATORS_GRAPH_IMPL_JOINT_IPP
 
-#include <slimpack/core/detail/disjoint_sets.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/ensembles.hpp>
 #include <slimpack/core/error.hpp>
