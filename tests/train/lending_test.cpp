@@ -2,7 +2,7 @@
 #include "../support/shared_and_tied.hpp"
 #include "lending_plan.hpp"
 
-#include <slimpack/core/laws/can_run.hpp>
+#include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
@@ -155,7 +155,7 @@ shared_plan shared(const shape& on, std::int64_t own) {
     if (tests::owner_of(before, {one}) == tests::owner_of(before, {9})) continue;
     tests::share(found.made, {one});
     found.mixed = tests::lend_beside_rows(found.made);
-    if (found.mixed > 0 && can_run(found.made)) return found;
+    if (found.mixed > 0 && is_sound(found.made)) return found;
   }
   return {};
 }
