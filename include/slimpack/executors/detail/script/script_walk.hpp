@@ -110,9 +110,9 @@ class script_walk {
   /// What is neither F, B nor W runs in run order, after what it waits for on this stage (core/wiring/wiring.hpp). What
   /// else it waits for comes in messages.
   result<void> take_call(const instruction& i) {
-    const pack_place place = place_of(i, stage_, on_);
     if (!has(on_, i.kind)) return wrong(i, is_not_of_shape);
-    if (!wires_.has(place)) return wrong(i, "is of a chunk that the plan has not");
+    if (!has(on_, i)) return wrong(i, "is of a chunk that the plan has not");
+    const pack_place place = place_of(i, stage_, on_);
     std::uint32_t& next = calls_[wires_.number_of(place)];
     const std::size_t packs = of(i.pass()).ends.size();
     if (i.pack.value != next || next >= packs)
