@@ -124,6 +124,12 @@ struct wire {
 inline constexpr const char* is_not_of_shape =
     "is of a vocabulary that is spread over the stages, which the plan's is not";
 
+/// Whether a step on a shape has the chunk of an instruction, too.
+[[nodiscard]] constexpr bool has(const shape& on, const instruction& i) noexcept {
+  return has(on, i.kind) && i.chunk < static_cast<std::uint32_t>(i.is_of_part() ? on.chunks : 1);
+}
+
+/// Requires  has(on, i), and a stage of the shape
 [[nodiscard]] constexpr pack_place place_of(const instruction& i, std::uint32_t stage, const shape& on) noexcept {
   return {i.kind, i.chunk * static_cast<std::uint32_t>(on.stages) + stage};
 }

@@ -81,7 +81,7 @@ class walker {
         visit(step);
         continue;
       }
-      if (!wires_.has(place) || i.pack.value != next_at(place) || i.pack.value >= work_.times.packs(i.pass()))
+      if (!has(on_, i) || i.pack.value != next_at(place) || i.pack.value >= work_.times.packs(i.pass()))
         return wrong(stage, at, "packs must run once and in order");
       if (waits(i, place)) break;
       visit(step);
@@ -111,8 +111,7 @@ class walker {
   [[nodiscard]] std::uint32_t& next_at(pack_place p) { return packs_[wires_.number_of(p)]; }
   /// Counts the weight gradients of a pack, if it is their turn.
   [[nodiscard]] bool runs_weights(const instruction& i, pack_place place) {
-    if (!wires_.has(place) || i.pack.value != next_at(place) || waits(i, place) ||
-        !work_.times.apart.splits(i.pack.value))
+    if (!has(on_, i) || i.pack.value != next_at(place) || waits(i, place) || !work_.times.apart.splits(i.pack.value))
       return false;
     next_at(place) = static_cast<std::uint32_t>(work_.times.apart.next(next_at(place) + 1));
     return true;
