@@ -659,7 +659,7 @@ TEST(PlanJson, OfASpreadVocabularyIsRefusedWithThePlaceThatIsWrong) {
             "vocabulary is \"spread\", expected 2 stages or more, to spread it over");
   EXPECT_EQ(said([](json& d) { d["format"] = "slimpack-plan/1", d.erase("transfers"); }),
             "vocabulary is not a known key");
-  EXPECT_EQ(said([](json& d) { d.erase("vocabulary"); }), "replicas[0].message.embedded is not a known key");
+  EXPECT_EQ(said([](json& d) { d.erase("vocabulary"); }), "replicas[0].forward[0].embed is not a known key");
   EXPECT_EQ(said([](json& d) { d["replicas"][0]["forward"][1].erase("output_weights"); }),
             "replicas[0].forward[1] lacks the key \"output_weights\"");
   EXPECT_EQ(said([](json& d) {
