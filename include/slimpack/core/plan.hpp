@@ -9,7 +9,6 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/timings.hpp>
-#include <slimpack/core/wiring/step_kinds.hpp>
 
 #include <cstdint>
 #include <optional>

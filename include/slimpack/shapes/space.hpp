@@ -2,7 +2,6 @@
 #define SLIMPACK_SHAPES_SPACE_HPP
 
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/shapes/layout.hpp>
 
