@@ -175,9 +175,8 @@ class joint_programs {
   [[nodiscard]] result<void> may_be_next(const member& m) const {
     const instruction& i = m.what;
     const of_replica& one = all_[m.position];
-    if (i.chunk >= static_cast<std::uint32_t>(i.is_of_part() ? on_.chunks : 1))
-      return wrong(m, "is of a chunk that the plan has not");
     if (!has(on_, i.kind)) return wrong(m, is_not_of_shape);
+    if (!has(on_, i)) return wrong(m, "is of a chunk that the plan has not");
     const pack_place place = place_of(i, m.stage, on_);
     const std::size_t count = packs(one, i.pass());
     if (i.is_weights()) {
