@@ -2,7 +2,7 @@
 // beside one with a slip, then used by a planner, which makes the same plan as with the shipped one.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/testing/simulator_laws.hpp>
 

@@ -179,7 +179,7 @@ struct measured_step {
             (r.makespan + p.reduce_time).value,
             r.sequences.empty() ? 1.0 : 0.0,
             static_cast<double>(program_of(p, rank).size()),
-            stage == 0 ? static_cast<double>(r.times.packs(pass::backward)) : 0.0,
+            stage == 0 ? static_cast<double>(r.times.packs(slimpack::pass::backward)) : 0.0,
             stage == 0 ? static_cast<double>(r.times.apart.count()) : 0.0,
             report.checksums.value};
   }

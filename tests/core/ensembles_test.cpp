@@ -108,7 +108,8 @@ TEST(Ensembles, AreTheLeastSetsThatHoldRowsAndTies) {
       const auto its =
           std::find_if(expected.begin(), expected.end(), [&](const auto& set) { return set.contains(cell); });
       ASSERT_EQ(found.ensemble_of(cell).has_value(), its != expected.end()) << "seed " << seed;
-      if (its != expected.end()) EXPECT_EQ(*found.ensemble_of(cell), *its->begin()) << "the smallest stands for all";
+      if (its == expected.end()) continue;
+      EXPECT_EQ(*found.ensemble_of(cell), *its->begin()) << "the smallest stands for all";
     }
     for (const std::set<std::uint32_t>& set : expected) {
       std::set<std::size_t> replicas, stages;

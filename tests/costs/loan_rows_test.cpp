@@ -17,7 +17,7 @@ costs::gpu slow_gpu() {
 }
 
 loan asks(pass p, std::uint32_t lender, std::uint32_t helper) {
-  return {{lender, {p, {5}}}, {helper, {p, {4}}}, {{0}, {640}, {128}}, {{0}, {0}, {256}}};
+  return {{lender, {pass_kind(p), {5}}}, {helper, {pass_kind(p), {4}}}, {{0}, {640}, {128}}, {{0}, {0}, {256}}};
 }
 
 //  Llama 3.1 8B: 2048 elements of keys and values, 4096 of queries and of outputs, 32 heads; 128 queries ask for 256

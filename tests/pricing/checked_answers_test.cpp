@@ -51,13 +51,8 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
   EXPECT_EQ(rates, rates_of(cost, on).value());
   for (const weight_gradients weights : {weight_gradients::with_inputs, weight_gradients::apart}) {
     const workload work = price(packs, model, on, rates, weights), same = price(packs, cost, on, rates, weights);
-    EXPECT_EQ(work.forward, same.forward);
-    EXPECT_EQ(work.backward, same.backward);
+    EXPECT_EQ(work.times, same.times);
     EXPECT_EQ(work.split, same.split);
-    EXPECT_EQ(work.times.calls[instruction_kind::embed], same.times.calls[instruction_kind::embed]);
-    EXPECT_EQ(work.times.calls[instruction_kind::output], same.times.calls[instruction_kind::output]);
-    EXPECT_EQ(work.times.messages[message_kind::partial], same.times.messages[message_kind::partial]);
-    EXPECT_EQ(work.times.communication, same.times.communication);
   }
   const std::vector<sequence> batch = solvers::sequences_of(lengths);
   const std::vector<bound> bounds = simulators::lower_bounds(model, on, batch, rates),

@@ -69,7 +69,7 @@ TEST(WaitForWeights, NobodyWaitsWhereThereIsOneCopyOfTheWeights) {
   const costs::with_vocabulary<tests::bucketed_cost> with_ends{cost, {.embed = {.call = 1}}};
   const auto embeds = [&](int replicas) {
     const shape spread{.stages = 2, .replicas = replicas, .vocabulary = vocabulary::spread};
-    return price(packs_of({4}), with_ends, spread, std::vector<memory_rates>(2)).vocabulary.embed;
+    return price(packs_of({4}), with_ends, spread, std::vector<memory_rates>(2)).times.calls[instruction_kind::embed];
   };
   EXPECT_EQ(embeds(1), (std::vector<seconds>{{1}, {1}}));
   EXPECT_EQ(embeds(2), (std::vector<seconds>{{1 + 5}, {1}}));  // the second comes when its weights are there

@@ -36,11 +36,11 @@ struct pipeline {
   static pipeline of(const workload& work, const schedules::memory_cap& cap) {
     pipeline p;
     p.stages = static_cast<std::size_t>(work.shape.stages);
-    const auto copy = [&](pass p) {
+    const auto copy = [&](pass way) {
       flow f;
-      f.packs = work.times.packs(p);
-      for (const seconds s : work.times.calls[p]) f.time.push_back(s.value);
-      for (const seconds s : work.times.messages[p]) f.message.push_back(s.value);
+      f.packs = work.times.packs(way);
+      for (const seconds s : work.times.calls[way]) f.time.push_back(s.value);
+      for (const seconds s : work.times.messages[way]) f.message.push_back(s.value);
       return f;
     };
     p.down = copy(pass::forward);
