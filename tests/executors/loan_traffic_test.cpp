@@ -27,7 +27,8 @@ loan_format format_of(int layers) {
 }
 
 loan lent(std::uint32_t lender, std::uint32_t helper, pass p, std::int64_t context, std::int64_t queries) {
-  return {{lender, {p, {0}}}, {helper, {p, {1}}}, {{0}, {context}, {queries}}, {{0}, {0}, {context}}};
+  return {
+      {lender, {pass_kind(p), {0}}}, {helper, {pass_kind(p), {1}}}, {{0}, {context}, {queries}}, {{0}, {0}, {context}}};
 }
 
 // In each of 3 layers, forward: 10 keys and 5 queries of 4 bytes out, 5 outputs of 24 back. Backward 10 keys, 5 queries
