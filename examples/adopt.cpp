@@ -5,7 +5,6 @@
 #include <slimpack/transports/blocking.hpp>
 
 #include <sys/socket.h>
-
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -42,7 +41,6 @@ struct attention {
     }
     return out.put(result);
   }
-
   slimpack::result<void> backward(const slimpack::piece& p, std::span<const std::byte> in, slimpack::outgoing& out) {
     const auto [sequence, begin, length] = p.slice;
     std::vector<row>& r = rows[sequence];

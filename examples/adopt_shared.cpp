@@ -118,7 +118,6 @@ struct stage {
                                   slimpack::sharing& with) {
     return back(r, &with);
   }
-
   slimpack::result<void> fore(std::span<const slimpack::piece> pieces, slimpack::sharing* with) {
     arena& a = arenas[pieces[0].slice.sequence];
     a.resize(static_cast<std::size_t>(pieces[0].sequence_length.value));

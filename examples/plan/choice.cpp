@@ -6,8 +6,8 @@
 #include "rivals.hpp"
 #include "texts.hpp"
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/shapes/space.hpp>
 #include <slimpack/shapes/with_even_stages.hpp>
 

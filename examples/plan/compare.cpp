@@ -8,7 +8,7 @@
 #include "terminal.hpp"
 #include "texts.hpp"
 
-#include <slimpack/detail/amount.hpp>
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/io/timeline.hpp>
 
 #include <CLI/CLI.hpp>

@@ -2,9 +2,9 @@
 
 #include "texts.hpp"
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/memory.hpp>
 

@@ -3,12 +3,12 @@
 #include "sharers.hpp"
 #include "texts.hpp"
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/relays/relay.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/relayed_transfer.hpp>
-#include <slimpack/detail/amount.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -8,7 +8,7 @@
 #include "simulator.hpp"
 #include "texts.hpp"
 
-#include <slimpack/detail/amount.hpp>
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>

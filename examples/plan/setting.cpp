@@ -4,6 +4,7 @@
 #include "shipped.hpp"
 #include "texts.hpp"
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/calibrated.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
@@ -11,7 +12,6 @@
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/stage_options.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/io/detail/open.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/implausible_times.hpp>

@@ -3,7 +3,7 @@
 #include "../plan/texts.hpp"
 #include "median.hpp"
 
-#include <slimpack/detail/amount.hpp>
+#include <slimpack/core/detail/amount.hpp>
 
 #include <algorithm>
 #include <cmath>

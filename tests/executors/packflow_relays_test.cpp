@@ -122,9 +122,8 @@ TEST(PackflowRelaysFailures, ALegThatLacksAPartyIsRefused) {
   std::vector<stage> computes = tests::one_per_rank<stage>(p);
   for (const auto& report : tests::run_everywhere(p, computes)) {
     ASSERT_FALSE(report);
-    EXPECT_NE(report.error().detail.find("sequence 0, which replicas share: it has a relay from replica 1 with a leg "
-                                         "that lacks a party, 1 replicas that send "
-                                         "across and 2 that hear: name as many in `in` as in `out`"),
+    EXPECT_NE(report.error().detail.find("sequence 0 has a relay from replica 1 with a leg that lacks a party, 1 "
+                                         "replicas that send across and 2 that hear: name as many in `in` as in `out`"),
               std::string::npos)
         << report.error().detail;
   }

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SCHEDULES_MEMORY_CAP_HPP
 #define SLIMPACK_SCHEDULES_MEMORY_CAP_HPP
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>

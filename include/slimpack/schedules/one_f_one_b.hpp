@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_SCHEDULES_ONE_F_ONE_B_HPP
 #define SLIMPACK_SCHEDULES_ONE_F_ONE_B_HPP
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/interleaved_order.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>

@@ -2,10 +2,10 @@
 #define SLIMPACK_SHAPES_DETAIL_CONTEST_HPP
 
 #include <slimpack/concepts/planning.hpp>
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/shapes/detail/pack_room.hpp>

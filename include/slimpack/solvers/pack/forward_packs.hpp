@@ -1,13 +1,13 @@
 #ifndef SLIMPACK_SOLVERS_PACK_FORWARD_PACKS_HPP
 #define SLIMPACK_SOLVERS_PACK_FORWARD_PACKS_HPP
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/detail/interleaved_order.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>

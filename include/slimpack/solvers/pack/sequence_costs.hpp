@@ -1,13 +1,13 @@
 #ifndef SLIMPACK_SOLVERS_PACK_SEQUENCE_COSTS_HPP
 #define SLIMPACK_SOLVERS_PACK_SEQUENCE_COSTS_HPP
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/solvers/problem.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_SOUNDNESS_IMPL_SOUND_PROGRAMS_IPP
 #define SLIMPACK_CORE_SOUNDNESS_IMPL_SOUND_PROGRAMS_IPP
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
@@ -356,9 +357,8 @@ class joint_programs {
   for (std::size_t stage = 0; stage < peaks.size(); ++stage)
     if (peaks[stage] > p.shape.memory->amount * (1 + 1e-12))
       return error{errc::invalid_input, "replica " + std::to_string(replica) + ", stage " + std::to_string(stage) +
-                                            " holds " + std::to_string(peaks[stage]) +
-                                            (p.memory_unit == memory_unit::byte ? " bytes" : " tokens") +
-                                            " of memory, the limit is " + std::to_string(p.shape.memory->amount)};
+                                            " holds " + amount(peaks[stage], p.memory_unit) + ", the limit is " +
+                                            amount(p.shape.memory->amount, p.memory_unit)};
   return success();
 }
 

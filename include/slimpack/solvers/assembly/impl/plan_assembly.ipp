@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
 #define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
 
+#include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
@@ -8,7 +9,6 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/detail/vocabulary_turn.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/rank_time_of.hpp>

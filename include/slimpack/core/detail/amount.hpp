@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_DETAIL_AMOUNT_HPP
-#define SLIMPACK_DETAIL_AMOUNT_HPP
+#ifndef SLIMPACK_CORE_DETAIL_AMOUNT_HPP
+#define SLIMPACK_CORE_DETAIL_AMOUNT_HPP
 
 #include <slimpack/core/shape.hpp>
 
