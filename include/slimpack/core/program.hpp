@@ -19,13 +19,13 @@ struct instruction {
   pack_id pack;
   std::uint32_t chunk{};  ///< virtual stage on this stage, 0 when there is one, and of what a stage does once
 
-  /// Whose packs `pack` counts.
+  /// The pass whose packs `pack` counts.
   [[nodiscard]] constexpr slimpack::pass pass() const noexcept { return facts_of(kind).pass; }
-  /// F or B.
+  /// Whether it runs a pack through layers: F or B.
   [[nodiscard]] constexpr bool is_pass() const noexcept { return kind <= instruction_kind::backward; }
-  /// W.
+  /// Whether it computes weight gradients apart: W.
   [[nodiscard]] constexpr bool is_weights() const noexcept { return kind == instruction_kind::weights; }
-  /// Of a part of the model: F, B or W. Of others a stage has one for each pack.
+  /// Whether each part of the model has one for each pack: F, B or W. Of other kinds each stage has one.
   [[nodiscard]] constexpr bool is_of_part() const noexcept { return facts_of(kind).each == places::parts; }
   friend constexpr bool operator==(const instruction&, const instruction&) = default;
 };

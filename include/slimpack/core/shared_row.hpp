@@ -26,7 +26,7 @@ struct shared_row {
   tokens sent{};    ///< of the row, run by this replica, once for each other sharer that keeps them
   std::span<const relay> relays{};  ///< of the merge, where rows go round
 
-  /// That of a replica with a pack in a row of a merge, but for its tokens.            Requires  the merge outlives it
+  /// The row of a merge that a replica has in a pack, without its tokens.            Requires  the merge outlives it
   [[nodiscard]] static shared_row of(const merge& m, slimpack::pass p, pack_id pack) {
     return {m.sequence, p, pack, {}, m.replicas, {}, m.exchange, {}, {}, m.relays};
   }

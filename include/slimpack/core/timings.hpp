@@ -74,7 +74,7 @@ class time_column {
   [[nodiscard]] constexpr instruction_kind call() const noexcept { return static_cast<instruction_kind>(kind_); }
   /// Requires  !is_call()
   [[nodiscard]] constexpr message_kind message() const noexcept { return static_cast<message_kind>(kind_); }
-  /// Whose packs it has times of.
+  /// The pass whose packs it has times of.
   [[nodiscard]] constexpr slimpack::pass pass() const noexcept {
     return is_call_ ? facts_of(call()).pass : facts_of(message()).pass;
   }

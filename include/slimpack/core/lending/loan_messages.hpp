@@ -13,7 +13,7 @@ struct loan_messages {
   seconds queries;   ///< what it has in the layer: queries; backward gradients of outputs
   seconds results;   ///< what it gets: outputs and log-sum-exps; backward gradients of queries, keys and values
 
-  /// The same, with each of its times, and its layers, as `sound` gives them.
+  /// Asks `sound` for each time and for the layers, and returns what it gives in their place.
   template <class Sound>
   [[nodiscard]] constexpr loan_messages checked(const Sound& sound) const {
     loan_messages m{1, sound(context), sound(queries), sound(results)};
