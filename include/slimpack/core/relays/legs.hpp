@@ -70,8 +70,8 @@ struct leg_rows {
   std::int64_t end{};
 };
 
-/// The rows of a leg's strand, and those of its segment of the strand. A parcel has `count` rows, which strands share as
-/// evenly as whole rows let them.
+/// The rows of a leg's strand, and those of its segment of the strand. A parcel has `count` rows, which strands share
+/// as evenly as whole rows let them.
 [[nodiscard]] constexpr leg_rows strand_rows(const leg& l, std::int64_t count) noexcept {
   return {count * l.strand / l.strands, count * (l.strand + std::int64_t{1}) / l.strands};
 }
