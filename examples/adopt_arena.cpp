@@ -108,7 +108,6 @@ struct stage {
     return slimpack::success();
   }
 };
-
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
   const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .quantum = {4}})(lengths).value();
@@ -119,7 +118,6 @@ int main() {
     return slimpack::executors::packflow{}.execute(plan, stages[rank], port).value().loss_sum;
   };
   // End of what adopts slimpack.
-
   bool same = true;
   for (int step = 0; step <= 40; ++step) {
     std::array<layer, 2> whole{stages[0].own, stages[1].own};
