@@ -43,7 +43,7 @@ struct flat {
                                        const Schedule& schedule) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    std::vector<sequence> order = solvers::sequences_of(batch.lengths);
+    std::vector<sequence> order = batch.batch().sequences();
     std::stable_sort(order.begin(), order.end(),
                      [](const sequence& a, const sequence& b) { return a.length < b.length; });
     replica_solution r;

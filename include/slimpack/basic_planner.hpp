@@ -76,19 +76,18 @@ class basic_planner {
         simulator_(std::move(simulator)) {}
 
   /// Whether a batch may be planned at all, before any work.
-  [[nodiscard]] result<void> check(std::span<const tokens> lengths) const {
+  [[nodiscard]] result<void> check(const batch_view& batch) const {
     constexpr bool takes_any_cost = solver_for<Solver, Slicer, searched_cost, Schedule>;
-    if (result<void> fine =
-            detail::batch_check(shape_, lengths, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost});
+    if (result<void> fine = detail::batch_check(
+            shape_, batch, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost, plans_prefixes<Solver>()});
         !fine)
       return fine;
-    const tokens longest = *std::max_element(lengths.begin(), lengths.end());
-    return detail::longest_check(detail::answers_of(cost_), shape_, longest)(weight_gradients_of<Schedule>);
+    return detail::longest_check(detail::answers_of(cost_), shape_, batch.longest())(weight_gradients_of<Schedule>);
   }
 
-  /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end
+  /// Plans a batch; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end
   /// early with its best, and marks the plan as truncated, since it may then differ from machine to machine.
-  [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const;
+  [[nodiscard]] result<plan> operator()(const batch_view& batch, std::stop_token stop = {}) const;
 
   /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory,
   /// times and bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The
@@ -101,35 +100,37 @@ class basic_planner {
   /// Law       is_forward_only(plan); all else as of operator()
   /// Errors    those of operator(); invalid_input: the shape spreads the vocabulary, of which plans run both passes
   template <class Search = solvers::forward_search>
-  [[nodiscard]] result<plan> plan_forward(std::span<const tokens> lengths, std::stop_token stop = {}) const {
+  [[nodiscard]] result<plan> plan_forward(const batch_view& batch, std::stop_token stop = {}) const {
     static_assert(
         requires { sizeof(Search); }, "plan_forward has its search in slimpack/solvers/forward.hpp: include it");
     const auto begin = std::chrono::steady_clock::now();
-    if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
+    if (result<void> fine = check(batch); !fine) return std::move(fine).error();
     if (shape_.vocabulary == vocabulary::spread)
       return error{errc::invalid_input,
                    "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
+    if (batch.shares_prefixes())
+      return error{errc::invalid_input,
+                   "samples share prefixes, and plan_forward plans lists of lengths: evaluate the plan of a step"};
     detail::time_faults faults(stop);
-    const problem asked{lengths, shape_, faults.token()};
+    const problem asked{batch.lengths(), shape_, faults.token()};
     result<solution> solved =
-        Search::solve(asked, checked_cuts(slicer_, lengths, faults), searched_cost(cost_, faults, shape_),
+        Search::solve(asked, checked_cuts(slicer_, batch.lengths(), faults), searched_cost(cost_, faults, shape_),
                       threads_of(solver_), Search::options_of(solver_));
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (faults.any()) return faults.told(batch, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1));
+    if (result<void> sound = detail::solution_check(solved.value(), batch, shape_, std::span(both_passes).first(1));
         !sound)
       return std::move(sound).error();
     const acceptance accepted(*this, faults);
-    plan p = accepted.assembly.blank(lengths);
+    plan p = accepted.assembly.blank(batch);
     p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
     if (result<void> run = accepted.assembly.simulate(p, simulators::joint_groups({}, p.replicas.size()),
                                                       std::move(solved).value(), detail::plan_assembly::never, true);
         !run)
       return std::move(run).error();
     Search::bound_replicas(p, accepted.cost);
-    result<void> proved =
-        accepted.assembly.prove(p, Search::bounds(accepted.cost, shape_, solvers::sequences_of(lengths)));
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    result<void> proved = accepted.assembly.prove(p, Search::bounds(accepted.cost, shape_, batch.sequences()));
+    if (faults.any()) return faults.told(batch, shape_.quantum);
     if (!proved) return std::move(proved).error();
     detail::plan_assembly::sign(p, stop, begin);
     return p;
@@ -141,9 +142,8 @@ class basic_planner {
   /// Law       put_together of the parts of all replicas is the plan that operator() makes, to the bit
   /// Errors    those of operator(), as far as they show in the group; invalid_input: there is no such replica
   /// Complexity that of the division, and of planning the group's replicas
-  [[nodiscard]] result<rank_plan> of_replica(std::span<const tokens> lengths, std::uint32_t replica,
-                                             std::stop_token stop = {}) const requires
-      group_solver_for<Solver, Slicer, Cost, Schedule>;
+  [[nodiscard]] result<rank_plan> of_replica(const batch_view& batch, std::uint32_t replica, std::stop_token stop = {})
+      const requires group_solver_for<Solver, Slicer, Cost, Schedule>;
 
   /// The whole plan of the parts of all groups, in any order; the same part may come several times. It has what parts
   /// have not: step time, bounds, efficiency, bubble and rank time. Its planning time is that of the part that took
@@ -222,28 +222,28 @@ class basic_planner {
 // from compiling all that planning needs.
 template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
 requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator> result<plan>
-basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator()(std::span<const tokens> lengths,
+basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator()(const batch_view& batch,
                                                                      std::stop_token stop) const {
-  if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
+  if (result<void> fine = check(batch); !fine) return std::move(fine).error();
   detail::time_faults faults(stop);
   const searched_cost cost(cost_, faults, shape_);
-  return acceptance(*this, faults).assembly.searched(lengths, stop, faults, [&](const problem& batch) {
-    return solution_of(batch, cost, faults);
+  return acceptance(*this, faults).assembly.searched(batch, stop, faults, [&](const problem& one) {
+    return solution_of(one, cost, faults);
   });
 }
 
 template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
 requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator> result<rank_plan>
-basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_replica(std::span<const tokens> lengths,
-                                                                     std::uint32_t replica, std::stop_token stop)
+basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_replica(const batch_view& batch, std::uint32_t replica,
+                                                                     std::stop_token stop)
 const requires group_solver_for<Solver, Slicer, Cost, Schedule> {
   // clang 14 compiles this for any solver where a planner is instantiated explicitly.
   if constexpr (group_solver_for<Solver, Slicer, Cost, Schedule>) {
-    if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
+    if (result<void> fine = check(batch); !fine) return std::move(fine).error();
     detail::time_faults faults(stop);
     const searched_cost cost(cost_, faults, shape_);
-    return acceptance(*this, faults).assembly.searched_group(lengths, stop, faults, [&](const problem& batch) {
-      return group_of(batch, cost, faults, replica);
+    return acceptance(*this, faults).assembly.searched_group(batch, stop, faults, [&](const problem& one) {
+      return group_of(one, cost, faults, replica);
     });
   } else {
     return error{errc::invalid_input, ""};
@@ -255,7 +255,7 @@ requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator> 
 basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::put_together(std::span<const rank_plan> parts)
 const {
   if (!parts.empty())
-    if (result<void> fine = check(parts.front().part.lengths); !fine) return std::move(fine).error();
+    if (result<void> fine = check(batch_of(parts.front().part)); !fine) return std::move(fine).error();
   detail::time_faults faults{std::stop_token{}};
   return acceptance(*this, faults).assembly.put_together(parts, faults);
 }

@@ -60,7 +60,7 @@ TEST(Milp, FindsTheBestPlanOfTinyBatches) {
     shape on = two_stages;
     on.stages = static_cast<int>(random.between(1, 3));
     if (random.once_in(2)) on.memory = memory_limit{memory_unit::token, longest_of(lengths) * 1.25};
-    const std::vector<sequence> own = solvers::sequences_of(lengths);
+    const std::vector<sequence> own = batch_view(lengths).sequences();
     const seconds best = tests::shortest_replica(cost, on, own, false);
     const milp_answer found = certified(lengths, on, {.gap = 0}).value();
     EXPECT_NEAR(found.makespan / best, 1, 1e-9) << "seed " << seed;
@@ -82,7 +82,7 @@ TEST(Milp, CountsWhatMessagesOfManyTokensAndUnequalStagesTake) {
   on.stages = 3;
   const milp<> solver{.limits = {.gap = 0}};
   const milp_answer found = solver.certify({lengths, on}, slicers::equal_cost{}, uneven, schedules::list{}).value();
-  const seconds best = tests::shortest_replica(uneven, on, solvers::sequences_of(lengths), false);
+  const seconds best = tests::shortest_replica(uneven, on, batch_view(lengths).sequences(), false);
   EXPECT_NEAR(found.makespan / best, 1, 1e-9);
   EXPECT_TRUE(found.proven);
 }
@@ -147,7 +147,7 @@ TEST(Milp, BoundsSeveralReplicasByTheirAssignment) {
   const milp_answer found = solver.certify({lengths, on}, slicers::equal_cost{}, cost, schedules::list{}).value();
   const std::vector<sequence> two = {{{0}, {512}}, {{1}, {512}}};
   EXPECT_GE(found.bound, simulators::stage_bound(cost, two_stages, two, 0) * (1 - 1e-3));
-  EXPECT_LE(found.bound, tests::shortest_step(cost, on, solvers::sequences_of(lengths), false));
+  EXPECT_LE(found.bound, tests::shortest_step(cost, on, batch_view(lengths).sequences(), false));
 }
 
 TEST(Milp, SaysWhatIsTooLargeAndWhatToDo) {

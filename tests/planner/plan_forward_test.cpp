@@ -153,7 +153,7 @@ TEST(PlanForward, IsNearTheBestOfSmallBatches) {
     cost.attention = random.between(0, 1) == 0 ? 1e-8 : 1e-6;
     cost.per_pack = {random.between(0, 1) == 0 ? 2e-6 : 2e-5};
     const plan p = planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths).value();
-    const seconds best = exhaustive{on, cost, solvers::sequences_of(lengths)}();
+    const seconds best = exhaustive{on, cost, batch_view(lengths).sequences()}();
     EXPECT_GE(best, p.lower_bound * (1 - 1e-12)) << "a bound is no bound, seed " << seed;
     EXPECT_GE(p.step_time, best * (1 - 1e-12));
     const double ratio = p.step_time / best;

@@ -54,7 +54,7 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
     EXPECT_EQ(work.times, same.times);
     EXPECT_EQ(work.split, same.split);
   }
-  const std::vector<sequence> batch = solvers::sequences_of(lengths);
+  const std::vector<sequence> batch = batch_view(lengths).sequences();
   const std::vector<bound> bounds = simulators::lower_bounds(model, on, batch, rates),
                            others = simulators::lower_bounds(cost, on, batch, rates);
   ASSERT_EQ(bounds.size(), others.size());

@@ -19,7 +19,7 @@ namespace {
 constexpr costs::quadratic plain{.linear = 1, .attention = 0, .per_pack = {2}, .hop = {1}};
 
 std::vector<bound> bounds_of(const costs::quadratic& cost, const shape& on, const std::vector<tokens>& lengths) {
-  return simulators::forward_bounds(cost, on, solvers::sequences_of(lengths));
+  return simulators::forward_bounds(cost, on, batch_view(lengths).sequences());
 }
 
 TEST(LastSlice, IsWhatFollowsTheLastPossibleCut) {
@@ -97,7 +97,7 @@ TEST(ForwardBounds, HoldForRandomPacks) {
         arrived = end + cost.hop;
       }
     }
-    for (const bound& b : simulators::forward_bounds(cost, on, solvers::sequences_of(lengths))) {
+    for (const bound& b : simulators::forward_bounds(cost, on, batch_view(lengths).sequences())) {
       EXPECT_LE(b.time.value, free.back().value * (1 + 1e-12)) << b.name << ", seed " << seed;
       if (on.stages > 1) closest = std::max(closest, b.time / free.back());
     }

@@ -54,7 +54,7 @@ struct crooked : costs::quadratic {
   }
 };
 
-std::vector<sequence> batch_of(const std::vector<tokens>& lengths) { return solvers::sequences_of(lengths); }
+std::vector<sequence> batch_of(const std::vector<tokens>& lengths) { return batch_view(lengths).sequences(); }
 
 template <class Cost>
 std::vector<bound> bounds_of(const Cost& cost, const shape& on, std::span<const sequence> batch) {

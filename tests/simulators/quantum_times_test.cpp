@@ -33,7 +33,7 @@ TEST(QuantumTimes, HoldTheTimesOfEachPart) {
 
 // 25 and 12 tokens in quanta of 10: three whole quanta, of which two begin at 0 and one at 10, and rests of 5 and 2.
 TEST(QuantumTimes, EachQuantumIsVisitedOnceBetweenItsCheapestAndDearest) {
-  const std::vector<sequence> batch = solvers::sequences_of(std::vector<tokens>{{25}, {12}});
+  const std::vector<sequence> batch = batch_view(std::vector<tokens>{{25}, {12}}).sequences();
   const simulators::batch_quanta all(batch, {10});
   double tokens_seen = 0;
   double least = 0;

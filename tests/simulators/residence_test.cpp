@@ -14,7 +14,7 @@ namespace slimpack::residence_test {
 namespace {
 
 double overhead_of(const costs::quadratic& cost, const shape& on, const std::vector<tokens>& lengths, double step) {
-  const std::vector<sequence> batch = solvers::sequences_of(lengths);
+  const std::vector<sequence> batch = batch_view(lengths).sequences();
   const simulators::batch_quanta all(batch, on.quantum);
   return simulators::residence(cost, on, batch, all, rates_of(cost, on).value()).least_overhead(0, step, 1, 1);
 }

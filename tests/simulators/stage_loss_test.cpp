@@ -21,7 +21,7 @@ namespace {
 /// The bound of a stage, by what the memory of another forces.
 seconds bound_of(const costs::quadratic& cost, const shape& on, const std::vector<tokens>& lengths, int stage,
                  int memory_stage, seconds from) {
-  const std::vector<sequence> batch = solvers::sequences_of(lengths);
+  const std::vector<sequence> batch = batch_view(lengths).sequences();
   const simulators::batch_quanta all(batch, on.quantum);
   const std::vector<memory_rates> rates = rates_of(cost, on).value();
   const simulators::residence memory(cost, on, batch, all, rates);
@@ -88,7 +88,7 @@ TEST(StageLoss, HoldsForEveryPlan) {
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
     if (random.once_in(2))
       on.memory = memory_limit{memory_unit::token, static_cast<double>(longest.value + random.between(0, 8))};
-    const seconds best = tests::shortest_step(cost, on, solvers::sequences_of(lengths), true);
+    const seconds best = tests::shortest_step(cost, on, batch_view(lengths).sequences(), true);
     for (int stage = 0; stage < on.stages; ++stage)
       for (int memory_stage = 0; memory_stage + 1 < on.stages; ++memory_stage) {
         const seconds found = bound_of(cost, on, lengths, stage, memory_stage, best * 0.7);

@@ -38,7 +38,7 @@ struct accumulating : costs::quadratic {
 };
 
 TEST(BusiestPart, IsTheOneThatWaitsForNone) {
-  const std::vector<sequence> batch = solvers::sequences_of(tests::lengths_of({10, 20}));
+  const std::vector<sequence> batch = batch_view(tests::lengths_of({10, 20})).sequences();
   EXPECT_EQ(solvers::busiest_part(uneven{}, batch, 3), 1);
   EXPECT_EQ(solvers::busiest_part(tests::per_token, batch, 3), 0);  // the first of equals
 }

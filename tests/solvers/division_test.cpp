@@ -21,7 +21,7 @@ detail::division divided(const std::vector<double>& work, std::vector<detail::sh
                          std::size_t replicas, double share) {
   const std::vector<tokens> lengths(work.size(), tokens{4096});
   if (sharers.empty()) sharers.assign(work.size(), {1, static_cast<std::uint32_t>(replicas)});
-  const std::vector<sequence> batch = solvers::sequences_of(lengths);
+  const std::vector<sequence> batch = batch_view(lengths).sequences();
   detail::division units = detail::grouped(batch, work, sharers, replicas, share);
   detail::share_out(units, batch, work, std::vector<double>(replicas, 0.0));
   return units;
@@ -149,7 +149,7 @@ TEST(Division, SharesWhatNoReplicaHasRoomFor) {
 // Mean 10 of 2; light is at most 0.2.
 TEST(Division, LetsGroupsShareAllThatIsNotLight) {
   const std::vector<double> work{10, 9.9, 0.1};
-  const std::vector<sequence> batch = solvers::sequences_of(std::vector<tokens>(3, tokens{4096}));
+  const std::vector<sequence> batch = batch_view(std::vector<tokens>(3, tokens{4096})).sequences();
   detail::division units{{{0, 1}, {batch[0]}, {batch[1], batch[2]}}};
   EXPECT_FALSE(detail::share_more(units, work, std::vector<detail::sharers_range>(3, {1, 1})));
   EXPECT_TRUE(detail::share_more(units, work, std::vector<detail::sharers_range>(3, {1, 2})));
@@ -195,7 +195,7 @@ TEST(Level, LetsTheLastEndSoonerAndKeepsEachSequence) {
     const ended_units before = any_ended_units(random);
     ended_units after = before;
     const std::vector<tokens> lengths(before.work.size(), tokens{128});
-    detail::level(after.units, solvers::sequences_of(lengths), before.work, before.ends);
+    detail::level(after.units, batch_view(lengths).sequences(), before.work, before.ends);
     std::vector<std::uint32_t> seen;
     for (std::size_t u = 0; u < after.units.size(); ++u) {
       const std::vector<sequence>& own = after.units[u].own;
@@ -222,7 +222,7 @@ TEST(Level, LetsTheLastEndSoonerAndKeepsEachSequence) {
 // To hand over 30 would leave them at 90 and 130; against 20 both end at 110.
 TEST(Level, SwapsWhereAMoveIsTooMuch) {
   detail::division units{{{0}, {}, {{{0}, {128}}}}, {{1}, {}, {{{1}, {128}}}}};
-  const std::vector<sequence> batch = solvers::sequences_of(std::vector<tokens>(2, tokens{128}));
+  const std::vector<sequence> batch = batch_view(std::vector<tokens>(2, tokens{128})).sequences();
   detail::level(units, batch, std::vector<double>{30, 20}, std::vector<seconds>{{120}, {100}});
   EXPECT_EQ(ids(units[0].own), std::vector<std::uint32_t>{1});
   EXPECT_EQ(ids(units[1].own), std::vector<std::uint32_t>{0});

@@ -225,7 +225,7 @@ TEST(Divider, IsCheckedBeforeItsDivisionIsPlanned) {
 TEST(DivisionHash, TellsWhatIsSharedByWhom) {
   const std::vector<tokens> lengths = tests::lengths_of({4000, 3000});
   const shape on{.stages = 2, .replicas = 2};
-  const std::vector<sequence> batch = solvers::sequences_of(lengths);
+  const std::vector<sequence> batch = batch_view(lengths).sequences();
   const divide::division whole{{{0}, {}, {batch[0]}}, {{1}, {}, {batch[1]}}};
   divide::division swapped{{{0}, {}, {batch[1]}}, {{1}, {}, {batch[0]}}};
   const divide::division one{{{0, 1}, {batch[0]}, {batch[1]}}};

@@ -55,7 +55,7 @@ template <class Slicer, class Check>
 void walk(const Slicer& slicer, std::uint64_t seed, tokens cap, const Check& check) {
   testing::generator random(seed);
   const std::vector<tokens> lengths = tests::random_lengths(random, 6, {3000});
-  const std::vector<sequence> own = solvers::sequences_of(lengths);
+  const std::vector<sequence> own = batch_view(lengths).sequences();
   detail::neighbourhood moves(std::span<const sequence>(own), slicer, cost, {{}, cap, {128}, 0, true});
   partition at = apart(own);
   detail::splitmix moved;
@@ -130,7 +130,7 @@ TEST(Neighbourhood, ReachTheBestPlanOfTinyBatches) {
     }
     shape on{.stages = static_cast<int>(random.between(1, 3)), .quantum = {128}};
     const double ratio = planner{on, slicers::equal_cost{}, cost}(lengths).value().step_time /
-                         tests::shortest_replica(cost, on, solvers::sequences_of(lengths), false);
+                         tests::shortest_replica(cost, on, batch_view(lengths).sequences(), false);
     EXPECT_LE(ratio, 1.10) << "seed " << seed;
     best += ratio < 1 + 1e-9;
     ++all;

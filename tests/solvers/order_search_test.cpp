@@ -68,7 +68,7 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most, int chunks =
   detail::splitmix choices;
   double before = 0, after = 0;
   for (int i = 0; i < 30; ++i) {
-    const std::vector<sequence> own = solvers::sequences_of(tests::random_lengths(random, 40, {6000}));
+    const std::vector<sequence> own = batch_view(tests::random_lengths(random, 40, {6000})).sequences();
     shape on{.stages = static_cast<int>(random.between(1, 6)), .replicas = 2, .chunks = chunks};
     const cut_budget base{{}, {7000}, on.quantum, 0, true};
     partition packs;

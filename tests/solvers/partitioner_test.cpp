@@ -21,7 +21,7 @@ constexpr seconds ever{std::numeric_limits<double>::infinity()};
 const costs::quadratic cost{.per_pack = {6e-5}, .hop = {2e-5}};
 const std::vector<memory_rates> no_bytes(4);
 
-std::vector<sequence> lengths(std::vector<tokens> of) { return solvers::sequences_of(of); }
+std::vector<sequence> lengths(std::vector<tokens> of) { return batch_view(of).sequences(); }
 
 /// Ids of the sequences in the order that a pass begins them.
 std::vector<std::uint32_t> begun(const micropacks& packs) {

@@ -32,7 +32,7 @@ template <class Slicer>
 void fill_again(const Slicer& slicer) {
   testing::generator random(17);
   for (int i = 0; i < 50; ++i) {
-    const std::vector<sequence> own = solvers::sequences_of(tests::random_lengths(random, 20, {5000}));
+    const std::vector<sequence> own = batch_view(tests::random_lengths(random, 20, {5000})).sequences();
     const cut_budget base{{}, {6000}, {128}, 0, true};
     for (const pass p : {pass::forward, pass::backward}) {
       micropacks packs;
@@ -56,7 +56,7 @@ TEST(Refill, IsTheSameForTheSameTimes) {
 }
 
 TEST(Refill, GivesTheLastPackWhatIsLeftAndMoreWhereThatIsTooMuch) {
-  const std::vector<sequence> own = solvers::sequences_of(tests::lengths_of({1024, 1024, 1024}));
+  const std::vector<sequence> own = batch_view(tests::lengths_of({1024, 1024, 1024})).sequences();
   const std::vector<slice> runs{{own[0].id, {0}, {1024}}, {own[1].id, {0}, {1024}}, {own[2].id, {0}, {1024}}};
   const std::vector<double> times{cost.time(runs[0], pass::forward, 0).value, 0};
   micropacks packs;
@@ -70,7 +70,7 @@ TEST(Refill, GivesTheLastPackWhatIsLeftAndMoreWhereThatIsTooMuch) {
 }
 
 TEST(Refill, RefusesWhatTheSlicerDoesNotCutSo) {
-  const std::vector<sequence> own = solvers::sequences_of(tests::lengths_of({1024}));
+  const std::vector<sequence> own = batch_view(tests::lengths_of({1024})).sequences();
   const std::vector<slice> whole{{own[0].id, {0}, {1024}}};
   const std::vector<slice> part{{own[0].id, {0}, {512}}};
   const std::vector<double> times{1};

@@ -149,7 +149,7 @@ TEST(SharedSequences, HaveWhatLanesCannotHaveAlikeInTheirFirstRow) {
 // 7, 7 and 7 quanta on 3 sharers: 2 each and one over, which falls to another sharer each time: 7 each.
 TEST(SharedSequences, GiveWhatLanesCannotHaveAlikeToAllInTurn) {
   const tokens quantum{128};
-  const std::vector<sequence> shared = solvers::sequences_of(std::vector<tokens>(3, quantum * 7));
+  const std::vector<sequence> shared = batch_view(std::vector<tokens>(3, quantum * 7)).sequences();
   const detail::sharing_group on(3, quantum, shared);
   for (std::size_t sharer = 0; sharer < 3; ++sharer) {
     tokens own{};
@@ -204,7 +204,7 @@ TEST(DealtInTuples, LevelLanesWhereNeighboursAloneCannot) {
   for (int round = 0; round < 50; ++round) {
     std::vector<tokens> lengths{{6000}};
     for (int i = 0; i < 90; ++i) lengths.push_back({random.between(500, 1500)});
-    const std::vector<sequence> own = solvers::sequences_of(lengths);
+    const std::vector<sequence> own = batch_view(lengths).sequences();
     std::vector<double> work;
     for (const sequence& s : own) work.push_back(static_cast<double>(s.length.value));
     std::vector<double> load{100000, 100000, 100000};

@@ -93,7 +93,7 @@ TEST(SequenceSite, KeepsTheTokensOfAPass) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     std::vector<tokens> lengths;
     for (std::int64_t n = random.between(2, 8); n > 0; --n) lengths.push_back(random.length({4000}));
-    const std::vector<sequence> own = solvers::sequences_of(lengths);
+    const std::vector<sequence> own = batch_view(lengths).sequences();
     partition packs = testing::random_partition(lengths, {64}, costs::quadratic{}, random);
     const pass p = random.once_in(2) ? pass::forward : pass::backward;
     tokens most{};

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_PLAN_HPP
 #define SLIMPACK_CORE_PLAN_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
@@ -107,9 +108,11 @@ struct plan {
   std::string cost;
   std::string model;
   std::string gpu;
-  std::string simulator;            ///< that ran it, simulator_for's name; neither hashed nor part of plan files
-  std::vector<tokens> lengths;      ///< as planned; a sequence_id is an index into it
-  std::optional<plan_data> data{};  ///< where these come from, where the caller says. Not hashed
+  std::string simulator;               ///< that ran it, simulator_for's name; neither hashed nor part of plan files
+  std::vector<tokens> lengths;         ///< as planned; a sequence_id is an index into it
+  std::vector<sequence_id> parents{};  ///< of each sequence, no_parent of a root, where samples share beginnings; else
+                                       ///< empty
+  std::optional<plan_data> data{};     ///< where these come from, where the caller says. Not hashed
   slimpack::shape shape;
   std::vector<int> layers{};  ///< of the model on each part, where they were chosen; empty: as the trainer spreads them
   std::vector<replica_plan> replicas;
@@ -165,6 +168,9 @@ struct rank_plan {
   }
   return runs;
 }
+
+/// The batch that a plan is of.            Requires  the plan outlives it
+[[nodiscard]] inline batch_view batch_of(const plan& p) noexcept { return {p.lengths, p.parents}; }
 
 /// The plan that a rank runs its stage of: a whole one, or its group's part.
 [[nodiscard]] inline const plan& part_of(const plan& p) noexcept { return p; }

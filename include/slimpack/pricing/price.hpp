@@ -151,8 +151,10 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
 /// replicas share, a replica has those of its own tokens and of what it keeps of the others'. Where there are no
 /// backward packs, what forward packs let go of.
+/// Shapes    parents: those of price
 /// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences + rows)
-void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w);
+void follow_sequences(const partition& packs, std::span<const shared_row> shared, std::span<const sequence_id> parents,
+                      workload& w);
 
 /// Whether the longest sequence keeps anything on any stage.
 template <keeps_by_piece Cost>
@@ -167,8 +169,8 @@ bool keeps_any(const partition& packs, const Cost& cost, int stages) {
 /// Fills what forward packs let go of beside their tokens, where no backward comes (workload::ended_kept).
 /// Requires  w.times.kept.forward is to be filled            Complexity  O(stages * slices log sequences)
 template <keeps_by_piece Cost>
-void let_go_of_kept(const micropacks& forward, const Cost& cost, workload& w) {
-  const forward_readers readers(forward);
+void let_go_of_kept(const micropacks& forward, const Cost& cost, std::span<const sequence_id> parents, workload& w) {
+  const forward_readers readers(forward, parents);
   const std::size_t row = forward.size() + 1;
   std::vector<double>& sums = w.times.kept.backward;
   sums.assign(static_cast<std::size_t>(w.shape.stages) * row, 0);
@@ -181,7 +183,7 @@ void let_go_of_kept(const micropacks& forward, const Cost& cost, workload& w) {
 
 /// Fills what packs keep beside their tokens. Whole bytes, so that sums are exact in any order and end at 0.
 template <keeps_by_piece Cost>
-void follow_kept(const partition& packs, const Cost& cost, workload& w) {
+void follow_kept(const partition& packs, const Cost& cost, std::span<const sequence_id> parents, workload& w) {
   const common_cuts cuts(packs);
   for (const pass p : {pass::forward, pass::backward}) {
     const micropacks& of_pass = packs.of(p);
@@ -197,7 +199,7 @@ void follow_kept(const partition& packs, const Cost& cost, workload& w) {
       }
     }
   }
-  if (w.is_forward_only()) let_go_of_kept(packs.forward, cost, w);
+  if (w.is_forward_only()) let_go_of_kept(packs.forward, cost, parents, w);
 }
 
 /// Adds the keys and values that packs of shared rows keep of the others' tokens.
@@ -251,7 +253,7 @@ template <class Cost>
 /// alone.
 /// Shapes    rates: one per stage, from rates_of, or evaluation_rates_of without backward packs;
 ///           weights: weight_gradients_of<Schedule> (schedules/hooks.hpp); shared: the rows that the replica takes part
-///           in (core/shared_row.hpp)
+///           in (core/shared_row.hpp); parents: by sequence_id of the packs, where samples share beginnings; else empty
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to
 /// count them to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
 /// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary, and whose `like` keeps to its
@@ -260,13 +262,13 @@ template <class Cost>
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
                              std::vector<memory_rates> rates, weight_gradients weights = weight_gradients::with_inputs,
-                             std::span<const shared_row> shared = {}) {
+                             std::span<const shared_row> shared = {}, std::span<const sequence_id> parents = {}) {
   // Of several replicas (solvers/divide/stand_in_cost.hpp), or of the model that it stands before
   // (solvers/detail/any_cost.hpp).
   if constexpr (requires {
-                  { cost.priced(packs, shape, rates, weights, shared) } -> std::same_as<workload>;
+                  { cost.priced(packs, shape, rates, weights, shared, parents) } -> std::same_as<workload>;
                 }) {
-    return cost.priced(packs, shape, rates, weights, shared);
+    return cost.priced(packs, shape, rates, weights, shared, parents);
   } else {
     workload w;
     w.shape = shape;
@@ -280,11 +282,11 @@ template <class Cost>
     detail::add_exchanges(packs, cost, shared, w);
     if (!packs.backward.empty()) detail::wait_for_weights(cost, w);  // no optimizer has run before forward packs alone
     w.rates = std::move(rates);
-    detail::follow_sequences(packs, shared, w);
+    detail::follow_sequences(packs, shared, parents, w);
     if constexpr (detail::asks_by_piece<Cost>())
       if (unit_of(cost, shape) == memory_unit::byte && counts_kept(cost, packs.backward.empty()) &&
           detail::keeps_any(packs, cost, shape.stages))
-        detail::follow_kept(packs, cost, w);
+        detail::follow_kept(packs, cost, parents, w);
     detail::keep_others(shared, w);
     return w;
   }

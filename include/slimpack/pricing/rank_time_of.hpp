@@ -46,11 +46,11 @@ template <class Cost>
 [[nodiscard]] batch_work batch_work_of(const plan& p, const Cost& cost) {
   batch_work sum;
   const bool forward_only = is_forward_only(p);
-  for (std::uint32_t i = 0; i < p.lengths.size(); ++i)
+  for (const sequence& s : batch_of(p).sequences())
     for (int part = 0; part < p.shape.parts(); ++part)
       for (const pass direction : {pass::forward, pass::backward}) {
         if (direction == pass::backward && forward_only) continue;
-        const slice whole{{i}, {0}, p.lengths[i]};
+        const slice whole = s.whole();
         const seconds useful = useful_time(cost, whole, direction, part);
         sum.work += useful;
         sum.collectives += collective_time(cost, whole, direction, part);

@@ -27,7 +27,8 @@ namespace slimpack::simulators {
   w.rates = r.rates;
   if (w.rates.empty()) w.rates.resize(static_cast<std::size_t>(p.shape.stages));
   const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
-  detail::follow_sequences(r.partition, shared_rows(p.merges, packs_of, static_cast<std::uint32_t>(replica)), w);
+  detail::follow_sequences(r.partition, shared_rows(p.merges, packs_of, static_cast<std::uint32_t>(replica)), p.parents,
+                           w);
   return w;
 }
 

@@ -9,7 +9,7 @@ namespace slimpack {
 struct cut_budget {
   seconds time;         ///< left, as the cost model counts on `part`
   tokens size;          ///< left; never exceeded
-  tokens quantum{128};  ///< cuts fall on its multiples, counted from the sequence's start
+  tokens quantum{128};  ///< cuts fall on its multiples, counted from the sequence's first token
   int part{};           ///< the part whose time is balanced: the busiest
   bool empty{};         ///< the pack holds nothing yet: some slice must be taken, were it over `time`
 };

@@ -25,11 +25,12 @@ struct equal_cost {
     const std::int64_t q = left.quantum.value;
     const bool forward = p == pass::forward;
     // The far border moves over quanta: index k puts it k cuts away from `at`.
-    const std::int64_t first = forward ? at.value / q : (at.value + q - 1) / q;
+    const std::int64_t from = (at - s.begin).value;
+    const std::int64_t first = forward ? from / q : (from + q - 1) / q;
     const std::int64_t cuts = forward ? (s.length.value + q - 1) / q - first : first;
     const auto slice_of = [&](std::int64_t k) -> slice {
-      if (forward) return {s.id, at, {std::min((first + k) * q, s.length.value) - at.value}};
-      return {s.id, {(first - k) * q}, {at.value - (first - k) * q}};
+      if (forward) return {s.id, at, {std::min((first + k) * q, s.length.value) - from}};
+      return {s.id, {s.begin.value + (first - k) * q}, {from - (first - k) * q}};
     };
     const auto time_of = [&](std::int64_t k) { return cost.time(slice_of(k), p, left.part); };
     std::int64_t low = 0;
@@ -43,8 +44,8 @@ struct equal_cost {
         (fits(middle) ? low : high) = middle;
       }
     } else {
-      const std::int64_t reach = std::min(left.size, forward ? s.length - at : at).value;
-      const std::int64_t border = forward ? at.value + reach : at.value - reach;
+      const std::int64_t reach = std::min(left.size.value, forward ? s.length.value - from : from);
+      const std::int64_t border = forward ? from + reach : from - reach;
       const std::int64_t most = !forward                  ? first - (border + q - 1) / q
                                 : border < s.length.value ? border / q - first
                                                           : cuts;

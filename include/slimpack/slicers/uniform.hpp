@@ -23,10 +23,11 @@ struct uniform {
                                      const Cost& /*cost*/) const noexcept {
     const std::int64_t step =
         (std::max<std::int64_t>(at_most.value, 1) + left.quantum.value - 1) / left.quantum.value * left.quantum.value;
-    const std::int64_t begin = p == pass::forward ? at.value : (at.value - 1) / step * step;
-    const std::int64_t end = p == pass::forward ? std::min((at.value / step + 1) * step, s.length.value) : at.value;
+    const std::int64_t from = (at - s.begin).value;
+    const std::int64_t begin = p == pass::forward ? from : (from - 1) / step * step;
+    const std::int64_t end = p == pass::forward ? std::min((from / step + 1) * step, s.length.value) : from;
     if (end - begin > left.size.value) return {s.id, at, {0}};
-    return {s.id, {begin}, {end - begin}};
+    return {s.id, {s.begin.value + begin}, {end - begin}};
   }
 
   friend constexpr bool operator==(const uniform&, const uniform&) = default;

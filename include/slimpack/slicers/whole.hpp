@@ -16,7 +16,7 @@ struct whole {
   template <class Cost>
   [[nodiscard]] constexpr slice next(const sequence& s, tokens at, pass p, const cut_budget& left,
                                      const Cost& cost) const noexcept {
-    const slice all{s.id, {0}, s.length};
+    const slice all = s.whole();
     const bool fits = s.length <= left.size && (left.empty || cost.time(all, p, left.part) <= left.time);
     return fits ? all : slice{s.id, at, {0}};
   }

@@ -43,15 +43,14 @@ struct forward_search {
     if (result<void> fine = options.check(); !fine) return std::move(fine).error();
     const result<std::vector<memory_rates>> rates = evaluation_rates_of(cost, batch.shape);
     if (!rates) return rates.error();
-    const std::vector<sequence> all = sequences_of(batch.lengths);
+    const std::vector<sequence> all = batch.batch().sequences();
     int busiest = 0;
     std::vector<double> weight;
     double most = -1;
     for (int part = 0; part < batch.shape.parts(); ++part) {
       std::vector<double> here;
       double sum = 0;
-      for (const sequence& s : all)
-        sum += here.emplace_back(cost.time({s.id, {0}, s.length}, pass::forward, part).value);
+      for (const sequence& s : all) sum += here.emplace_back(cost.time(s.whole(), pass::forward, part).value);
       if (sum > most) most = sum, busiest = part, weight = std::move(here);
     }
     const auto replicas = static_cast<std::size_t>(batch.shape.replicas);

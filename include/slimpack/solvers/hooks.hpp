@@ -18,6 +18,7 @@
 ///   void share_by(exchange_set)             from then on replicas share sequences by these exchanges  nothing
 ///                                           alone, and none in an empty set; does nothing in one
 ///                                           that lets none share
+///   static constexpr bool plans_prefixes    it plans samples that share beginnings (problem::parents)  false
 ///
 /// A member of one of these names that cannot be read or called so is an error of compilation, not a default. A solver
 /// around another one offers both, and gives the other's answers.
@@ -27,6 +28,7 @@ namespace detail {
 
 SLIMPACK_DETAIL_HAS_MEMBER(threads);
 SLIMPACK_DETAIL_HAS_MEMBER(share_by);
+SLIMPACK_DETAIL_HAS_MEMBER(plans_prefixes);
 
 template <class T>
 concept counts_threads = std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, bool>;
@@ -48,6 +50,18 @@ template <class Solver>
     static_assert(!detail::has_member_threads<Solver>,
                   "a solver's threads is a public size_t, or a public const function that gives one");
     return 1;
+  }
+}
+
+/// Whether the solver plans samples that share beginnings.
+template <class Solver>
+[[nodiscard]] constexpr bool plans_prefixes() noexcept {
+  if constexpr (requires { requires std::same_as<decltype(Solver::plans_prefixes), const bool>; }) {
+    return Solver::plans_prefixes;
+  } else {
+    static_assert(!detail::has_member_plans_prefixes<Solver>,
+                  "a solver's plans_prefixes is a public static constexpr bool");
+    return false;
   }
 }
 

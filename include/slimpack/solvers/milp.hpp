@@ -128,13 +128,13 @@ struct milp {
                                             ": assign fewer, or raise milp_limits::sequences"};
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    const std::vector<sequence> all = sequences_of(batch.lengths);
+    const std::vector<sequence> all = batch.batch().sequences();
     const int part = busiest_part(cost, all, batch.shape.parts());
     const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
     std::vector<slimpack::detail::milp_division::item> items;
     double work = 0;
     for (const sequence& s : all) {
-      const slice whole{s.id, {0}, s.length};
+      const slice whole = s.whole();
       items.push_back(
           {(least_time(cost, whole, pass::forward, part) + least_time(cost, whole, pass::backward, part)).value,
            static_cast<double>(s.length.value)});
@@ -195,7 +195,7 @@ struct milp {
     if (!rates) return std::move(rates).error();
     milp_answer found;
     found.best = std::move(begun).value();
-    const std::vector<sequence> all = sequences_of(batch.lengths);
+    const std::vector<sequence> all = batch.batch().sequences();
     for (const bound& b : simulators::lower_bounds(cost, batch.shape, all, rates.value()))
       found.bound = std::max(found.bound, b.time);
     shape alone = batch.shape;

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_PROBLEM_HPP
 #define SLIMPACK_SOLVERS_PROBLEM_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/shape.hpp>
 
 #include <span>
@@ -17,6 +18,10 @@ struct problem {
                        ///< that heeds it prices packs so, and answers with such pieces
   bool estimated{};    ///< a plan takes what no search of orders sees: E, V, U and G, sums of gradients
                        ///< on several parts; a solver may give runners-up, and the fastest plan of all is taken
+  std::span<const sequence_id> parents{};  ///< of each sequence, no_parent of a root, where samples share beginnings;
+                                           ///< else empty. A solver that does not say `plans_prefixes` never gets any
+
+  [[nodiscard]] constexpr batch_view batch() const noexcept { return {lengths, parents}; }
 };
 
 }  // namespace slimpack

@@ -33,6 +33,8 @@ namespace slimpack::solvers {
 ///           invalid_input: a constant of `options` is out of its range
 /// Complexity O(effort) for each replica
 struct two_phase {
+  static constexpr bool plans_prefixes = true;
+
   search_budget effort{search_budget::normal()};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
   sharing_zones zone{};               ///< lets fewer share one unless memory asks for more; as it is, it limits nothing

@@ -150,7 +150,7 @@ void check_like(report& r, const Cost& cost, std::span<const slice> pack, pass p
 /// What the slices of a sequence that is cut at random take, beside the whole.
 template <class Cost>
 void check_cuts(report& r, const Cost& cost, const sequence& s, pass p, int part, const options& o, generator& random) {
-  const slice whole{s.id, {0}, s.length};
+  const slice whole = s.whole();
   seconds sum{};      // of least times
   seconds without{};  // weight gradients
   seconds counted{};  // of that, by bounds
@@ -215,7 +215,7 @@ template <cost_model Cost>
     const sequence s{{id++}, length};
     for (int part = 0; part < parts; ++part) {
       for (const pass p : {pass::forward, pass::backward}) {
-        const slice whole{s.id, {0}, s.length};
+        const slice whole = s.whole();
         const slice part_of_it = random.slice_of(s, o.quantum);
         for (const slice& each : {whole, part_of_it}) {
           detail::check_slice(r, cost, each, p, part, o.quantum);

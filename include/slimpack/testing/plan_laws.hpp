@@ -123,9 +123,9 @@ inline void check_runs(report& r, const plan& p) {
 }
 
 /// That stages lend as they may.
-inline void check_loans(report& r, const replica_plan& replica, const shape& on) {
+inline void check_loans(report& r, const replica_plan& replica, const slice_order& order, const shape& on) {
   if (replica.loans.empty()) return;
-  const std::optional<std::string> fault = slimpack::detail::loan_fault(replica.loans, replica.partition, on);
+  const std::optional<std::string> fault = slimpack::detail::loan_fault(replica.loans, replica.partition, order, on);
   r.check(9, !fault, "stages can lend each other this attention", fault.value_or(""));
 }
 
@@ -227,7 +227,7 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
       }
       if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.reduced_parts()))
         check_reduction(r, p, found);
-      for (const replica_plan& one : p.replicas) check_loans(r, one, p.shape);
+      for (const replica_plan& one : p.replicas) check_loans(r, one, slice_order(batch_of(p)), p.shape);
       check_runs(r, p);
       check_transfers(r, p);
     }
@@ -292,10 +292,9 @@ template <cost_model Cost>
     r.check(4, p.replicas[i].rates == rates.value(),
             "memory rates are those of the cost model, for a step or an evaluation", "replica", i);
   seconds work{};  // useful, and collectives
-  for (std::size_t s = 0; s < p.lengths.size(); ++s)
+  for (const sequence& s : batch_of(p).sequences())
     for (int part = 0; part < p.shape.parts(); ++part)
-      for (const pass d : detail::passes_of(p))
-        work += useful_time(cost, {{static_cast<std::uint32_t>(s)}, {0}, p.lengths[s]}, d, part);
+      for (const pass d : detail::passes_of(p)) work += useful_time(cost, s.whole(), d, part);
   if (p.shape.vocabulary == vocabulary::spread)
     for (const tokens length : p.lengths)
       for (int stage = 0; stage < p.shape.stages; ++stage)

@@ -18,7 +18,7 @@ namespace detail {
 /// What a pack may have left: from nothing to more than the sequence needs, by time and by tokens.
 template <class Cost>
 cut_budget any_budget(generator& random, const sequence& s, pass p, tokens quantum, const Cost& cost) {
-  const seconds all = cost.time({s.id, {0}, s.length}, p, 0);
+  const seconds all = cost.time(s.whole(), p, 0);
   cut_budget left{};
   left.quantum = quantum;
   left.time = all * (random.once_in(4) ? -0.1 : random.once_in(2) ? random.ratio() / 16 : 1.5 * random.ratio());

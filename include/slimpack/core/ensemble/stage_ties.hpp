@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
@@ -55,10 +56,11 @@ template <class Replica>
 }
 
 /// What is wrong with the ties of a replica, and what to choose instead; none where its stages can run them.
+/// Shapes    order: of the batch
 /// Requires  a replica_plan or a replica_solution            Complexity  that of loan_fault
 template <class Replica>
-[[nodiscard]] std::optional<std::string> tie_fault(const Replica& r, const shape& on) {
-  return detail::loan_fault(r.loans, r.partition, on);
+[[nodiscard]] std::optional<std::string> tie_fault(const Replica& r, const slice_order& order, const shape& on) {
+  return detail::loan_fault(r.loans, r.partition, order, on);
 }
 
 /// For sentences to people: what tied stages do, and the choice with which none are tied.

@@ -19,6 +19,7 @@ namespace slimpack::detail {
 [[nodiscard]] inline plan forward_alone(const plan& p, bool common_cuts) {
   plan alone;
   alone.lengths = p.lengths;
+  alone.parents = p.parents;
   alone.shape = p.shape;
   for (const replica_plan& from : p.replicas) {
     replica_plan& to = alone.replicas.emplace_back();

@@ -109,7 +109,7 @@ class time_faults {
   /// The first fault in a sentence. Solvers number the sequences of a replica anew: named is one of the batch that can
   /// be cut so, the slice's own if it can.
   /// Requires  any()
-  [[nodiscard]] error told(std::span<const tokens> lengths, tokens quantum) const;
+  [[nodiscard]] error told(const batch_view& batch, tokens quantum) const;
 
  private:
   struct request {
@@ -143,8 +143,7 @@ class time_faults {
 
   [[nodiscard]] static bool is_about_slice(question asked) noexcept;
 
-  [[nodiscard]] static std::optional<std::size_t> owner_of(const slice& s, std::span<const tokens> lengths,
-                                                           tokens quantum);
+  [[nodiscard]] static std::optional<std::size_t> owner_of(const slice& s, const batch_view& batch, tokens quantum);
 
   std::stop_source stop_;
   std::stop_callback<request> outer_;

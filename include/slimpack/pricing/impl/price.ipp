@@ -18,8 +18,9 @@
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w) {
-  const forward_readers readers(packs.forward);
+SLIMPACK_DECL void follow_sequences(const partition& packs, std::span<const shared_row> shared,
+                                    std::span<const sequence_id> parents, workload& w) {
+  const forward_readers readers(packs.forward, parents);
   open_gradients gradients(readers);
   std::vector<std::int64_t> closes(shared.empty() ? 0 : packs.backward.size(), 0);  // of others, per pack
   for (const shared_row& row : shared) {

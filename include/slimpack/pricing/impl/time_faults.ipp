@@ -38,7 +38,7 @@ SLIMPACK_DECL std::string told_like(int given, int part) {
          "; like must be from 0 to the part itself";
 }
 
-SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens quantum) const {
+SLIMPACK_DECL error time_faults::told(const batch_view& batch, tokens quantum) const {
   const std::lock_guard lock(mutex_);
   if (told_) return *told_;
   const time_fault& f = *first_;
@@ -96,7 +96,7 @@ SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens qu
   }
   if (is_about_slice(f.asked)) {
     text += "slice [" + std::to_string(f.of.begin.value) + ", " + std::to_string(f.of.end().value) + ") of ";
-    const std::optional<std::size_t> owner = owner_of(f.of, lengths, quantum);
+    const std::optional<std::size_t> owner = owner_of(f.of, batch, quantum);
     text += owner ? "sequence " + std::to_string(*owner) : std::string("a sequence");
     text += ", " + std::to_string(f.of.length.value) + " tokens";
   }
@@ -117,15 +117,16 @@ SLIMPACK_DECL bool time_faults::is_about_slice(question asked) noexcept {
          asked != question::reduce_time && asked != question::memory && asked != question::vocabulary;
 }
 
-SLIMPACK_DECL std::optional<std::size_t> time_faults::owner_of(const slice& s, std::span<const tokens> lengths,
+SLIMPACK_DECL std::optional<std::size_t> time_faults::owner_of(const slice& s, const batch_view& batch,
                                                                tokens quantum) {
-  const auto possible = [&](tokens length) {
-    return s.begin.value % quantum.value == 0 &&
-           (s.end() == length || (s.end() < length && s.end().value % quantum.value == 0));
+  const std::vector<sequence> all = batch.sequences();
+  const auto possible = [&](const sequence& of) {
+    const auto is_cut = [&](tokens at) { return (at - of.begin).value % quantum.value == 0; };
+    return s.begin >= of.begin && is_cut(s.begin) && (s.end() == of.end() || (s.end() < of.end() && is_cut(s.end())));
   };
-  if (s.sequence.value < lengths.size() && possible(lengths[s.sequence.value])) return s.sequence.value;
-  for (std::size_t i = 0; i < lengths.size(); ++i)
-    if (possible(lengths[i])) return i;
+  if (s.sequence.value < all.size() && possible(all[s.sequence.value])) return s.sequence.value;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (possible(all[i])) return i;
   return std::nullopt;
 }
 

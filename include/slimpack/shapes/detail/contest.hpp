@@ -83,7 +83,7 @@ class contest {
         stop_(std::move(stop)),
         listener_(listener) {
     for (const shapes::layout& on : layouts) entries_.push_back({.known = {.layout = on}});
-    for (const std::vector<tokens>& lengths : batches) sequences_.push_back(solvers::sequences_of(lengths));
+    for (const std::vector<tokens>& lengths : batches) sequences_.push_back(batch_view(lengths).sequences());
     for (const std::vector<tokens>& lengths : batches)
       longest_ = std::max(longest_, *std::max_element(lengths.begin(), lengths.end()));
   }

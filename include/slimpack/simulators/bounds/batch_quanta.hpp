@@ -21,7 +21,8 @@ struct quantum_group {
 
 /// The quanta of a batch: its sequences cut at every multiple of the quantum. Every slice of every plan is made of
 /// quanta, and its least time is the sum of theirs (hook `least`), so what holds for quanta holds for slices.
-/// Beyond `most` positions, neighbours are told apart no more.
+/// Beyond `most` positions, neighbours are told apart no more. Quanta below a parent whose path ends between two
+/// multiples count as if they began at the lower one, and the dearest at the higher one.
 /// Errors    none            Complexity  O(sequences + groups)
 class batch_quanta {
  public:
@@ -34,19 +35,18 @@ class batch_quanta {
   [[nodiscard]] std::span<const quantum_group> groups() const noexcept { return groups_; }
   [[nodiscard]] std::span<const slice> rests() const noexcept { return rests_; }  ///< shorter than a quantum
 
-  /// A sequence is so many whole groups, so many quanta of the group after them, and a rest, perhaps of no tokens.
-  [[nodiscard]] std::size_t whole_groups(const sequence& s) const noexcept {
-    return static_cast<std::size_t>(quanta_of(s) / size_);
+  /// Of a sequence: its quanta begin with this position, and end before that one.
+  [[nodiscard]] std::int64_t first_quantum(const sequence& s) const noexcept { return s.begin.value / quantum_.value; }
+  [[nodiscard]] std::int64_t end_quantum(const sequence& s) const noexcept {
+    return first_quantum(s) + s.length.value / quantum_.value;
   }
-  [[nodiscard]] std::int64_t more_quanta(const sequence& s) const noexcept { return quanta_of(s) % size_; }
+  /// Its tokens behind them, perhaps none.
   [[nodiscard]] slice rest_of(const sequence& s) const noexcept {
-    const tokens whole = quantum_ * quanta_of(s);
-    return {s.id, whole, s.length - whole};
+    const tokens rest{s.length.value % quantum_.value};
+    return {s.id, s.end() - rest, rest};
   }
 
  private:
-  [[nodiscard]] std::int64_t quanta_of(const sequence& s) const noexcept { return s.length.value / quantum_.value; }
-
   tokens quantum_;
   std::int64_t size_{1};
   std::vector<quantum_group> groups_;
@@ -55,24 +55,36 @@ class batch_quanta {
 
 inline batch_quanta::batch_quanta(std::span<const sequence> batch, tokens quantum) : quantum_(quantum) {
   std::int64_t quanta = 0;
-  for (const sequence& s : batch) quanta = std::max(quanta, quanta_of(s));
+  bool between = false;  // whether some begin between two multiples
+  for (const sequence& s : batch) {
+    quanta = std::max(quanta, end_quantum(s));
+    between = between || s.begin.value % quantum.value != 0;
+  }
   size_ = std::max<std::int64_t>(1, (quanta + most - 1) / most);
   const std::int64_t groups = (quanta + size_ - 1) / size_;
-  std::vector<double> ends(static_cast<std::size_t>(groups) + 1);  // sequences that fill so many groups
-  std::vector<double> some(static_cast<std::size_t>(groups) + 1);  // quanta in the group after those
+  std::vector<double> filled(static_cast<std::size_t>(groups) + 1);  // by group: sequences that fill from it on, less
+                                                                     // those that fill no more
+  std::vector<double> some(static_cast<std::size_t>(groups) + 1);    // quanta of those that fill it in part
   for (const sequence& s : batch) {
-    ends[whole_groups(s)] += 1;
-    some[whole_groups(s)] += static_cast<double>(more_quanta(s));
+    const std::int64_t begin = first_quantum(s), end = end_quantum(s);
+    const std::int64_t first = (begin + size_ - 1) / size_, last = end / size_;  // filled are [first, last)
+    if (first <= last) {
+      filled[static_cast<std::size_t>(first)] += 1, filled[static_cast<std::size_t>(last)] -= 1;
+      some[static_cast<std::size_t>(begin / size_)] += static_cast<double>(first * size_ - begin);
+      some[static_cast<std::size_t>(last)] += static_cast<double>(end - last * size_);
+    } else {
+      some[static_cast<std::size_t>(last)] += static_cast<double>(end - begin);
+    }
     if (s.length.value % quantum.value != 0) rests_.push_back(rest_of(s));
   }
-  double longer = 0;  // sequences that fill the group
+  double full = 0;
   groups_.resize(static_cast<std::size_t>(groups));
-  for (std::size_t g = groups_.size(); g-- > 0;) {
-    longer += ends[g + 1];
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    full += filled[g];
     const auto begin = static_cast<std::int64_t>(g) * size_;
-    const std::int64_t last = std::min(begin + size_, quanta) - 1;
+    const std::int64_t last = std::min(begin + size_, quanta) - 1 + (between ? 1 : 0);
     groups_[g] = {
-        {{}, quantum * begin, quantum}, {{}, quantum * last, quantum}, longer * static_cast<double>(size_) + some[g]};
+        {{}, quantum * begin, quantum}, {{}, quantum * last, quantum}, full * static_cast<double>(size_) + some[g]};
   }
 }
 

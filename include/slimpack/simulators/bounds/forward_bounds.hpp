@@ -46,7 +46,7 @@ template <class Cost>
   seconds all{};
   seconds overhead{};
   for (int part = stage; part < shape.parts(); part += shape.stages) {
-    for (const sequence& s : batch) all += least_time(cost, {s.id, {0}, s.length}, pass::forward, part);
+    for (const sequence& s : batch) all += least_time(cost, s.whole(), pass::forward, part);
     overhead += pack_overhead(cost, pass::forward, part);
   }
   const sequence& shortest = *std::min_element(
@@ -68,7 +68,7 @@ template <class Cost>
   seconds longest{};
   int at = 0;
   for (int part = 0; part < shape.parts(); ++part)
-    if (const seconds work = least_time(cost, {s.id, {0}, s.length}, pass::forward, part); work > longest)
+    if (const seconds work = least_time(cost, s.whole(), pass::forward, part); work > longest)
       longest = work, at = part;
   return fill_time(cost, shape, s, at) + pack_overhead(cost, pass::forward, at) + longest * (1.0 / sharers) +
          leave_time(cost, shape, s, at);

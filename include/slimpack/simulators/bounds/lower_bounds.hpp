@@ -2,6 +2,7 @@
 #define SLIMPACK_SIMULATORS_BOUNDS_LOWER_BOUNDS_HPP
 
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/order/detail/local_ids.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
@@ -21,7 +22,8 @@
 /// merges or split of weight gradients. Each is a function with its proof; `lower_bounds` lists them all.
 /// They rest on cost_model laws 3 (monotone) and 4 (cutting conserves time; hook `least`), and on these facts of a
 /// plan:
-///   (a) a sequence's first slice holds its tokens [0, min(quantum, length)), and runs first forward, last backward;
+///   (a) the first slice of a path holds its tokens [0, min(quantum, length of its root)), and runs first forward, last
+///       backward;
 ///   (b) a pack costs at least its overhead and the least times of its slices; and its overhead and all of the time of
 ///       any one, also with the weight gradients of both left out (cost_model law 2);
 ///   (c) parts are passed one after the other, a message apart, by all packs of a pass in one order;
@@ -29,7 +31,7 @@
 ///   (e) in a merge, the packs of a row start and end together, and a token runs backward where it ran forward.
 namespace slimpack::simulators {
 
-/// The least that any plan can run first of a sequence.
+/// The least that any plan can run first of a path.            Shapes  s: its root, also below
 [[nodiscard]] constexpr slice first_slice(const sequence& s, tokens quantum) noexcept {
   return {s.id, {0}, std::min(quantum, s.length)};
 }
@@ -69,7 +71,7 @@ template <class Cost>
 /// What the busiest replica's stage must do, between the least fill and the least drain.
 /// Proof     Some replica has at least the mean work of stage r, and at least one forward and one backward pack on
 ///           each chunk. The stage cannot start before some sequence's first slice arrives (fill), and no first slice
-///           is faster than that of the shortest sequence (law 3). It ends with everything done: fill + F + B + W.
+///           is faster than that of the shortest root (law 3). It ends with everything done: fill + F + B + W.
 ///           And after the last backward that feeds the stage before, which comes after all its F and B, a drain
 ///           must follow: fill + F + B + drain. Its first forward and its last backward are of chunk 0, part r.
 ///           Of a spread vocabulary, what the stage embeds may fall into the fill, and what U and G do after its last
@@ -81,7 +83,7 @@ template <class Cost>
   seconds overhead{};
   for (int part = stage; part < shape.parts(); part += shape.stages) {
     for (const sequence& s : batch) {
-      const slice whole{s.id, {0}, s.length};
+      const slice whole = s.whole();
       all += least_time(cost, whole, pass::forward, part) + least_time(cost, whole, pass::backward, part);
       weights += least_weight_time(cost, whole, part);
     }
@@ -95,8 +97,9 @@ template <class Cost>
     all += vocabulary_time(cost, size, instruction_kind::output, stage) + late;
     weights += late;
   }
-  const sequence& shortest = *std::min_element(
-      batch.begin(), batch.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
+  const sequence& shortest = *std::min_element(batch.begin(), batch.end(), [](const sequence& a, const sequence& b) {
+    return a.is_root() != b.is_root() ? a.is_root() : a.length < b.length;
+  });
   const double share = 1.0 / shape.replicas;
   return fill_time(cost, shape, shortest, stage) + overhead +
          std::max(all * share, (all - weights) * share + drain_time(cost, shape, shortest, stage));
@@ -141,7 +144,7 @@ template <class Cost>
 template <class Cost>
 [[nodiscard]] seconds chain_work(const Cost& cost, const shape& shape, const sequence& s, int sharers) {
   const int last = shape.parts() - 1;
-  const slice whole{s.id, {0}, s.length};
+  const slice whole = s.whole();
   const seconds there = least_time(cost, whole, pass::forward, last);
   const seconds back = least_time(cost, whole, pass::backward, last) - least_weight_time(cost, whole, last);
   return (there + back) * (1.0 / sharers);
@@ -159,21 +162,36 @@ template <class Cost>
 }
 
 /// The largest chain_bound of a batch, whose sequences all replicas may share; of its first where nothing takes time.
-/// Requires  a sequence at least
-/// Complexity O(sequences), and O(parts) for the quantum, with which most begin, and for each sequence that is shorter
+/// Of samples that share beginnings, that of a path: its tokens are forwarded from the root down, each after those that
+/// it reads, and their backwards come in the other order.
+/// Requires  a sequence at least; parents before their children
+/// Complexity O(sequences), and O(parts) for the quantum, with which most begin, and for each root that is shorter; where
+///           samples share beginnings, O(n log n)
 template <class Cost>
 [[nodiscard]] bound longest_chain(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
   std::optional<chain_ends> of_quantum;
   seconds longest{};
-  sequence_id of = batch.front().id;
-  for (const sequence& s : batch) {
-    const bool is_short = s.length < shape.quantum;
-    if (!is_short && !of_quantum) of_quantum = chain_ends_of(cost, shape, s);
-    const chain_ends ends = is_short ? chain_ends_of(cost, shape, s) : *of_quantum;
-    const seconds t = ends.there + chain_work(cost, shape, s, shape.replicas) + ends.back;
-    if (t > longest) longest = t, of = s.id;
+  std::size_t of = 0;
+  const std::vector<sequence_id> parents = detail::parents_of(detail::under_local_ids(batch));
+  std::vector<chain_ends> ends(batch.size());  // of each one's path
+  std::vector<seconds> work(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const sequence& s = batch[i];
+    work[i] = chain_work(cost, shape, s, shape.replicas);
+    if (s.is_root()) {
+      const bool is_short = s.length < shape.quantum;
+      if (!is_short && !of_quantum) of_quantum = chain_ends_of(cost, shape, s);
+      ends[i] = is_short ? chain_ends_of(cost, shape, s) : *of_quantum;
+    } else {
+      ends[i] = ends[parents[i].value];
+      work[i] += work[parents[i].value];
+    }
+    const seconds t = ends[i].there + work[i] + ends[i].back;
+    if (t > longest) longest = t, of = i;
   }
-  return {"sequence " + std::to_string(of.value) + ": there, turn and back", longest};
+  return {(batch[of].is_root() ? "sequence " : "path of sequence ") + std::to_string(batch[of].id.value) +
+              ": there, turn and back",
+          longest};
 }
 
 /// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.

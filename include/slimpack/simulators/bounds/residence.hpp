@@ -35,6 +35,7 @@ namespace slimpack::simulators {
 ///               n_i (f_i(a) / 2 + sum over q > a of f_i(q) + overhead and messages on the way),
 ///           and so do backward packs. Between a token's forward and its backward, its sequence's later slices run on
 ///           the last part one after the other, forward and then backward; their weight gradients may come later.
+///           What is below the sequence would count, too, and is left out.
 ///           Counting them leaves out f_i and b_k on the last part, in which they may be. A merge divides them by its
 ///           sharers.
 /// Packs     n_i v_i >= (sum over the pack's quanta of sqrt(n v))^2 for any times v that add up (Cauchy), and again:
@@ -232,12 +233,18 @@ class residence {
     }
     classes_.resize(64);
     for (const sequence& s : batch) {
-      run mine = so_far[all.whole_groups(s)];
-      if (const std::int64_t more = all.more_quanta(s); more > 0)
-        mine.add(one[all.whole_groups(s)], static_cast<double>(more), n);
+      const std::int64_t size = all.group_size(), end = all.end_quantum(s);
+      run mine;
+      std::int64_t at = all.first_quantum(s);
+      if (at == 0) mine = so_far[static_cast<std::size_t>(end / size)], at = end / size * size;
+      while (at < end) {
+        const std::int64_t next = std::min(end, (at / size + 1) * size);
+        mine.add(one[static_cast<std::size_t>(at / size)], static_cast<double>(next - at), n);
+        at = next;
+      }
       if (const slice rest = all.rest_of(s); rest.length.value > 0)
         mine.add(last_part::of(cost, rest, shape_), 1, static_cast<double>(rest.length.value));
-      const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(s.length.value)));
+      const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(s.end().value)));
       length_class& c = classes_[static_cast<std::size_t>(bits)];
       c.bits = bits;
       for (const std::size_t p : pass_numbers) c.last[p] += mine.root[p];

@@ -47,7 +47,7 @@ class stage_loss {
     double work = 0;
     double way = 0;
     for (const sequence& s : batch) {
-      const slice whole{s.id, {0}, s.length};
+      const slice whole = s.whole();
       for (int part = stage; part < on.parts(); part += on.stages)
         work +=
             least_time(cost, whole, pass::forward, part).value + least_time(cost, whole, pass::backward, part).value;
@@ -167,6 +167,7 @@ class stage_loss {
     double backward = forward;
     bool has_quantum = false;  // with which most begin
     for (const sequence& s : batch) {
+      if (!s.is_root()) continue;
       const slice first{s.id, {0}, std::min(shape_.quantum, s.length)};
       if (first.length == shape_.quantum && std::exchange(has_quantum, true)) continue;
       double there = 0, back = 0;

@@ -46,7 +46,7 @@ struct chunked {
     for (const tokens length : batch.lengths) weight.push_back(static_cast<double>(length.value));
     const std::vector<std::uint32_t> replica = balance(weight, static_cast<std::size_t>(batch.shape.replicas));
     std::vector<std::vector<sequence>> groups(static_cast<std::size_t>(batch.shape.replicas));
-    for (const sequence& s : sequences_of(batch.lengths)) groups[replica[s.id.value]].push_back(s);
+    for (const sequence& s : batch.batch().sequences()) groups[replica[s.id.value]].push_back(s);
     std::vector<replica_solution> found;
     for (const std::vector<sequence>& group : groups) {
       replica_solution r;

@@ -194,7 +194,7 @@ struct context_parallel {
   [[nodiscard]] std::vector<detail::shared_column> columns_of(const problem& batch, tokens limit,
                                                               const Cost& cost) const {
     const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
-    const std::vector<sequence> all = sequences_of(batch.lengths);
+    const std::vector<sequence> all = batch.batch().sequences();
     switch (groups) {
       case sharing_groups::all:
         return detail::in_arrival_order(all, replicas, limit, batch.shape.quantum);
@@ -224,7 +224,7 @@ struct context_parallel {
     const auto replicas = static_cast<std::uint32_t>(on.replicas);
     const int stage = busiest_stage(cost, all, on);
     std::vector<double> work;  // by sequence
-    for (const sequence& s : all) work.push_back(stage_time(cost, {s.id, {0}, s.length}, stage, on).value);
+    for (const sequence& s : all) work.push_back(stage_time(cost, s.whole(), stage, on).value);
     double mean = 0;  // of replicas
     for (const double one : work) mean += one / replicas;
     const auto sharers = [&](const sequence& s) {

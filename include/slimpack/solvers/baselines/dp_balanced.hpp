@@ -58,7 +58,7 @@ struct dp_balanced {
   static std::vector<detail::sequence_bin> next_fit(const problem& batch, tokens limit) {
     std::vector<detail::sequence_bin> packs(1);
     tokens held{};
-    for (const sequence& s : sequences_of(batch.lengths)) {
+    for (const sequence& s : batch.batch().sequences()) {
       if (held + s.length > limit) packs.emplace_back(), held = {};
       packs.back().push_back(s);
       held += s.length;

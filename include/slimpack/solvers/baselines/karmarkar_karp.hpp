@@ -104,10 +104,10 @@ struct karmarkar_karp {
                                                              const Cost& cost) const {
     const result<tokens> limit = detail::pack_limit(batch, context);
     if (!limit) return limit.error();
-    const std::vector<sequence> all = sequences_of(batch.lengths);
+    const std::vector<sequence> all = batch.batch().sequences();
     const int part = busiest_part(cost, all, batch.shape.parts());
     const auto work = [&](const sequence& s) {
-      const slice whole{s.id, {0}, s.length};
+      const slice whole = s.whole();
       return (cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part)).value;
     };
     std::vector<std::vector<detail::sequence_bin>> replicas;

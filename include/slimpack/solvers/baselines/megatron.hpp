@@ -35,7 +35,7 @@ struct megatron {
                                                              const Cost& /*packs by length*/) const {
     const result<tokens> limit = detail::pack_limit(batch, context);
     if (!limit) return limit.error();
-    std::vector<detail::sequence_bin> packs = detail::first_fit_decreasing(sequences_of(batch.lengths), limit.value());
+    std::vector<detail::sequence_bin> packs = detail::first_fit_decreasing(batch.batch().sequences(), limit.value());
     return detail::symmetric(detail::dealt(std::move(packs), batch.shape.replicas));
   }
 

@@ -46,7 +46,8 @@ class any_cost {
   virtual void layers(const micropacks& packs, pass p, int parts, timings& times) const = 0;
   /// price of pricing/price.hpp, with the sums of gradients that end after the last backward pack counted to it.
   [[nodiscard]] virtual workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
-                                        weight_gradients weights, std::span<const shared_row> shared) const = 0;
+                                        weight_gradients weights, std::span<const shared_row> shared,
+                                        std::span<const sequence_id> parents) const = 0;
   /// Whether packs have times of their own, beside those of their slices.
   [[nodiscard]] virtual bool has_pack_times() const noexcept = 0;
   /// sharers_priced_by (cost_questions.hpp).
@@ -99,8 +100,9 @@ class cost_behind final : public any_cost {
     price_layers(packs, p, cost_, parts, times);
   }
   [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
-                                weight_gradients weights, std::span<const shared_row> shared) const override {
-    workload w = price(packs, cost_, on, rates, weights, shared);
+                                weight_gradients weights, std::span<const shared_row> shared,
+                                std::span<const sequence_id> parents) const override {
+    workload w = price(packs, cost_, on, rates, weights, shared, parents);
     count_late_sums(cost_, w);
     return w;
   }

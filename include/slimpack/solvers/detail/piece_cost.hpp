@@ -67,9 +67,10 @@ class piece_cost final : public any_cost {
     count_calls(packs, p, times.calls[p]);
   }
   [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
-                                weight_gradients weights, std::span<const shared_row> shared) const override {
+                                weight_gradients weights, std::span<const shared_row> shared,
+                                std::span<const sequence_id> parents) const override {
     const partition alike = common_refinement(packs);
-    workload w = cost_->priced(alike, on, rates, weights, shared);
+    workload w = cost_->priced(alike, on, rates, weights, shared, parents);
     count_calls(alike.forward, pass::forward, w.times.calls[pass::forward]);
     for (std::vector<seconds>* const times : {&w.times.calls[pass::backward], &w.split.inputs, &w.split.weights})
       if (!times->empty()) count_calls(alike.backward, pass::backward, *times);

@@ -37,6 +37,7 @@ struct division_problem {
   solvers::search_options options;
   exchange_set exchanges;   ///< that may carry what is shared
   bool exchange_is_free{};  ///< the cost model takes no time for it
+  bool shares_prefixes{};   ///< samples share beginnings
 
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(shape.replicas); }
   /// Work of a replica: no division beats a step of so long.
@@ -59,15 +60,15 @@ struct division_problem {
                                                    std::vector<memory_rates> rates, std::uint32_t most_sharers,
                                                    const solvers::sharing_zones& zone, const exchange_set& exchanges,
                                                    const solvers::search_options& options) {
-    division_problem made{asked.shape, solvers::sequences_of(asked.lengths), std::move(rates), 0, {}, {}, options,
-                          exchanges};
+    division_problem made{asked.shape, asked.batch().sequences(), std::move(rates), 0, {}, {}, options, exchanges};
+    made.shares_prefixes = asked.batch().shares_prefixes();
     made.stage = solvers::busiest_stage(cost, made.batch, made.shape);
     made.exchange_is_free = made.replicas() > 1 && slimpack::detail::exchange_is_free(
                                                        cost, made.batch, made.shape.quantum, made.stage, exchanges);
     made.work.reserve(made.batch.size());
     made.sharers.reserve(made.batch.size());
     for (const sequence& s : made.batch)
-      made.work.push_back(solvers::stage_time(cost, {s.id, {0}, s.length}, made.stage, made.shape).value);
+      made.work.push_back(solvers::stage_time(cost, s.whole(), made.stage, made.shape).value);
     for (const sequence& s : made.batch) {
       result<sharers_range> range = made.sharers_of(s, most_sharers);
       if (!range) return std::move(range).error();
@@ -90,9 +91,11 @@ struct division_problem {
   [[nodiscard]] result<sharers_range> sharers_of(const sequence& s, std::uint32_t most_sharers) const {
     const tokens quantum = shape.quantum;
     const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;
-    sharers_range range{1, static_cast<std::uint32_t>(std::min<std::int64_t>({shape.replicas, quanta, most_sharers}))};
+    // Where samples share beginnings, paths are on one replica.
+    const std::int64_t most = s.is_root() && !shares_prefixes ? most_sharers : 1;
+    sharers_range range{1, static_cast<std::uint32_t>(std::min<std::int64_t>({shape.replicas, quanta, most}))};
     if (!shape.memory) return range;
-    const auto part = [&](std::uint32_t k) { return k == 1 ? s.length : quantum * ((quanta + k - 1) / k); };
+    const auto part = [&](std::uint32_t k) { return k == 1 ? s.end() : quantum * ((quanta + k - 1) / k); };
     const auto held = [&](const memory_rates& r, std::uint32_t k) { return solvers::least_held(r, shape, part(k)); };
     const auto held_beside = [&](const memory_rates& r, std::uint32_t k) {
       return held(r, k) + other_token(r) * static_cast<double>((s.length - part(k)).value);
@@ -105,7 +108,7 @@ struct division_problem {
     if (fewest(held) > range.most) {
       const auto is_full = [&](const memory_rates& r) { return held(r, range.most) > shape.memory->amount; };
       const auto full = std::find_if(rates.begin(), rates.end(), is_full);
-      return solvers::does_not_fit(shape, static_cast<std::size_t>(full - rates.begin()), s.length, range.most,
+      return solvers::does_not_fit(shape, static_cast<std::size_t>(full - rates.begin()), s.end(), range.most,
                                    held(*full, range.most), full->fixed);
     }
     range.of_parts = range.least;

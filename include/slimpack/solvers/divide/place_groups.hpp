@@ -32,15 +32,13 @@ void place_groups(division& units, const Cost& cost, tokens quantum, int part, c
     std::size_t best = 0;
     if (!u.shared.empty()) {
       const sequence& s = u.shared.front();
-      const sharer_slices mine =
-          slices_of_sharer({s.id, {0}, s.length}, 0, static_cast<std::int64_t>(sharers), quantum);
+      const sharer_slices mine = slices_of_sharer(s.whole(), 0, static_cast<std::int64_t>(sharers), quantum);
       const exchange how = exchanges.best(1);
       const auto price = [&](std::size_t first) {
         seconds sum{};
         for (const pass p : both_passes)
-          sum += exchange_time(cost,
-                               likely_row({s.id, {0}, s.length}, p, mine, std::span(free).subspan(first, sharers), how),
-                               mine, p, part);
+          sum += exchange_time(cost, likely_row(s.whole(), p, mine, std::span(free).subspan(first, sharers), how), mine,
+                               p, part);
         return sum;
       };
       seconds least = price(0);

@@ -31,20 +31,22 @@ struct priced_group {
 };
 
 /// Prices the replicas of a solution that `group` names (joint_groups), and makes their task graphs.
-/// Shapes    rates: one per stage, from rates_of; to_beat: what takes no less need not be priced
+/// Shapes    rates: one per stage, from rates_of; to_beat: what takes no less need not be priced; parents: those of the
+///           batch
 /// Errors    those of tie_graphs and of spread_vocabulary
 /// Complexity O(slices * parts), and that of tie_graphs
 template <class Cost>
 [[nodiscard]] result<priced_group> price_group(std::span<const std::uint32_t> group, const solution& solved,
                                                const Cost& cost, const shape& on,
                                                const std::vector<memory_rates>& rates, weight_gradients weights,
-                                               seconds to_beat = seconds{std::numeric_limits<double>::infinity()}) {
+                                               seconds to_beat = seconds{std::numeric_limits<double>::infinity()},
+                                               std::span<const sequence_id> parents = {}) {
   priced_group priced;
   const auto packs_of = [&](std::uint32_t r) -> const partition& { return solved.replicas[r].partition; };
   const rows_of_merges rows(solved.merges, packs_of, group);
   for (const std::uint32_t r : group) {
     const replica_solution& own = solved.replicas[r];
-    priced.works.push_back(settled(price(own.partition, cost, on, rates, weights, rows.of(r)), own.programs));
+    priced.works.push_back(settled(price(own.partition, cost, on, rates, weights, rows.of(r), parents), own.programs));
     if (ties_stages(own)) lend(own.partition, cost, own.loans, priced.works.back());
   }
   if (on.vocabulary == vocabulary::spread) {

@@ -97,13 +97,14 @@ class stand_in_cost final : public any_cost {
     const simulators::rows_of_merges rows(merges, packs_of, replicas_);
     std::vector<workload> works;
     for (std::size_t sharer = 0; sharer < of.size(); ++sharer)
-      works.push_back(cost_->priced(of[sharer].packs, on, rates, weights, rows.of(replicas_[sharer])));
+      works.push_back(cost_->priced(of[sharer].packs, on, rates, weights, rows.of(replicas_[sharer]), {}));
     return works;
   }
 
   /// What price() is to say of packs of stand-ins, which are in no row themselves.
   [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
-                                weight_gradients weights, std::span<const shared_row> = {}) const override {
+                                weight_gradients weights, std::span<const shared_row> = {},
+                                std::span<const sequence_id> = {}) const override {
     const std::vector<sharer_packs> of = unfolded(packs);
     const std::vector<workload> works = priced_sharers(packs, of, on, rates, weights);
     most_of most(packs, on, rates);
@@ -129,7 +130,7 @@ class stand_in_slicer final : public any_slicer {
 
   [[nodiscard]] slice next(const sequence& s, tokens at, pass p, const cut_budget& left,
                            const any_cost& cost) const override {
-    if (one_row_ && group_->is_shared({s.id, {0}, s.length})) return slicers::whole{}.next(s, at, p, left, cost);
+    if (one_row_ && group_->is_shared(s.whole())) return slicers::whole{}.next(s, at, p, left, cost);
     return slicer_->next(s, at, p, left, cost);
   }
 

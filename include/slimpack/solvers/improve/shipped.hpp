@@ -119,14 +119,14 @@ struct give {
   }
 };
 
-/// A sequence runs earlier or later, in one pass or in both.
+/// A sequence runs earlier or later among its siblings, with all below it, in one pass or in both.
 struct reorder {
   static constexpr std::string_view name = "reorder";
   [[nodiscard]] static constexpr double weight(const search_options&) noexcept { return 1; }
 
   bool operator()(sequence_site& at) const {
     const sequence_id moved = at.sequences[at.random.below(at.sequences.size())].id;
-    const sequence_id before = at.sequences[at.random.below(at.sequences.size())].id;
+    const sequence_id before = at.sibling(moved, at.random.below(at.siblings(moved)));
     const std::size_t passes = at.random.below(3);  // forward, backward, both
     if (passes != 1) at.run_before(pass::forward, moved, before);
     if (passes != 0) at.run_before(pass::backward, moved, before);

@@ -73,14 +73,32 @@ struct pack_site {
 /// In the walk of packs: the sequences, which may run in another order.
 struct sequence_site {
   partition& packs;
-  std::span<const sequence> sequences;  ///< two at least
+  std::span<const sequence> sequences;  ///< two at least; sequence i has id i
   tokens pack_limit;
   detail::splitmix& random;
   const search_options& options;
 
-  /// Lets a sequence run before another in one pass, with its cuts and the border after it; last of all before itself.
-  /// What it leaves behind, or joins, may be more than a pack takes: then a border comes before the slice that does not
-  /// fit. Complexity O(slices of the pass)
+ private:
+  [[nodiscard]] auto is_sibling(sequence_id of) const {
+    return [parent = sequences[of.value].parent](const sequence& s) { return s.parent == parent; };
+  }
+
+ public:
+  /// How many sequences go on where the parent of this one ends, or are roots as it is, itself among them.
+  /// Complexity O(sequences) where it has a parent or samples share beginnings
+  [[nodiscard]] std::size_t siblings(sequence_id of) const {
+    return static_cast<std::size_t>(std::count_if(sequences.begin(), sequences.end(), is_sibling(of)));
+  }
+  /// The k-th of these, by id.
+  [[nodiscard]] sequence_id sibling(sequence_id of, std::size_t k) const {
+    auto at = std::find_if(sequences.begin(), sequences.end(), is_sibling(of));
+    while (k-- > 0) at = std::find_if(at + 1, sequences.end(), is_sibling(of));
+    return at->id;
+  }
+
+  /// Lets a sequence run before a sibling in one pass, each with all below it, with its cuts and the border after it;
+  /// behind all siblings before itself. What it leaves behind, or joins, may be more than a pack takes: then a border comes
+  /// before the slice that does not fit. Complexity O(slices of the pass * depth)
   void run_before(pass p, sequence_id moved, sequence_id before) {
     struct placed {
       slice of;
@@ -90,9 +108,15 @@ struct sequence_site {
     std::vector<placed> taken;
     micropacks& all = packs.of(p);
     for (std::size_t i = 0; i < all.size(); ++i)
-      for (const slice& s : all[i]) (s.sequence == moved ? taken : stream).push_back({s, &s == &all[i].back()});
-    const auto to =
-        std::find_if(stream.begin(), stream.end(), [&](const placed& x) { return x.of.sequence == before; });
+      for (const slice& s : all[i]) (is_in(s.sequence, moved) ? taken : stream).push_back({s, &s == &all[i].back()});
+    const sequence_id parent = sequences[moved.value].parent;
+    auto to = std::find_if(stream.begin(), stream.end(), [&](const placed& x) {
+      return moved != before ? is_in(x.of.sequence, before) : p == pass::backward && x.of.sequence == parent;
+    });
+    if (moved == before && parent != no_parent && p == pass::forward)
+      to = std::find_if(stream.rbegin(), stream.rend(), [&](const placed& x) {
+             return is_in(x.of.sequence, parent);
+           }).base();
     stream.insert(to, taken.begin(), taken.end());
     micropacks made;
     tokens held{};
@@ -105,6 +129,13 @@ struct sequence_site {
     }
     close();
     all = std::move(made);
+  }
+
+ private:
+  /// Whether a sequence is another one, or below it.
+  [[nodiscard]] bool is_in(sequence_id s, sequence_id subtree) const {
+    while (s != subtree && !sequences[s.value].is_root()) s = sequences[s.value].parent;
+    return s == subtree;
   }
 };
 

@@ -61,7 +61,7 @@ class forward_packs {
     std::stable_sort(rising_.begin(), rising_.end(),
                      [](const sequence& a, const sequence& b) { return a.length < b.length; });
     falling_.assign(rising_.rbegin(), rising_.rend());
-    for (const sequence& s : rising_) total_ += cost_.time({s.id, {0}, s.length}, pass::forward, part_).value;
+    for (const sequence& s : rising_) total_ += cost_.time(s.whole(), pass::forward, part_).value;
     for (const memory_rates& r : rates_)
       if (shape_.memory)
         room_ = std::min(room_, (shape_.memory->amount - r.fixed) / (r.live_token / shape_.chunks + r.forward_token));

@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/micropack.hpp>
+#include <slimpack/core/order/detail/local_ids.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -13,6 +14,7 @@
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
+#include <slimpack/solvers/pack/sequence_orders.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/size_ratios.hpp>
@@ -43,11 +45,17 @@ class partitioner {
   partitioner(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
               std::span<const memory_rates> rates,
               const solvers::search_options& options = solvers::default_search_options)
-      : shape_(on), slicer_(slicer), cost_(cost), options_(options) {
-    for (const sequence& s : group) sequences_.push_back({{static_cast<std::uint32_t>(sequences_.size())}, s.length});
+      : shape_(on),
+        slicer_(slicer),
+        cost_(cost),
+        options_(options),
+        sequences_(under_local_ids(group)),
+        parents_(parents_of(sequences_)),
+        orders_(sequences_) {
     rising_ = sequences_;
     std::stable_sort(rising_.begin(), rising_.end(),
                      [](const sequence& a, const sequence& b) { return a.length < b.length; });
+    for (const sequence& s : sequences_) longest_path_ = std::max(longest_path_, s.end());
     part_ = solvers::busiest_part(cost_, rising_, shape_.parts());
     measure_work();
     measure_room(rates);
@@ -55,6 +63,8 @@ class partitioner {
 
   /// Indexed by local id.
   [[nodiscard]] std::span<const sequence> sequences() const noexcept { return sequences_; }
+  /// Their parents, where samples share beginnings; else empty.
+  [[nodiscard]] std::span<const sequence_id> parents() const noexcept { return parents_; }
   [[nodiscard]] const sequence& longest() const noexcept { return rising_.back(); }
   /// Quanta of a stage's share of the room that packs are sized for.
   [[nodiscard]] double share() const noexcept { return share_; }
@@ -77,10 +87,10 @@ class partitioner {
   /// The packs of a rule, of steady ones about `most` a pass at most.
   /// Errors    out_of_memory: a slice does not fit
   [[nodiscard]] result<partition> packs(const partition_rule& how, double most) const {
-    const std::vector<sequence> order = arranged(how.front);
-    result<micropacks> forward = filled(pass::forward, how, order, most);
+    const by_pass<std::vector<sequence>> order = orders_.of(how.front);
+    result<micropacks> forward = filled(pass::forward, how, order.forward, most);
     if (!forward) return std::move(forward).error();
-    result<micropacks> backward = filled(pass::backward, how, order, most);
+    result<micropacks> backward = filled(pass::backward, how, order.backward, most);
     if (!backward) return std::move(backward).error();
     return partition{std::move(forward).value(), std::move(backward).value()};
   }
@@ -92,7 +102,7 @@ class partitioner {
     const solvers::size_ratios ratios_of_both = options_.tuning.forward_ratios();
     forecast made{
         {.sizes = {ratios_of_both, ratios_of_both}, .front = options_.front, .crowding = 1, .quantum = quantum}, {}};
-    const std::vector<sequence> order = arranged(made.of.front);
+    const by_pass<std::vector<sequence>> order = orders_.of(made.of.front);
     for (const pass p : both_passes) {
       const work& all = work_[p];
       solvers::size_ratios& ratios = made.of.sizes[p];
@@ -108,7 +118,7 @@ class partitioner {
            size *= options_.even_step) {
         ratios.steady = size / (share_ * all.grain);
         ratios.ramp_least = size / all.grain;
-        const result<micropacks> packs = filled(p, made.of, order, most);
+        const result<micropacks> packs = filled(p, made.of, order[p], most);
         if (!packs) return std::nullopt;
         nodes += packs.value().slices().size();
         const double time = even_time(packs.value(), p);
@@ -123,8 +133,9 @@ class partitioner {
 
   /// The packs of solvers::megatron, unless the slicer insists on cuts, they are more than `most`, or are surely slower
   /// than `limit`: a stage runs them all, and the longest sequence, which is what a pack may hold and so has one of its
-  /// own, passes every stage there and back.
+  /// own, passes every stage there and back. None where samples share beginnings, which it knows nothing of.
   [[nodiscard]] std::optional<partition> whole(seconds limit, double most) const {
+    if (!parents_.empty()) return std::nullopt;
     const slice alone = uncut(longest());
     cut_budget unhurried = limits(shape_.quantum);
     unhurried.time = {std::numeric_limits<double>::infinity()};
@@ -150,7 +161,7 @@ class partitioner {
     double overhead{};  // of a pack of a quantum, beside the slice's own: launches, reading weights
   };
 
-  static slice uncut(const sequence& s) { return {s.id, {0}, s.length}; }
+  static slice uncut(const sequence& s) { return s.whole(); }
   [[nodiscard]] double time_of(const sequence& s, pass p) const { return times_[p][s.id.value]; }
 
   void measure_work() {
@@ -168,7 +179,7 @@ class partitioner {
   }
 
   void measure_room(std::span<const memory_rates> rates) {
-    const double longest_tokens = static_cast<double>(longest().length.value);
+    const auto longest_tokens = static_cast<double>(longest_path_.value);
     const double quantum = static_cast<double>(shape_.quantum.value);
     if (shape_.memory)
       for (const memory_rates& r : rates)
@@ -182,24 +193,6 @@ class partitioner {
                              : 0;
     wanted_ = std::min(room_, std::max({options_.room_longest * longest_tokens, tokens_ / shape_.stages, quiet}));
     share_ = wanted_ / quantum / (shape_.stages + 1);
-  }
-
-  /// Short sequences at both ends, the longest between.
-  [[nodiscard]] std::vector<sequence> arranged(double front) const {
-    std::vector<sequence> order;
-    order.reserve(rising_.size());
-    for (const bool before : {true, false}) {
-      double share = 0.5;  // of a sequence, due to the front
-      const std::size_t begin = order.size();
-      for (const sequence& s : rising_) {
-        share += front;
-        const bool due = share >= 1;
-        if (due) share -= 1;
-        if (due == before) order.push_back(s);
-      }
-      if (!before) std::reverse(order.begin() + static_cast<std::ptrdiff_t>(begin), order.end());
-    }
-    return order;
   }
 
   [[nodiscard]] result<micropacks> filled(pass p, const partition_rule& how, std::span<const sequence> order,
@@ -218,14 +211,14 @@ class partitioner {
     double before = 0;
     for (const sequence& s : order) {
       const double time = time_of(s, p);
-      const auto length = static_cast<double>(s.length.value);
-      if (length > how.crowding * wanted_)
+      const auto length = static_cast<double>(s.end().value);
+      if (length > how.crowding * wanted_ && orders_.ends_path(s))
         size.turn(p == pass::backward ? before : before + time, 1 - length / wanted_);
       before += time;
     }
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
     const auto apart = [&](const sequence& s) {
-      return !flowing || static_cast<double>(s.length.value) > room_ * options_.tuning.room_apart;
+      return !flowing || static_cast<double>(s.end().value) > room_ * options_.tuning.room_apart;
     };
     micropacks packs;
     result<void> done =
@@ -255,7 +248,10 @@ class partitioner {
   const Slicer& slicer_;
   const Cost& cost_;
   const solvers::search_options& options_;
-  std::vector<sequence> sequences_;                       // under local ids
+  std::vector<sequence> sequences_;   // under local ids
+  std::vector<sequence_id> parents_;  // of these, where samples share beginnings
+  sequence_orders orders_;
+  tokens longest_path_{};
   std::vector<sequence> rising_;                          // shortest first
   double tokens_{};                                       // of them all
   int part_{};                                            // the busiest

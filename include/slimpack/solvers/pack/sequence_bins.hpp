@@ -62,7 +62,7 @@ using sequence_bin = std::vector<sequence>;
 [[nodiscard]] inline partition symmetric(const std::vector<sequence_bin>& packs) {
   partition made;
   for (const sequence_bin& pack : packs) {
-    for (const sequence& s : pack) made.forward.push({s.id, {0}, s.length});
+    for (const sequence& s : pack) made.forward.push(s.whole());
     made.forward.close();
   }
   made.backward = made.forward;

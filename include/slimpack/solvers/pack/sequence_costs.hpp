@@ -27,7 +27,7 @@ template <class Cost>
   for (int part = 0; part < parts; ++part) {
     seconds work{};
     for (const sequence& s : batch) {
-      const slice whole{s.id, {0}, s.length};
+      const slice whole = s.whole();
       work += cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part);
     }
     if (work > most) most = work, busiest = part;
@@ -53,18 +53,10 @@ template <class Cost>
   seconds most{-1};
   for (int stage = 0; stage < on.stages; ++stage) {
     seconds work{};
-    for (const sequence& s : batch) work += stage_time(cost, {s.id, {0}, s.length}, stage, on);
+    for (const sequence& s : batch) work += stage_time(cost, s.whole(), stage, on);
     if (work > most) most = work, busiest = stage;
   }
   return busiest;
-}
-
-/// A batch's sequences with their ids.
-[[nodiscard]] inline std::vector<sequence> sequences_of(std::span<const tokens> lengths) {
-  std::vector<sequence> all;
-  all.reserve(lengths.size());
-  for (const tokens length : lengths) all.push_back({{static_cast<std::uint32_t>(all.size())}, length});
-  return all;
 }
 
 /// The answer when a sequence exceeds the memory of stage `stage` even where only it is there, and as many replicas

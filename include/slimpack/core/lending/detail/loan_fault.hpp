@@ -23,8 +23,8 @@ namespace slimpack::detail {
 class loan_law {
  public:
   /// Requires  all outlive it
-  loan_law(std::span<const loan> loans, const partition& packs, const shape& on)
-      : loans_(loans), packs_(packs), on_(on), steps_(packs.forward.size(), on) {}
+  loan_law(std::span<const loan> loans, const partition& packs, const slice_order& order, const shape& on)
+      : loans_(loans), packs_(packs), order_(order), on_(on), steps_(packs.forward.size(), on) {}
 
   [[nodiscard]] std::optional<std::string> fault() {
     for (std::size_t k = 0; k < loans_.size(); ++k)
@@ -66,7 +66,7 @@ class loan_law {
     if (std::count_if(pack.begin(), pack.end(), [&](const slice& s) { return s.sequence == l.queries.sequence; }) > 1)
       return "has queries of sequence " + std::to_string(l.queries.sequence.value) + ", of which the lender's pack, " +
              name_of(l.lender) + ", has other slices, too: join them, or lend nothing there";
-    if (!slice_order::reads_before(l.queries, l.context))
+    if (!order_.reads_before(l.queries, l.context))
       return "is of keys that its queries do not all see: lend tokens of their sequence that lie before them";
     const std::size_t lends = steps_.step_of(l.lender.what, l.lender.stage),
                       helps = steps_.step_of(l.helper.what, l.helper.stage);
@@ -132,6 +132,7 @@ class loan_law {
 
   std::span<const loan> loans_;
   const partition& packs_;
+  const slice_order& order_;
   const shape& on_;
   lock_steps steps_;
   std::vector<numbered> by_lender_;
@@ -143,8 +144,8 @@ class loan_law {
 /// at the same time; a lender has each helper once, and a lock step has fewer loans than stages.
 /// Complexity O(loans * (slices of a pack + log loans))
 [[nodiscard]] inline std::optional<std::string> loan_fault(std::span<const loan> loans, const partition& packs,
-                                                           const shape& on) {
-  return loan_law(loans, packs, on).fault();
+                                                           const slice_order& order, const shape& on) {
+  return loan_law(loans, packs, order, on).fault();
 }
 
 }  // namespace slimpack::detail

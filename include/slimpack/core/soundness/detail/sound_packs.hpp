@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 #define SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
@@ -32,7 +33,7 @@ struct packs_of_replica {
 
 /// What is asked whether its packs are sound: a plan, or a solver's answer.
 struct packs_of_all {
-  std::span<const tokens> lengths;
+  batch_view batch;
   const shape* on{};
   std::span<const pass> passes;  ///< that are planned
   std::span<const merge> merges;
@@ -48,11 +49,7 @@ class packs_law {
  public:
   /// Requires  a shape that is sound; packs that outlive it
   explicit packs_law(const packs_of_all& all)
-      : all_(all),
-        order_(all.lengths),
-        of_(all.lengths.size()),
-        shared_(all.merges.size()),
-        replicas_(all.replicas.size()) {}
+      : all_(all), of_(all.batch.size()), shared_(all.merges.size()), replicas_(all.replicas.size()) {}
 
   /// Errors    invalid_input: the sequence, and what is wrong with it
   /// Complexity O(sequences + slices + rows * sharers), and k log k of the k slices of each shared sequence
@@ -91,14 +88,22 @@ class packs_law {
                                    number(due.value) + " comes next");
   }
   [[nodiscard]] error ended_early(sequence_id s, pass p, tokens due) const {
-    return wrong(s, "of " + number(all_.lengths[s.value].value) + " tokens ends at token " + number(due.value) + ' ' +
+    return wrong(s, "of " + number(order_.of(s).length.value) + " tokens ends at token " + number(due.value) + ' ' +
                         name_of(p) + ": each token must run once");
+  }
+  [[nodiscard]] error too_early(const slice& one, pass p, const std::string& where) const {
+    return wrong(one.sequence,
+                 "runs tokens in " + where + ", before " +
+                     (p == pass::forward ? "its parent, sequence " + number(order_.of(one.sequence).parent.value) +
+                                               ", whose keys and values they read"
+                                         : "a sequence below it, which reads its keys and values"));
   }
   [[nodiscard]] static sequence_id id_of(std::size_t s) { return {static_cast<std::uint32_t>(s)}; }
 
   result<void> merge_names_what_there_is(std::uint32_t m);
   result<void> row_names_what_there_is(const merge& m, pass p, std::size_t row) const;
   result<void> list();
+  result<void> lists_paths(extent which) const;
   result<void> run(pass p);
   result<void> run(const slice& one, pass p, std::uint32_t replica, std::uint32_t pack);
   result<void> run_in_row(const slice& one, pass p, std::uint32_t replica, std::uint32_t pack);
@@ -116,10 +121,11 @@ class packs_law {
 /// The law of stages that are tied, asked of replicas of a plan or of a solver's answer.
 /// Requires  packs that are sound            Errors    invalid_input            Complexity  that of tie_fault
 template <class Replicas>
-[[nodiscard]] result<void> sound_ties(const Replicas& replicas, const shape& on) {
+[[nodiscard]] result<void> sound_ties(const Replicas& replicas, const batch_view& batch, const shape& on) {
+  std::optional<slice_order> order;
   for (std::size_t r = 0; r < replicas.size(); ++r)
     if (ties_stages(replicas[r]))
-      if (const std::optional<std::string> fault = tie_fault(replicas[r], on))
+      if (const std::optional<std::string> fault = tie_fault(replicas[r], order ? *order : order.emplace(batch), on))
         return error{errc::invalid_input, "replica " + std::to_string(r) + ": " + *fault};
   return success();
 }

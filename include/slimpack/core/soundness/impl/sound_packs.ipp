@@ -28,10 +28,8 @@ SLIMPACK_DECL result<void> packs_law::operator()(extent which) {
   if (replicas_ != static_cast<std::size_t>(all_.on->replicas))
     return error{errc::invalid_input,
                  "there are " + number(replicas_) + " replicas, the shape has " + number(all_.on->replicas)};
-  for (std::size_t s = 0; s < of_.size(); ++s)
-    if (all_.lengths[s] < tokens{1} || all_.lengths[s] > longest_supported)
-      return wrong(id_of(s), "has " + number(all_.lengths[s].value) + " tokens, expected 1 to " +
-                                 number(longest_supported.value));
+  if (const std::optional<std::string> fault = all_.batch.fault()) return error{errc::invalid_input, *fault};
+  order_ = slice_order(all_.batch);
   for (std::uint32_t m = 0; m < shared_.size(); ++m)
     if (result<void> fine = merge_names_what_there_is(m); !fine) return fine;
   if (result<void> fine = list(); !fine) return fine;
@@ -41,6 +39,7 @@ SLIMPACK_DECL result<void> packs_law::operator()(extent which) {
     return wrong(id_of(s), "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted) +
                                (wanted == 1 ? ", or on those that share it" : ", those that share it"));
   }
+  if (result<void> fine = lists_paths(which); !fine) return fine;
   for (const pass p : all_.passes)
     if (result<void> fine = run(p); !fine) return fine;
   for (const merge& m : all_.merges)
@@ -108,6 +107,23 @@ SLIMPACK_DECL result<void> packs_law::list() {
   return success();
 }
 
+/// A path is on one replica: its tokens read each other. Replicas share sequences that have no path.
+SLIMPACK_DECL result<void> packs_law::lists_paths(extent which) const {
+  for (std::uint32_t s = 0; s < of_.size(); ++s) {
+    const sequence_id parent = order_.of({s}).parent;
+    if (parent == no_parent) continue;
+    const state& above = of_[parent.value];
+    if (above.merged != 0 || of_[s].merged != 0)
+      return wrong({s}, "goes on where sequence " + number(parent.value) +
+                            " ends, and replicas share one of them: they share sequences without parent and children");
+    const bool apart = of_[s].listed > 0 && above.listed > 0 && of_[s].replica != above.replica;
+    if (apart || (which == extent::listed && of_[s].listed > 0 && above.listed == 0))
+      return wrong({s}, "is on replica " + number(of_[s].replica) + ", its parent, sequence " + number(parent.value) +
+                            ", is not: a path is on one replica");
+  }
+  return success();
+}
+
 /// Goes along all packs of a pass.
 SLIMPACK_DECL result<void> packs_law::run(pass p) {
   front_.begin(order_, p);
@@ -119,7 +135,7 @@ SLIMPACK_DECL result<void> packs_law::run(pass p) {
         if (result<void> fine = run(one, p, r, pack); !fine) return fine;
   }
   for (std::size_t s = 0; s < of_.size(); ++s)
-    if (of_[s].merged == 0 && of_[s].listed > 0 && front_.due(id_of(s)) != order_.exit(id_of(s), p))
+    if (of_[s].merged == 0 && of_[s].listed > 0 && !front_.has_ended(id_of(s)))
       return ended_early(id_of(s), p, front_.due(id_of(s)));
   for (const merge& m : all_.merges)
     if (result<void> fine = rows_ended(m, p); !fine) return fine;
@@ -135,16 +151,17 @@ SLIMPACK_DECL result<void> packs_law::run(const slice& one, pass p, std::uint32_
   };
   if (id.value >= of_.size() || !is_listed(of_[id.value]))
     return wrong(id, "has a slice on replica " + number(replica) + ", which does not list it");
-  const tokens length = all_.lengths[id.value];
+  const sequence& all = order_.of(id);
   if (!order_.has(one))
-    return wrong(id, "has " + number(length.value) + " tokens, of which " + name(p, pack, replica) + " runs " +
+    return wrong(id, "has " + number(all.length.value) + " tokens, of which " + name(p, pack, replica) + " runs " +
                          number(one.length.value) + " from token " + number(one.begin.value) + " on");
-  if (one.begin.value % all_.on->quantum.value != 0)
-    return wrong(id, "is cut at token " + number(one.begin.value) + " by " + name(p, pack, replica) +
+  if (const std::int64_t at = (one.begin - all.begin).value; at % all_.on->quantum.value != 0)
+    return wrong(id, "is cut at token " + number(at) + " by " + name(p, pack, replica) +
                          ", no multiple of the quantum, " + number(all_.on->quantum.value));
   if (of_[id.value].merged != 0) return run_in_row(one, p, replica, pack);
-  if (!front_.take(one)) return not_due(one, p, name(p, pack, replica), front_.due(id));
-  return success();
+  if (front_.take(one)) return success();
+  if (one.entry(p) == front_.due(id)) return too_early(one, p, name(p, pack, replica));
+  return not_due(one, p, name(p, pack, replica), front_.due(id));
 }
 
 /// The packs of a sharer are those of its rows, one after the other; several slices may be in one.
@@ -224,10 +241,10 @@ SLIMPACK_DECL result<void> packs_law::same_tokens(const merge& m) const {
 
 SLIMPACK_DECL result<void> sound_packs(const plan& p, extent which) {
   if (result<void> fine = sound_shape(p.shape); !fine) return fine;
-  packs_of_all all{p.lengths, &p.shape, std::span(both_passes).first(is_forward_only(p) ? 1 : 2), p.merges, {}};
+  packs_of_all all{batch_of(p), &p.shape, std::span(both_passes).first(is_forward_only(p) ? 1 : 2), p.merges, {}};
   for (const replica_plan& r : p.replicas) all.replicas.push_back({r.sequences, &r.partition});
   if (result<void> packs = packs_law(all)(which); !packs) return packs;
-  return sound_ties(p.replicas, p.shape);
+  return sound_ties(p.replicas, batch_of(p), p.shape);
 }
 
 }  // namespace slimpack::detail

@@ -124,7 +124,7 @@ class joint_programs {
 
   /// Each backward pack waits for the forward packs up to the last that reads one of its slices.
   void find_turns(of_replica& one) const {
-    const forward_readers readers(one.of->partition.forward);
+    const forward_readers readers(one.of->partition.forward, plan_.parents);
     const micropacks& backward = one.of->partition.backward;
     one.turn.resize(backward.size());
     for (std::size_t i = 0; i < backward.size(); ++i)

@@ -15,13 +15,14 @@ struct planner_abilities {
   std::optional<int> parts;   // that the cost model prices, where it says so
   bool spreads_vocabulary{};  // it prices a spread vocabulary
   bool takes_any_cost{};      // the solver takes any cost model
+  bool plans_prefixes{};      // the solver plans samples that share beginnings
 };
 
 /// Whether a batch may be planned on a shape at all.
-/// Errors    invalid_input: no length, or one out of range; a degree or an amount out of range; a vocabulary spread by
+/// Errors    invalid_input: no length, or one out of range; parents that are no forest's, or that the solver does not plan; a degree or an amount out of range; a vocabulary spread by
 ///           who cannot; a cost model for another shape
 /// Complexity O(sequences)
-[[nodiscard]] result<void> batch_check(const shape& on, std::span<const tokens> lengths, const planner_abilities& has);
+[[nodiscard]] result<void> batch_check(const shape& on, const batch_view& batch, const planner_abilities& has);
 
 }  // namespace slimpack::detail
 

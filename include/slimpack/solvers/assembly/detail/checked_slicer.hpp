@@ -28,10 +28,10 @@ struct slicer_question {
   if (given.length == tokens{0}) return !left.empty || left.size < s.length;
   const bool forward = p == pass::forward;
   if (given.sequence != s.id || given.length < tokens{0} || given.length > left.size) return false;
-  if (given.length > (forward ? s.length - at : at)) return false;
+  if (given.length > (forward ? s.end() - at : at - s.begin)) return false;
   if (given.begin != (forward ? at : at - given.length)) return false;
   const tokens cut = forward ? given.end() : given.begin;
-  return cut == (forward ? s.length : tokens{0}) || cut.value % left.quantum.value == 0;
+  return cut == s.whole().exit(p) || (cut - s.begin).value % left.quantum.value == 0;
 }
 
 /// What is wrong with an answer that is none, in a sentence. Solvers number the sequences of a replica anew: named is
@@ -57,7 +57,7 @@ struct slicer_question {
     text += " of another sequence: slices must be of the sequence that is asked for (slicer law 1)";
   else if (given.length < tokens{0})
     text += ": a slice has no negative length (slicer law 1)";
-  else if (given.begin < tokens{0} || given.begin > s.length || given.length > s.length - given.begin)
+  else if (given.begin < s.begin || given.begin > s.end() || given.length > s.end() - given.begin)
     text += ": slices must lie in their sequence (slicer law 1)";
   else if ((forward ? given.begin : given.end()) != at)
     text +=
@@ -94,7 +94,7 @@ class checked_slicer {
   [[gnu::cold, gnu::noinline]] slice refused(const slice& given, const slicer_question& asked) const {
     const auto& [s, at, p, left] = asked;
     if (!faults_->any()) faults_->add(told_slice(given, asked, lengths_));
-    const slice rest = p == pass::forward ? slice{s.id, at, s.length - at} : slice{s.id, {0}, at};
+    const slice rest = p == pass::forward ? slice{s.id, at, s.end() - at} : slice{s.id, s.begin, at - s.begin};
     return rest.length <= left.size ? rest : slice{s.id, at, {0}};
   }
 

@@ -68,11 +68,11 @@ class plan_assembly {
   /// have ended the search. A search leaves room for what V, U and B hold between them; where it was not enough, it
   /// gets less memory to fill and is asked again.
   /// Shapes    faults: those of the cost model's answers, by whose token the search is stopped
-  [[nodiscard]] result<plan> searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
+  [[nodiscard]] result<plan> searched(const batch_view& batch, const std::stop_token& stop, time_faults& faults,
                                       function_ref<result<solution>(const problem&)> solve) const;
 
   /// The same of the group of a replica.
-  [[nodiscard]] result<rank_plan> searched_group(std::span<const tokens> lengths, const std::stop_token& stop,
+  [[nodiscard]] result<rank_plan> searched_group(const batch_view& batch, const std::stop_token& stop,
                                                  time_faults& faults,
                                                  function_ref<result<group_solution>(const problem&)> solve) const;
 
@@ -82,14 +82,14 @@ class plan_assembly {
   [[nodiscard]] result<plan> put_together(std::span<const rank_plan> parts, const time_faults& faults) const;
 
   /// A plan without replicas.
-  [[nodiscard]] plan blank(std::span<const tokens> lengths) const;
+  [[nodiscard]] plan blank(const batch_view& batch) const;
 
   /// Prices a solution, runs it in the simulator, and proves how good it is.
   /// Errors    not_faster: a replica alone takes no less than `to_beat`; of the others not all are priced then
-  [[nodiscard]] result<plan> of(std::span<const tokens> lengths, solution&& solved, seconds to_beat = never) const;
+  [[nodiscard]] result<plan> of(const batch_view& batch, solution&& solved, seconds to_beat = never) const;
 
   /// The part of a group, priced and run likewise.
-  [[nodiscard]] result<plan> of(std::span<const tokens> lengths, group_solution&& group) const;
+  [[nodiscard]] result<plan> of(const batch_view& batch, group_solution&& group) const;
 
   /// What only a whole plan has: step time, bounds, efficiency, bubble and rank time.
   /// Errors    those of laws_check
@@ -109,8 +109,7 @@ class plan_assembly {
  private:
   /// The fastest plan of a solution and its runners-up, if the solution has one; a runner-up is left at its first
   /// replica that is slower. Where `stop` ends the search, the fastest so far.
-  [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, const std::stop_token& stop,
-                                        solution&& solved) const;
+  [[nodiscard]] result<plan> fastest_of(const batch_view& batch, const std::stop_token& stop, solution&& solved) const;
 
   /// Where V comes between F and B, a solver orders these of a pipeline that turns packs on one stage more. Its answer
   /// without that stage.
@@ -119,11 +118,11 @@ class plan_assembly {
   /// Prices and runs the replicas of a group, which share sequences where they are several
   /// (simulators/graph/joint.hpp), and hands them over to the plan. Whether they take less than `to_beat`, if there is
   /// something to beat, their makespan tells before.
-  result<void> simulate(plan& p, std::span<const std::uint32_t> group, solution& solved,
+  result<void> simulate(plan& p, std::span<const std::uint32_t> group, solution& solved, std::span<const sequence> all,
                         const std::vector<bool>& shared, const std::vector<memory_rates>& rates, seconds to_beat) const;
 
   /// A replica of the plan, all but its makespan, with its memory checked.
-  [[nodiscard]] result<replica_plan> recorded(std::span<const tokens> lengths, replica_solution&& from,
+  [[nodiscard]] result<replica_plan> recorded(std::span<const sequence> all, replica_solution&& from,
                                               const std::vector<bool>& shared, workload&& work,
                                               const std::vector<memory_rates>& rates) const;
 

@@ -16,12 +16,11 @@ namespace slimpack::detail {
 /// passes: those that it plans
 /// Errors    invalid_input: what is wrong, with its sequence
 /// Complexity O(sequences + slices + rows * sharers), and k log k of the k slices of each shared sequence
-[[nodiscard]] result<void> solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on,
+[[nodiscard]] result<void> solution_check(const solution& solved, const batch_view& batch, const shape& on,
                                           std::span<const pass> passes = both_passes);
 
 /// The same of one group: it runs its sequences on its replicas, and the others run nothing.
-[[nodiscard]] result<void> solution_check(const group_solution& group, std::span<const tokens> lengths,
-                                          const shape& on);
+[[nodiscard]] result<void> solution_check(const group_solution& group, const batch_view& batch, const shape& on);
 
 }  // namespace slimpack::detail
 

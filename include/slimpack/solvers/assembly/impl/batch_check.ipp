@@ -6,12 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL result<void> batch_check(const shape& on, std::span<const tokens> lengths, const planner_abilities& has) {
+SLIMPACK_DECL result<void> batch_check(const shape& on, const batch_view& batch, const planner_abilities& has) {
   constexpr std::int64_t most = 65536;
   for (const auto& [name, degree] : {std::pair{"stages", std::int64_t{on.stages}},
                                      {"replicas", on.replicas},
@@ -48,12 +49,12 @@ SLIMPACK_DECL result<void> batch_check(const shape& on, std::span<const tokens> 
   if (has.parts && *has.parts != on.parts())
     return error{errc::invalid_input, "the cost model prices " + std::to_string(*has.parts) + " parts, the shape has " +
                                           std::to_string(on.parts())};
-  if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
-  for (std::size_t i = 0; i < lengths.size(); ++i)
-    if (lengths[i] < tokens{1} || lengths[i] > longest_supported)
-      return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
-                                            " tokens; lengths run from 1 to " +
-                                            std::to_string(longest_supported.value)};
+  if (batch.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
+  if (const std::optional<std::string> fault = batch.fault()) return error{errc::invalid_input, *fault};
+  if (batch.shares_prefixes() && !has.plans_prefixes)
+    return error{errc::invalid_input,
+                 "samples share prefixes, and the solver does not say plans_prefixes = true (solvers/hooks.hpp): use "
+                 "solvers::two_phase, or plan them flat, each sample as a sequence of its own"};
   return success();
 }
 

@@ -20,7 +20,7 @@ namespace slimpack::detail {
 /// Asks a cost model for the slices and packs of a plan, and keeps the first answer that breaks a law.
 class law_search {
  public:
-  law_search(const plan& p, const checked_answers& cost) : plan_(p), cost_(cost) {}
+  law_search(const plan& p, const checked_answers& cost) : plan_(p), all_(batch_of(p).sequences()), cost_(cost) {}
 
   [[nodiscard]] std::string found() {
     using look_of = void (law_search::*)(pass, int);
@@ -36,15 +36,14 @@ class law_search {
 
   /// The finest cuts, which bounds count with and plans seldom have.
   void look_at_quanta(pass p, int part) {
-    for (std::uint32_t i = 0; i < plan_.lengths.size() && told_.empty(); ++i) {
-      const tokens length = plan_.lengths[i];
+    for (const sequence& s : all_) {
+      if (!told_.empty()) return;
       seconds cut{};
-      for (tokens at{}; at < length; at += plan_.shape.quantum)
-        cut += least_time(cost_, {{i}, at, std::min(plan_.shape.quantum, length - at)}, p, part);
-      const slice whole{{i}, {0}, length};
+      for (tokens at = s.begin; at < s.end(); at += plan_.shape.quantum)
+        cut += least_time(cost_, {s.id, at, std::min(plan_.shape.quantum, s.end() - at)}, p, part);
       compare(4, "the times of a sequence's slices add up to its own (hook least)", cut,
-              "cut into single quanta, sequence " + std::to_string(i), least_time(cost_, whole, p, part), said(whole),
-              p, part);
+              "cut into single quanta, sequence " + std::to_string(s.id.value), least_time(cost_, s.whole(), p, part),
+              said(s.whole()), p, part);
     }
   }
 
@@ -63,7 +62,7 @@ class law_search {
       }
     for (std::uint32_t i = 0; i < cut.size(); ++i) {
       if (!runs[i]) continue;
-      const slice whole{{i}, {0}, plan_.lengths[i]};
+      const slice whole = all_[i].whole();
       compare(4, "the times of a sequence's slices add up to its own (hook least)", least_time(cost_, whole, p, part),
               said(whole), cut[i], "its slices together", p, part);
       compare(1, "the useful share of a time is no more than all of it", useful_time(cost_, whole, p, part),
@@ -118,6 +117,7 @@ class law_search {
   }
 
   const plan& plan_;
+  std::vector<sequence> all_;
   const checked_answers& cost_;
   std::string told_;
 };

@@ -45,7 +45,7 @@ SLIMPACK_DECL solution plan_assembly::of_layers(solution&& solved) const {
   return std::move(solved);
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengths, const std::stop_token& stop,
+SLIMPACK_DECL result<plan> plan_assembly::searched(const batch_view& batch, const std::stop_token& stop,
                                                    time_faults& faults,
                                                    function_ref<result<solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
@@ -55,24 +55,28 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengt
   // Neither 5 nor 0.97 is a search option: any solver is asked so, and they do not tune its search. In most plans of a
   // spread vocabulary the first answer fits; each try leaves what calls hold between packs a little more room.
   for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
-    result<solution> solved = solve({.lengths = lengths, .shape = on, .stop = faults.token(), .estimated = estimated});
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    result<solution> solved = solve({.lengths = batch.lengths(),
+                                     .shape = on,
+                                     .stop = faults.token(),
+                                     .estimated = estimated,
+                                     .parents = batch.parents()});
+    if (faults.any()) return faults.told(batch, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    result<plan> made = fastest_of(lengths, stop, std::move(solved).value());
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    result<plan> made = fastest_of(batch, stop, std::move(solved).value());
+    if (faults.any()) return faults.told(batch, shape_.quantum);
     if (made) sign(made.value(), stop, begin);
     if (made || made.error().code != errc::out_of_memory || tries == 1) return made;
     on.memory->amount *= 0.97;
   }
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> lengths, const std::stop_token& stop,
+SLIMPACK_DECL result<plan> plan_assembly::fastest_of(const batch_view& batch, const std::stop_token& stop,
                                                      solution&& solved) const {
   std::vector<solution> others = std::move(solved.runners_up);
-  result<plan> best = of(lengths, of_layers(std::move(solved)));
+  result<plan> best = of(batch, of_layers(std::move(solved)));
   for (solution& other : others) {
     if (!best || stop.stop_requested()) break;
-    result<plan> made = of(lengths, of_layers(std::move(other)), best.value().step_time);
+    result<plan> made = of(batch, of_layers(std::move(other)), best.value().step_time);
     if (!made && made.error().code == errc::invalid_input) return made;  // unsound: not to be passed over in silence
     if (made && made.value().step_time < best.value().step_time) best = std::move(made);
   }
@@ -80,16 +84,19 @@ SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> len
 }
 
 SLIMPACK_DECL result<rank_plan> plan_assembly::searched_group(
-    std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
+    const batch_view& batch, const std::stop_token& stop, time_faults& faults,
     function_ref<result<group_solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
-  result<group_solution> solved = solve({lengths, vocabulary_turn::searched(shape_), faults.token()});
-  if (faults.any()) return faults.told(lengths, shape_.quantum);
+  result<group_solution> solved = solve({.lengths = batch.lengths(),
+                                         .shape = vocabulary_turn::searched(shape_),
+                                         .stop = faults.token(),
+                                         .parents = batch.parents()});
+  if (faults.any()) return faults.told(batch, shape_.quantum);
   if (!solved) return std::move(solved).error();
   rank_plan made{solved.value().division, solved.value().replicas, {}};
   solved.value().solved = of_layers(std::move(solved.value().solved));
-  result<plan> part = of(lengths, std::move(solved).value());
-  if (faults.any()) return faults.told(lengths, shape_.quantum);
+  result<plan> part = of(batch, std::move(solved).value());
+  if (faults.any()) return faults.told(batch, shape_.quantum);
   if (!part) return std::move(part).error();
   made.part = std::move(part).value();
   sign(made.part, stop, begin);
@@ -102,12 +109,13 @@ SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan
   if (parts.empty()) return wrong("there are none");
   const plan& first = parts.front().part;
   if (first.shape != shape_) return wrong("they are for another shape than the planner's");
-  plan p = blank(first.lengths);
+  plan p = blank(batch_of(first));
   std::vector<const rank_plan*> of(p.replicas.size());
   for (const rank_plan& r : parts) {
     if (r.group.empty() || r.part.replicas.size() != of.size())
       return wrong("one has no group, or other replicas than the shape");
-    if (r.division != parts.front().division || r.part.shape != shape_ || r.part.lengths != first.lengths)
+    if (r.division != parts.front().division || r.part.shape != shape_ || r.part.lengths != first.lengths ||
+        r.part.parents != first.parents)
       return wrong("replicas " + std::to_string(parts.front().group.front()) + " and " +
                    std::to_string(r.group.front()) + " are of different divisions");
     for (const std::uint32_t replica : r.group) {
@@ -127,16 +135,17 @@ SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan
     p.planning_time = std::max(p.planning_time, r.part.planning_time);
   }
   result<void> proved = prove(p);
-  if (faults.any()) return faults.told(p.lengths, shape_.quantum);
+  if (faults.any()) return faults.told(batch_of(p), shape_.quantum);
   if (!proved) return std::move(proved).error();
   p.hash = hash_of(p);
   return p;
 }
 
-SLIMPACK_DECL plan plan_assembly::blank(std::span<const tokens> lengths) const {
+SLIMPACK_DECL plan plan_assembly::blank(const batch_view& batch) const {
   plan p;
   p.simulator = simulator_.name();
-  p.lengths.assign(lengths.begin(), lengths.end());
+  p.lengths.assign(batch.lengths().begin(), batch.lengths().end());
+  if (batch.shares_prefixes()) p.parents.assign(batch.parents().begin(), batch.parents().end());
   p.shape = shape_;
   p.memory_unit = unit_of(cost_, shape_);
   p.replicas.resize(static_cast<std::size_t>(shape_.replicas));
@@ -145,10 +154,9 @@ SLIMPACK_DECL plan plan_assembly::blank(std::span<const tokens> lengths) const {
   return p;
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, solution&& solved,
-                                             seconds to_beat) const {
-  if (result<void> sound = detail::solution_check(solved, lengths, shape_); !sound) return std::move(sound).error();
-  plan p = blank(lengths);
+SLIMPACK_DECL result<plan> plan_assembly::of(const batch_view& batch, solution&& solved, seconds to_beat) const {
+  if (result<void> sound = detail::solution_check(solved, batch, shape_); !sound) return std::move(sound).error();
+  plan p = blank(batch);
   if (result<void> run =
           simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), to_beat);
       !run)
@@ -157,9 +165,9 @@ SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, so
   return p;
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, group_solution&& group) const {
-  if (result<void> sound = detail::solution_check(group, lengths, shape_); !sound) return std::move(sound).error();
-  plan p = blank(lengths);
+SLIMPACK_DECL result<plan> plan_assembly::of(const batch_view& batch, group_solution&& group) const {
+  if (result<void> sound = detail::solution_check(group, batch, shape_); !sound) return std::move(sound).error();
+  plan p = blank(batch);
   std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(group.solved.merges, p.replicas.size());
   std::erase_if(groups, [&](const std::vector<std::uint32_t>& g) {
     return !std::binary_search(group.replicas.begin(), group.replicas.end(), g.front());
@@ -171,7 +179,7 @@ SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, gr
 SLIMPACK_DECL result<void> plan_assembly::prove(plan& p) const {
   result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
   if (!rates) return std::move(rates).error();
-  const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
+  const std::vector<sequence> batch = batch_of(p).sequences();
   if (std::none_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return ties_stages(r); })) {
     return prove(p, simulators::step_bounds(cost_, shape_, batch, rates.value()));
   }
@@ -213,10 +221,11 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<st
   const result<std::vector<memory_rates>> rates =
       forward_only ? evaluation_rates_of(cost_, shape_) : rates_of(cost_, shape_);
   if (!rates) return rates.error();
-  std::vector<bool> shared(p.lengths.size());
+  const std::vector<sequence> all = batch_of(p).sequences();
+  std::vector<bool> shared(all.size());
   for (const merge& m : solved.merges) shared[m.sequence.value] = true;
   result<void> run = detail::for_each_index(groups.size(), threads_, [&](std::size_t g) -> result<void> {
-    return simulate(p, groups[g], solved, shared, rates.value(), to_beat);
+    return simulate(p, groups[g], solved, all, shared, rates.value(), to_beat);
   });
   if (!run) return run;
   p.merges = std::move(solved.merges);
@@ -224,10 +233,10 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<st
 }
 
 SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std::uint32_t> group, solution& solved,
-                                                   const std::vector<bool>& shared,
+                                                   std::span<const sequence> all, const std::vector<bool>& shared,
                                                    const std::vector<memory_rates>& rates, seconds to_beat) const {
   result<simulators::priced_group> run =
-      simulators::price_group(group, solved, cost_, shape_, rates, weights_, to_beat);
+      simulators::price_group(group, solved, cost_, shape_, rates, weights_, to_beat, p.parents);
   if (!run) return std::move(run).error();
   if (to_beat != never) {
     const result<seconds> makespan = run.value().graphs.makespan();
@@ -245,7 +254,7 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std:
   for (std::size_t g = 0; g < group.size(); ++g) {
     if (!run.value().programs.empty()) solved.replicas[group[g]].programs = std::move(run.value().programs[g]);
     result<replica_plan> one =
-        recorded(p.lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates);
+        recorded(all, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates);
     if (!one) return std::move(one).error();
     one.value().makespan = ends[g];
     if (p.reduction) one.value().gradients = std::move(gradients[g]);
@@ -254,7 +263,7 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std:
   return success();
 }
 
-SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const tokens> lengths, replica_solution&& from,
+SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const sequence> all, replica_solution&& from,
                                                            const std::vector<bool>& shared, workload&& work,
                                                            const std::vector<memory_rates>& rates) const {
   replica_plan r;
@@ -269,7 +278,10 @@ SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const token
   // What a replica shares with others is not its own: no bound of it alone holds.
   std::vector<sequence> own;
   for (const sequence_id id : from.sequences)
-    if (!shared[id.value]) own.push_back({id, lengths[id.value]});
+    if (!shared[id.value]) own.push_back(all[id.value]);
+  const auto by_id = [](const sequence& a, const sequence& b) { return a.id < b.id; };
+  if (std::any_of(own.begin(), own.end(), [](const sequence& s) { return !s.is_root(); }))
+    std::sort(own.begin(), own.end(), by_id);  // parents before their children
   shape alone = shape_;
   alone.replicas = 1;
   if (ties_stages(work))

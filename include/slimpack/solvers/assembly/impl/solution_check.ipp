@@ -18,12 +18,12 @@ namespace slimpack::detail {
   return {errc::invalid_input, "the solver's answer is wrong: " + what};
 }
 
-[[nodiscard]] inline result<void> solution_check(const solution& solved, std::span<const tokens> lengths,
-                                                 const shape& on, std::span<const pass> passes, extent which) {
-  packs_of_all all{lengths, &on, passes, solved.merges, {}};
+[[nodiscard]] inline result<void> solution_check(const solution& solved, const batch_view& batch, const shape& on,
+                                                 std::span<const pass> passes, extent which) {
+  packs_of_all all{batch, &on, passes, solved.merges, {}};
   for (const replica_solution& r : solved.replicas) all.replicas.push_back({r.sequences, &r.partition});
   if (result<void> sound = packs_law(all)(which); !sound) return wrong_answer(sound.error().detail);
-  if (result<void> sound = sound_ties(solved.replicas, on); !sound) return wrong_answer(sound.error().detail);
+  if (result<void> sound = sound_ties(solved.replicas, batch, on); !sound) return wrong_answer(sound.error().detail);
   for (const replica_solution& r : solved.replicas)
     if (ties_stages(r) && !solved.merges.empty())
       return wrong_answer("sequence " + std::to_string(tied_sequence(r).value) + " is one for which stages " +
@@ -32,22 +32,21 @@ namespace slimpack::detail {
   return success();
 }
 
-SLIMPACK_DECL result<void> solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on,
+SLIMPACK_DECL result<void> solution_check(const solution& solved, const batch_view& batch, const shape& on,
                                           std::span<const pass> passes) {
-  return solution_check(solved, lengths, on, passes, extent::all);
+  return solution_check(solved, batch, on, passes, extent::all);
 }
 
-SLIMPACK_DECL result<void> solution_check(const group_solution& group, std::span<const tokens> lengths,
-                                          const shape& on) {
+SLIMPACK_DECL result<void> solution_check(const group_solution& group, const batch_view& batch, const shape& on) {
   if (group.replicas.empty() || !is_ascending(group.replicas) ||
       group.replicas.back() >= static_cast<std::uint32_t>(on.replicas))
     return wrong_answer("a group has replicas that there are, in ascending order");
-  if (result<void> sound = solution_check(group.solved, lengths, on, both_passes, extent::listed); !sound) return sound;
-  std::vector<std::uint8_t> is_of_group(lengths.size()), is_listed(lengths.size());
+  if (result<void> sound = solution_check(group.solved, batch, on, both_passes, extent::listed); !sound) return sound;
+  std::vector<std::uint8_t> is_of_group(batch.size()), is_listed(batch.size());
   for (const sequence_id id : group.sequences) {
-    if (id.value >= lengths.size())
+    if (id.value >= batch.size())
       return wrong_answer("sequence " + std::to_string(id.value) + " is planned, the batch has " +
-                          std::to_string(lengths.size()));
+                          std::to_string(batch.size()));
     is_of_group[id.value] = 1;
   }
   for (std::uint32_t r = 0; r < group.solved.replicas.size(); ++r) {

@@ -121,7 +121,7 @@ struct column_packs {
   column_packs made{{}, std::vector<sharer_packs>(replicas), std::vector<std::vector<sequence_id>>(replicas), {}};
   for (const shared_column& column : columns) {
     for (const pass p : both_passes) {
-      for (const shared_column::entry& e : column.entries) made.columns.of(p).push({e.of.id, {0}, e.of.length});
+      for (const shared_column::entry& e : column.entries) made.columns.of(p).push(e.of.whole());
       made.columns.of(p).close();
       for (std::uint32_t r = 0; r < replicas; ++r) {
         micropacks& packs = made.of[r].packs.of(p);
@@ -129,8 +129,7 @@ struct column_packs {
         for (const shared_column::entry& e : column.entries) {
           if (r < e.first || r >= e.first + e.sharers) continue;
           if (p == pass::forward) made.sequences[r].push_back(e.of.id);
-          sharer_slices slices =
-              slices_of_sharer({e.of.id, {0}, e.of.length}, r - e.first, e.sharers, batch.shape.quantum);
+          sharer_slices slices = slices_of_sharer(e.of.whole(), r - e.first, e.sharers, batch.shape.quantum);
           if (p == pass::backward) std::reverse(slices.begin(), slices.end());
           for (const slice& one : slices)
             if (one.length > tokens{0}) packs.push(one);

@@ -33,7 +33,7 @@ namespace slimpack::detail {
     count = std::min((count + replicas - 1) / replicas * replicas, weight.size());
     std::vector<sequence_bin> rows(count);
     const std::vector<std::uint32_t> row = solvers::balance(weight, count);
-    for (const sequence& s : solvers::sequences_of(batch.lengths)) rows[row[s.id.value]].push_back(s);
+    for (const sequence& s : batch.batch().sequences()) rows[row[s.id.value]].push_back(s);
     if (std::all_of(rows.begin(), rows.end(), [&](const sequence_bin& one) { return size_of(one) <= most; }))
       return rows;
   }

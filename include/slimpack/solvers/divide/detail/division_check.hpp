@@ -21,12 +21,13 @@ namespace slimpack::detail {
 /// Whether a divider's answer gives each replica and each sequence to one unit, as divider laws 1 and 2 say.
 /// Shapes    sharers: of each sequence; none: any number of replicas may share one
 /// Errors    invalid_input: it does not, and the detail names which            Complexity  O(sequences + replicas)
-[[nodiscard]] inline result<void> division_check(const division& units, std::span<const tokens> lengths,
-                                                 const shape& on, std::span<const sharers_range> sharers = {}) {
+[[nodiscard]] inline result<void> division_check(const division& units, const batch_view& batch, const shape& on,
+                                                 std::span<const sharers_range> sharers = {}) {
   const auto wrong = [](const std::string& what) {
     return error{errc::invalid_input, "the divider's answer is wrong: " + what};
   };
   std::vector<bool> planned(static_cast<std::size_t>(on.replicas));
+  const std::span<const tokens> lengths = batch.lengths();
   std::vector<bool> divided(lengths.size());
   for (const planning_unit& u : units) {
     if (u.replicas.empty()) return wrong("a unit has no replica");
@@ -71,11 +72,12 @@ inline void put_in_order(division& units) {
 
 /// Fingerprint of a division and of what was divided. Ranks that plan each its own compare it before they start.
 /// Complexity O(sequences + replicas)
-[[nodiscard]] inline std::uint64_t hash_of(const division& units, std::span<const tokens> lengths,
-                                           const shape& on) noexcept {
+[[nodiscard]] inline std::uint64_t hash_of(const division& units, const batch_view& batch, const shape& on) noexcept {
   word_hash h;
-  h.add(std::uint64_t{lengths.size()});
-  for (const tokens length : lengths) h.add(length);
+  h.add(std::uint64_t{batch.size()});
+  for (const tokens length : batch.lengths()) h.add(length);
+  if (batch.shares_prefixes())
+    for (const sequence_id parent : batch.parents()) h.add(parent.value);
   for (const int degree : {on.stages, on.replicas, on.tensor, on.context, on.chunks}) h.add(degree);
   h.add(on.quantum);
   if (on.expert > 1) h.add(on.expert);

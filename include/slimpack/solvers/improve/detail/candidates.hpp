@@ -137,7 +137,7 @@ class candidates {
     if ((last_ > budget_.largest || instructions_of(packs) > most_instructions) && fastest_.programs.empty())
       return too_large(packs);
     tasks_ += last_;
-    const workload priced = price(packs, cost_, batch_.shape, rates_, schedule_.weights());
+    const workload priced = price(packs, cost_, batch_.shape, rates_, schedule_.weights(), {}, partitioner_.parents());
     keeps_beside_tokens_ = !priced.times.kept.forward.empty();
     result<timed_programs> timed = longer ? schedule_.timed_longer(priced) : schedule_.timed(priced);
     const bool taken = timed && timed.value().makespan < fastest_.makespan;

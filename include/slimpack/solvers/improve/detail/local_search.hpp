@@ -173,8 +173,9 @@ class local_search {
   void improve_order(std::uint64_t tasks) {
     const bool alike = batch_.common_cuts && sharers_priced_by(cost_) == 0;
     const ordered_packs& listed = tried_->fastest();
-    workload priced =
-        settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), listed.programs);
+    workload priced = settled(
+        price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights(), {}, tried_->packs().parents()),
+        listed.programs);
     priced.times.kept.forward.clear(), priced.times.kept.backward.clear();  // nothing limits it, says changes_order
     const common_cuts cuts(alike ? listed.packs : partition{});
     const piece_slicer between_pieces(cuts);

@@ -34,7 +34,12 @@ class neighbourhood {
   /// Shapes    sequences: indexed by sequence_id
   neighbourhood(std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
                 const solvers::search_options& options = solvers::default_search_options)
-      : sequences_(sequences), order_(sequences), slicer_(slicer), cost_(cost), base_(base), options_(options) {}
+      : sequences_(sequences),
+        order_({sequences.begin(), sequences.end()}),
+        slicer_(slicer),
+        cost_(cost),
+        base_(base),
+        options_(options) {}
 
   /// The packs after a random move, or a few: half of all end there, a quarter after the next. None where a slice does
   /// not fit, or a move is wrong().

@@ -51,7 +51,7 @@ class order_search {
                splitmix& random, const solvers::search_options& options = solvers::default_search_options,
                const common_cuts* cuts = nullptr)
       : sequences_(sequences),
-        of_slices_(sequences),
+        of_slices_({sequences.begin(), sequences.end()}),
         slicer_(slicer),
         cost_(cost),
         base_(base),
@@ -64,6 +64,12 @@ class order_search {
         random_(random),
         options_(options),
         cuts_(cuts) {
+    open_before_.resize(sequences.size());
+    std::int64_t open = 0;
+    for (const slice& s : packs.backward.slices()) {
+      if (of_slices_.is_first(s, pass::backward)) open_before_[s.sequence.value] = open;
+      open = s.begin.value;
+    }
     for (const pass p : both_passes)
       for (std::size_t i = 0; i < packs.of(p).size(); ++i)
         slices_[p].emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
@@ -245,10 +251,15 @@ class order_search {
       change_.size.push_back(size_of(pack).value);
       if (p == pass::forward) continue;
       change_.needs.push_back(needs_of(pack));
-      // As in follow_sequences: what is left of a sequence that runs backward in several packs.
-      std::int64_t running = of_slices_.is_first(pack.front(), p) ? 0 : pack.front().end().value;
-      for (const slice& s : pack)
-        if (of_slices_.is_first(s, p) && !of_slices_.is_last(s, p)) running += s.end().value;
+      // As in open_gradients: what is left of a sequence that runs backward in several packs, and all above it.
+      std::int64_t running =
+          of_slices_.is_first(pack.front(), p) ? open_before_[pack.front().sequence.value] : pack.front().end().value;
+      for (const slice& s : pack) {
+        if (!of_slices_.is_first(s, p)) continue;
+        const bool accumulates = !of_slices_.is_last(s, p) || of_slices_.children(s.sequence) > 0;
+        const sequence& all = of_slices_.of(s.sequence);
+        running += std::max(std::int64_t{}, (accumulates ? all.end() : all.begin).value - open_before_[all.id.value]);
+      }
       change_.gradient_running.push_back(running);
       change_.gradient_after.push_back(pack.back().begin.value);
     }
@@ -285,6 +296,7 @@ class order_search {
   reduction_waits reduction_waits_;
   node first_forward_{};  // of the packs that are left
   std::vector<std::int64_t> ends_;
+  std::vector<std::int64_t> open_before_;  // accumulator tokens when backward comes to a sequence, in their order
   simulators::changing_order order_;
   bool splits_;                                      // weight gradients run apart
   by_pass<std::vector<std::vector<slice>>> slices_;  // by place

@@ -167,7 +167,7 @@ class baseline_contest {
 
   /// Whether the slicer lets the longest sequence be, and it can pass all stages there and back in time.
   [[nodiscard]] bool may_be_whole(const sequence& longest) const {
-    const slice whole{longest.id, {0}, longest.length};
+    const slice whole = longest.whole();
     const auto uncut = [&](pass p) {
       const cut_budget unhurried{
           {std::numeric_limits<double>::infinity()}, longest.length, batch_.shape.quantum, 0, true};

@@ -74,7 +74,7 @@ class two_phase_search {
     if (how_.report) how_.report->add(plan.report());
     if (!found) return std::move(found).error();
     group_solution made{
-        hash_of(units.value(), batch_.lengths, batch_.shape), own->replicas, {}, std::move(found).value()};
+        hash_of(units.value(), batch_.batch(), batch_.shape), own->replicas, {}, std::move(found).value()};
     for (const std::vector<sequence>* list : {&own->shared, &own->own})
       for (const sequence& s : *list) made.sequences.push_back(s.id);
     return made;
@@ -102,7 +102,7 @@ class two_phase_search {
                                                      const divide::division_problem& asked) const {
     result<divide::division> units = divider.divide(asked, cost());
     if (!units) return units;
-    if (result<void> fine = division_check(units.value(), batch_.lengths, batch_.shape, asked.sharers); !fine)
+    if (result<void> fine = division_check(units.value(), batch_.batch(), batch_.shape, asked.sharers); !fine)
       return std::move(fine).error();
     put_in_order(units.value());
     return units;

@@ -84,9 +84,11 @@ class unit_planner {
   }
 
   /// The faster of a plan, if there is one, and of what the baselines would do (baseline_contest); where one of them is
-  /// faster, also of a plan of its division. Nothing where there is no plan at all.
+  /// faster, also of a plan of its division. Nothing where there is no plan at all. Baselines know nothing of samples
+  /// that share beginnings, and are not asked then.
   std::optional<planned_division> beside_baselines(std::optional<planned_division> found, const partition_rule& start,
                                                    solvers::search_budget effort) {
+    if (asked_.shares_prefixes) return found;
     baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort, asked_.options);
     if (found) contest.enter(*std::move(found));
     const seconds before = contest.end();
@@ -248,7 +250,7 @@ class unit_planner {
     std::vector<double> load(on.count());
     for (const sequence& s : on.stand_ins().first(on.shared().size()))
       for (std::size_t sharer = 0; sharer < load.size(); ++sharer)
-        for (const slice& cut : on.slices({s.id, {0}, s.length}, sharer))
+        for (const slice& cut : on.slices(s.whole(), sharer))
           if (cut.length > tokens{0}) load[sharer] += solvers::stage_time(cost_, cut, asked_.stage, batch_.shape).value;
     return load;
   }

@@ -1,0 +1,102 @@
+#ifndef SLIMPACK_CORE_BATCH_VIEW_HPP
+#define SLIMPACK_CORE_BATCH_VIEW_HPP
+
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/units.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack {
+
+/// A batch as planners take it: a list of lengths, or a forest of samples that share beginnings.
+///
+///   plan_batch(lengths);                    // each sequence is a sample
+///   plan_batch({lengths, parents});         // sequence i goes on where sequence parents[i] ends
+///
+/// Shapes    lengths: tokens of each sequence alone; parents: empty, or one per sequence, no_parent of a root
+/// Requires  both outlive it
+/// Law       a parent comes before its children, and a subtree is in one piece (fault())
+class batch_view {
+ public:
+  constexpr batch_view() = default;
+  template <std::convertible_to<std::span<const tokens>> Lengths>
+  constexpr batch_view(const Lengths& lengths, std::span<const sequence_id> parents = {}) noexcept
+      : lengths_(lengths), parents_(parents) {}
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return lengths_.size(); }
+  [[nodiscard]] constexpr bool empty() const noexcept { return lengths_.empty(); }
+  [[nodiscard]] constexpr std::span<const tokens> lengths() const noexcept { return lengths_; }
+  [[nodiscard]] constexpr std::span<const sequence_id> parents() const noexcept { return parents_; }
+
+  /// Whether some sequence goes on where another ends.            Complexity  O(sequences)
+  [[nodiscard]] bool shares_prefixes() const noexcept {
+    return std::any_of(parents_.begin(), parents_.end(), [](sequence_id p) { return p != no_parent; });
+  }
+
+  /// The longest path.            Requires  no fault()            Complexity  O(sequences)
+  [[nodiscard]] tokens longest() const {
+    tokens most{};
+    for (const sequence& s : sequences()) most = std::max(most, s.end());
+    return most;
+  }
+
+  /// What is wrong with it, if anything, and where.            Complexity  O(sequences)
+  [[nodiscard]] std::optional<std::string> fault() const;
+
+  /// All sequences, by id.            Requires  no fault()            Complexity  O(sequences)
+  [[nodiscard]] std::vector<sequence> sequences() const {
+    std::vector<sequence> all;
+    all.reserve(lengths_.size());
+    for (std::size_t i = 0; i < lengths_.size(); ++i) {
+      sequence& s = all.emplace_back(sequence{{static_cast<std::uint32_t>(i)}, lengths_[i]});
+      if (parents_.empty() || parents_[i] == no_parent) continue;
+      s.parent = parents_[i];
+      s.begin = all[s.parent.value].end();
+    }
+    return all;
+  }
+
+ private:
+  std::span<const tokens> lengths_;
+  std::span<const sequence_id> parents_;
+};
+
+inline std::optional<std::string> batch_view::fault() const {
+  const auto name = [](std::size_t i) { return "sequence " + std::to_string(i); };
+  for (std::size_t i = 0; i < lengths_.size(); ++i)
+    if (lengths_[i] < tokens{1} || lengths_[i] > longest_supported)
+      return name(i) + " has " + std::to_string(lengths_[i].value) + " tokens; lengths run from 1 to " +
+             std::to_string(longest_supported.value);
+  if (parents_.empty()) return std::nullopt;
+  if (parents_.size() != lengths_.size())
+    return "there are " + std::to_string(parents_.size()) + " parents for " + std::to_string(lengths_.size()) +
+           " sequences";
+  std::vector<std::uint32_t> path;  // of the sequence before
+  std::vector<tokens> end(lengths_.size());
+  for (std::size_t i = 0; i < parents_.size(); ++i) {
+    const sequence_id parent = parents_[i];
+    if (parent != no_parent && parent.value >= i)
+      return name(i) + " has the parent " + std::to_string(parent.value) + ": a parent comes before its children";
+    while (!path.empty() && path.back() != parent.value) path.pop_back();
+    if (path.empty() && parent != no_parent)
+      return name(i) + " comes after sequences of another tree than that of its parent, " +
+             std::to_string(parent.value) + ": sequences are in depth-first order";
+    end[i] = lengths_[i] + (parent == no_parent ? tokens{} : end[parent.value]);
+    if (end[i] > longest_supported)
+      return name(i) + " ends at token " + std::to_string(end[i].value) + " of its path; paths have at most " +
+             std::to_string(longest_supported.value);
+    path.push_back(static_cast<std::uint32_t>(i));
+  }
+  return std::nullopt;
+}
+
+}  // namespace slimpack
+
+#endif
