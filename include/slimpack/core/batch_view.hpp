@@ -22,7 +22,6 @@ namespace slimpack {
 ///
 /// Shapes    lengths: tokens of each sequence alone; parents: empty, or one per sequence, no_parent of a root
 /// Requires  both outlive it
-/// Law       a parent comes before its children, and a subtree is in one piece (fault())
 class batch_view {
  public:
   constexpr batch_view() = default;
@@ -47,26 +46,50 @@ class batch_view {
     return most;
   }
 
-  /// What is wrong with it, if anything, and where.            Complexity  O(sequences)
+  /// What is wrong with it, if anything, and where: paths that have no root, or are too long.
+  /// Complexity O(sequences)
   [[nodiscard]] std::optional<std::string> fault() const;
+  /// Which sequence is not in its place in depth-first order: a parent before its children, and a subtree in one piece.
+  /// Requires  no fault()            Complexity  O(sequences)
+  [[nodiscard]] std::optional<std::string> disorder() const;
 
   /// All sequences, by id.            Requires  no fault()            Complexity  O(sequences)
   [[nodiscard]] std::vector<sequence> sequences() const {
     std::vector<sequence> all;
     all.reserve(lengths_.size());
-    for (std::size_t i = 0; i < lengths_.size(); ++i) {
-      sequence& s = all.emplace_back(sequence{{static_cast<std::uint32_t>(i)}, lengths_[i]});
-      if (parents_.empty() || parents_[i] == no_parent) continue;
-      s.parent = parents_[i];
-      s.begin = all[s.parent.value].end();
-    }
+    for (std::uint32_t i = 0; i < lengths_.size(); ++i) all.push_back({{i}, lengths_[i], {}, parent(i)});
+    if (!parents_.empty()) find_depths(all);
     return all;
   }
 
  private:
+  [[nodiscard]] constexpr sequence_id parent(std::size_t i) const noexcept {
+    return parents_.empty() ? no_parent : parents_[i];
+  }
+  /// Gives each sequence its begin. False where parents go round.
+  static bool find_depths(std::vector<sequence>& all);
+
   std::span<const tokens> lengths_;
   std::span<const sequence_id> parents_;
 };
+
+inline bool batch_view::find_depths(std::vector<sequence>& all) {
+  std::vector<bool> known(all.size());
+  std::vector<std::uint32_t> path;  // those whose begin is known once their parent's is
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    for (std::uint32_t at = i; !known[at]; at = all[at].parent.value) {
+      path.push_back(at);
+      if (all[at].is_root()) break;
+      if (path.size() > all.size()) return false;
+    }
+    for (; !path.empty(); path.pop_back()) {
+      sequence& s = all[path.back()];
+      if (!s.is_root()) s.begin = all[s.parent.value].end();
+      known[path.back()] = true;
+    }
+  }
+  return true;
+}
 
 inline std::optional<std::string> batch_view::fault() const {
   const auto name = [](std::size_t i) { return "sequence " + std::to_string(i); };
@@ -78,21 +101,33 @@ inline std::optional<std::string> batch_view::fault() const {
   if (parents_.size() != lengths_.size())
     return "there are " + std::to_string(parents_.size()) + " parents for " + std::to_string(lengths_.size()) +
            " sequences";
+  std::vector<sequence> all;
+  for (std::uint32_t i = 0; i < parents_.size(); ++i) {
+    if (parents_[i] != no_parent && parents_[i].value >= parents_.size())
+      return name(i) + " has the parent " + std::to_string(parents_[i].value) + "; there are " +
+             std::to_string(parents_.size()) + " sequences";
+    all.push_back({{i}, lengths_[i], {}, parents_[i]});
+  }
+  if (!find_depths(all)) return "a sequence is its own ancestor: parents end at a root";
+  for (const sequence& s : all)
+    if (s.end() > longest_supported)
+      return name(s.id.value) + " ends at token " + std::to_string(s.end().value) +
+             " of its path; paths have at most " + std::to_string(longest_supported.value);
+  return std::nullopt;
+}
+
+inline std::optional<std::string> batch_view::disorder() const {
   std::vector<std::uint32_t> path;  // of the sequence before
-  std::vector<tokens> end(lengths_.size());
-  for (std::size_t i = 0; i < parents_.size(); ++i) {
+  for (std::uint32_t i = 0; i < parents_.size(); ++i) {
     const sequence_id parent = parents_[i];
+    const std::string who = "sequence " + std::to_string(i);
     if (parent != no_parent && parent.value >= i)
-      return name(i) + " has the parent " + std::to_string(parent.value) + ": a parent comes before its children";
+      return who + " has the parent " + std::to_string(parent.value) + ": a parent comes before its children";
     while (!path.empty() && path.back() != parent.value) path.pop_back();
     if (path.empty() && parent != no_parent)
-      return name(i) + " comes after sequences of another tree than that of its parent, " +
-             std::to_string(parent.value) + ": sequences are in depth-first order";
-    end[i] = lengths_[i] + (parent == no_parent ? tokens{} : end[parent.value]);
-    if (end[i] > longest_supported)
-      return name(i) + " ends at token " + std::to_string(end[i].value) + " of its path; paths have at most " +
-             std::to_string(longest_supported.value);
-    path.push_back(static_cast<std::uint32_t>(i));
+      return who + " comes after other children than those of its parent, " + std::to_string(parent.value) +
+             ": sequences are in depth-first order, a subtree in one piece";
+    path.push_back(i);
   }
   return std::nullopt;
 }

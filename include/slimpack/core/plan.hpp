@@ -2,6 +2,7 @@
 #define SLIMPACK_CORE_PLAN_HPP
 
 #include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest_cut.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
@@ -112,6 +113,7 @@ struct plan {
   std::vector<tokens> lengths;         ///< as planned; a sequence_id is an index into it
   std::vector<sequence_id> parents{};  ///< of each sequence, no_parent of a root, where samples share beginnings; else
                                        ///< empty
+  std::vector<path_copy> copies{};     ///< of paths that several replicas compute, in ascending order of sequence
   std::optional<plan_data> data{};     ///< where these come from, where the caller says. Not hashed
   slimpack::shape shape;
   std::vector<int> layers{};  ///< of the model on each part, where they were chosen; empty: as the trainer spreads them

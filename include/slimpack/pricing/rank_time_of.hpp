@@ -46,11 +46,17 @@ template <class Cost>
 [[nodiscard]] batch_work batch_work_of(const plan& p, const Cost& cost) {
   batch_work sum;
   const bool forward_only = is_forward_only(p);
-  for (const sequence& s : batch_of(p).sequences())
+  std::vector<slice> all;
+  for (const sequence& s : batch_of(p).sequences()) all.push_back(s.whole());
+  for (const path_copy& c : p.copies) {
+    slice& own = all[c.sequence.value];
+    own = {own.sequence, c.until, own.end() - c.until};
+  }
+  std::erase_if(all, [](const slice& s) { return s.length == tokens{}; });  // what is a copy alone
+  for (const slice& whole : all)
     for (int part = 0; part < p.shape.parts(); ++part)
       for (const pass direction : {pass::forward, pass::backward}) {
         if (direction == pass::backward && forward_only) continue;
-        const slice whole = s.whole();
         const seconds useful = useful_time(cost, whole, direction, part);
         sum.work += useful;
         sum.collectives += collective_time(cost, whole, direction, part);

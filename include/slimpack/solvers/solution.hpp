@@ -1,12 +1,14 @@
 #ifndef SLIMPACK_SOLVERS_SOLUTION_HPP
 #define SLIMPACK_SOLVERS_SOLUTION_HPP
 
+#include <slimpack/core/forest_cut.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace slimpack {
@@ -23,6 +25,7 @@ struct replica_solution {
 struct solution {
   std::vector<replica_solution> replicas;
   std::vector<merge> merges{};
+  std::optional<forest_cut> cut{};     ///< where replicas compute paths again: the sequences are then those of the cut
   std::vector<solution> runners_up{};  ///< other answers, of which one may be faster where times are estimates
                                        ///< (problem::estimated)
 };

@@ -14,7 +14,7 @@
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
-#include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
+#include <slimpack/solvers/two_phase/detail/forest_search.hpp>
 
 #include <cstdint>
 
@@ -38,7 +38,7 @@ struct two_phase_with : two_phase {
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
     return search(batch, slicer, cost, schedule,
-                  [&](const slimpack::detail::two_phase_search<Moves>& by) { return by.solve(divider); });
+                  [&](const slimpack::detail::forest_search<Moves>& by) { return by.solve(divider); });
   }
 
   /// The part of `solve`'s answer that is the group of a replica: divides the batch among all, and plans that group
@@ -47,9 +47,8 @@ struct two_phase_with : two_phase {
   [[nodiscard]] result<group_solution> solve_group(
       const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
       std::uint32_t replica) const requires divide::divides_without_plans<Divider> {
-    return search(batch, slicer, cost, schedule, [&](const slimpack::detail::two_phase_search<Moves>& by) {
-      return by.solve_group(divider, replica);
-    });
+    return search(batch, slicer, cost, schedule,
+                  [&](const slimpack::detail::forest_search<Moves>& by) { return by.solve_group(divider, replica); });
   }
 
  private:
@@ -59,7 +58,7 @@ struct two_phase_with : two_phase {
     const slimpack::detail::cost_behind<Cost> prices(cost);
     const slimpack::detail::slicer_behind<Slicer, Cost> cuts(slicer, prices);
     const slimpack::detail::schedule_behind<Schedule> order(schedule);
-    return ask(slimpack::detail::two_phase_search<Moves>(*this, batch, cuts, prices, order));
+    return ask(slimpack::detail::forest_search<Moves>(*this, batch, cuts, prices, order));
   }
 };
 

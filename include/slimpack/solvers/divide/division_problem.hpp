@@ -29,15 +29,16 @@ namespace slimpack::divide {
 /// What phase 1 is asked: a batch, what its sequences cost, and who may share them.
 struct division_problem {
   slimpack::shape shape;
-  std::vector<sequence> batch;         ///< sequence i has id i
+  std::vector<sequence> batch;         ///< sequence i has id i. Where samples share beginnings, a tree is one: as long
+                                       ///< as its longest path
   std::vector<memory_rates> rates;     ///< one per stage
   int stage{};                         ///< the busiest
   std::vector<double> work;            ///< seconds of each sequence on it, both passes and all chunks
   std::vector<sharers_range> sharers;  ///< of each sequence
   solvers::search_options options;
-  exchange_set exchanges;   ///< that may carry what is shared
-  bool exchange_is_free{};  ///< the cost model takes no time for it
-  bool shares_prefixes{};   ///< samples share beginnings
+  exchange_set exchanges;                      ///< that may carry what is shared
+  bool exchange_is_free{};                     ///< the cost model takes no time for it
+  std::vector<std::vector<sequence>> trees{};  ///< what each of the batch stands for, where samples share beginnings
 
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(shape.replicas); }
   /// Work of a replica: no division beats a step of so long.
@@ -45,6 +46,18 @@ struct division_problem {
     double all = 0;
     for (const double w : work) all += w;
     return all / static_cast<double>(replicas());
+  }
+
+  /// The sequences of some of the batch.
+  [[nodiscard]] std::vector<sequence> sequences_of(std::span<const sequence> some) const {
+    std::vector<sequence> all;
+    for (const sequence& s : some) {
+      if (trees.empty())
+        all.push_back(s);
+      else
+        all.insert(all.end(), trees[s.id.value].begin(), trees[s.id.value].end());
+    }
+    return all;
   }
 
   /// Whether keys and values that are kept of other sharers count under the limit.
@@ -61,14 +74,17 @@ struct division_problem {
                                                    const solvers::sharing_zones& zone, const exchange_set& exchanges,
                                                    const solvers::search_options& options) {
     division_problem made{asked.shape, asked.batch().sequences(), std::move(rates), 0, {}, {}, options, exchanges};
-    made.shares_prefixes = asked.batch().shares_prefixes();
     made.stage = solvers::busiest_stage(cost, made.batch, made.shape);
+    if (asked.batch().shares_prefixes()) made.divide_trees();
     made.exchange_is_free = made.replicas() > 1 && slimpack::detail::exchange_is_free(
                                                        cost, made.batch, made.shape.quantum, made.stage, exchanges);
     made.work.reserve(made.batch.size());
     made.sharers.reserve(made.batch.size());
-    for (const sequence& s : made.batch)
-      made.work.push_back(solvers::stage_time(cost, s.whole(), made.stage, made.shape).value);
+    for (const sequence& s : made.batch) {
+      double& work = made.work.emplace_back();
+      for (const sequence& one : made.sequences_of({&s, 1}))
+        work += solvers::stage_time(cost, one.whole(), made.stage, made.shape).value;
+    }
     for (const sequence& s : made.batch) {
       result<sharers_range> range = made.sharers_of(s, most_sharers);
       if (!range) return std::move(range).error();
@@ -80,6 +96,34 @@ struct division_problem {
   }
 
  private:
+  /// Lets each tree stand for its sequences.
+  void divide_trees() {
+    std::vector<std::uint32_t> tree_of(batch.size());
+    std::vector<bool> known(batch.size());
+    std::vector<sequence> roots;
+    const auto find = [&](std::uint32_t i) {
+      std::uint32_t root = i;
+      while (!batch[root].is_root() && !known[root]) root = batch[root].parent.value;
+      if (!known[root]) {
+        tree_of[root] = static_cast<std::uint32_t>(roots.size());
+        roots.push_back({{tree_of[root]}, {}});
+      }
+      const std::uint32_t tree = tree_of[root];
+      for (std::uint32_t at = i; !known[at]; at = batch[at].parent.value) {
+        known[at] = true, tree_of[at] = tree;
+        if (batch[at].is_root()) break;
+      }
+      return tree;
+    };
+    for (std::uint32_t i = 0; i < batch.size(); ++i) {
+      const std::uint32_t tree = find(i);
+      trees.resize(roots.size());
+      trees[tree].push_back(batch[i]);
+      roots[tree].length = std::max(roots[tree].length, batch[i].end());
+    }
+    batch = std::move(roots);
+  }
+
   /// What a stage holds at least for each token of another sharer: its keys and values, and their gradients.
   [[nodiscard]] double other_token(const memory_rates& r) const {
     return r.other_token + r.gradient_token / shape.chunks;
@@ -91,8 +135,7 @@ struct division_problem {
   [[nodiscard]] result<sharers_range> sharers_of(const sequence& s, std::uint32_t most_sharers) const {
     const tokens quantum = shape.quantum;
     const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;
-    // Where samples share beginnings, paths are on one replica.
-    const std::int64_t most = s.is_root() && !shares_prefixes ? most_sharers : 1;
+    const std::int64_t most = trees.empty() ? most_sharers : 1;  // a path is on one replica
     sharers_range range{1, static_cast<std::uint32_t>(std::min<std::int64_t>({shape.replicas, quanta, most}))};
     if (!shape.memory) return range;
     const auto part = [&](std::uint32_t k) { return k == 1 ? s.end() : quantum * ((quanta + k - 1) / k); };

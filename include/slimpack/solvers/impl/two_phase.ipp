@@ -5,14 +5,14 @@
 #include <slimpack/solvers/divide/searched.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/two_phase.hpp>
-#include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
+#include <slimpack/solvers/two_phase/detail/forest_search.hpp>
 
 namespace slimpack::solvers {
 
 SLIMPACK_DECL result<solution> two_phase::search(const problem& batch, const detail::any_slicer& slicer,
                                                  const detail::any_cost& cost,
                                                  const detail::any_schedule& schedule) const {
-  return slimpack::detail::two_phase_search<improve::shipped>(*this, batch, slicer, cost, schedule)
+  return slimpack::detail::forest_search<improve::shipped>(*this, batch, slicer, cost, schedule)
       .solve(divide::searched{});
 }
 

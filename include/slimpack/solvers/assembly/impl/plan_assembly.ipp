@@ -110,12 +110,13 @@ SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan
   const plan& first = parts.front().part;
   if (first.shape != shape_) return wrong("they are for another shape than the planner's");
   plan p = blank(batch_of(first));
+  p.copies = first.copies;
   std::vector<const rank_plan*> of(p.replicas.size());
   for (const rank_plan& r : parts) {
     if (r.group.empty() || r.part.replicas.size() != of.size())
       return wrong("one has no group, or other replicas than the shape");
     if (r.division != parts.front().division || r.part.shape != shape_ || r.part.lengths != first.lengths ||
-        r.part.parents != first.parents)
+        r.part.parents != first.parents || r.part.copies != first.copies)
       return wrong("replicas " + std::to_string(parts.front().group.front()) + " and " +
                    std::to_string(r.group.front()) + " are of different divisions");
     for (const std::uint32_t replica : r.group) {
@@ -154,9 +155,27 @@ SLIMPACK_DECL plan plan_assembly::blank(const batch_view& batch) const {
   return p;
 }
 
+SLIMPACK_DECL result<void> plan_assembly::take_cut(solution& solved, const batch_view& batch, plan& p) {
+  if (!solved.cut) return success();
+  const auto wrong = [](const std::string& what) {
+    return error{errc::invalid_input, "the solver's answer is wrong: " + what};
+  };
+  if (const std::optional<std::string> fault = batch_view(*solved.cut).fault()) return wrong(*fault);
+  const result<uncut_forest> from = uncut(*solved.cut, solved.cut->copies);
+  if (!from) return wrong(from.error().detail);
+  if (!std::ranges::equal(from.value().lengths, batch.lengths()) ||
+      !std::ranges::equal(from.value().parents, batch.parents()))
+    return wrong("it cuts the paths of another batch");
+  p.lengths = std::move(solved.cut->lengths);
+  p.parents = std::move(solved.cut->parents);
+  p.copies = std::move(solved.cut->copies);
+  return success();
+}
+
 SLIMPACK_DECL result<plan> plan_assembly::of(const batch_view& batch, solution&& solved, seconds to_beat) const {
-  if (result<void> sound = detail::solution_check(solved, batch, shape_); !sound) return std::move(sound).error();
   plan p = blank(batch);
+  if (result<void> cut = take_cut(solved, batch, p); !cut) return std::move(cut).error();
+  if (result<void> sound = detail::solution_check(solved, batch_of(p), shape_); !sound) return std::move(sound).error();
   if (result<void> run =
           simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), to_beat);
       !run)
@@ -166,8 +185,9 @@ SLIMPACK_DECL result<plan> plan_assembly::of(const batch_view& batch, solution&&
 }
 
 SLIMPACK_DECL result<plan> plan_assembly::of(const batch_view& batch, group_solution&& group) const {
-  if (result<void> sound = detail::solution_check(group, batch, shape_); !sound) return std::move(sound).error();
   plan p = blank(batch);
+  if (result<void> cut = take_cut(group.solved, batch, p); !cut) return std::move(cut).error();
+  if (result<void> sound = detail::solution_check(group, batch_of(p), shape_); !sound) return std::move(sound).error();
   std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(group.solved.merges, p.replicas.size());
   std::erase_if(groups, [&](const std::vector<std::uint32_t>& g) {
     return !std::binary_search(group.replicas.begin(), group.replicas.end(), g.front());
@@ -179,7 +199,9 @@ SLIMPACK_DECL result<plan> plan_assembly::of(const batch_view& batch, group_solu
 SLIMPACK_DECL result<void> plan_assembly::prove(plan& p) const {
   result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
   if (!rates) return std::move(rates).error();
-  const std::vector<sequence> batch = batch_of(p).sequences();
+  const result<uncut_forest> from = uncut(batch_of(p), p.copies);
+  if (!from) return from.error();
+  const std::vector<sequence> batch = batch_view(from.value()).sequences();
   if (std::none_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return ties_stages(r); })) {
     return prove(p, simulators::step_bounds(cost_, shape_, batch, rates.value()));
   }
@@ -279,9 +301,9 @@ SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const seque
   std::vector<sequence> own;
   for (const sequence_id id : from.sequences)
     if (!shared[id.value]) own.push_back(all[id.value]);
-  const auto by_id = [](const sequence& a, const sequence& b) { return a.id < b.id; };
+  const auto by_depth = [](const sequence& a, const sequence& b) { return a.begin < b.begin; };
   if (std::any_of(own.begin(), own.end(), [](const sequence& s) { return !s.is_root(); }))
-    std::sort(own.begin(), own.end(), by_id);  // parents before their children
+    std::stable_sort(own.begin(), own.end(), by_depth);  // parents before their children
   shape alone = shape_;
   alone.replicas = 1;
   if (ties_stages(work))

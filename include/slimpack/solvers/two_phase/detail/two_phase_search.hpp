@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
@@ -12,20 +13,24 @@
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
+#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase/detail/unit_planner.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace slimpack::detail {
 
-/// The search of a two_phase by a list of moves, for all slicers, cost models and schedules.
+/// The search of a two_phase by a list of moves, for all slicers, cost models and schedules. Paths stay as they are:
+/// forest_search.hpp cuts them where several replicas are to have parts of a tree.
 template <class Moves>
 class two_phase_search {
  public:
@@ -40,7 +45,7 @@ class two_phase_search {
         schedule_(schedule) {}
 
   template <class Divider>
-  [[nodiscard]] result<solution> solve(const Divider& divider) const {
+  [[nodiscard]] result<solution> solve(const Divider& divider, const solvers::search_budget& effort) const {
     const result<divide::division_problem> asked = asked_of_divider();
     if (!asked) return asked.error();
     unit_planner<Moves> plan(batch_, asked.value(), slicer_, cost(), schedule_, how_.threads);
@@ -48,9 +53,9 @@ class two_phase_search {
     if constexpr (divide::divides_without_plans<Divider>) {
       result<divide::division> units = division_by(divider, asked.value());
       if (!units) return std::move(units).error();
-      found = plan.planned_anew(units.value(), start(), how_.effort);
+      found = plan.planned_anew(units.value(), start(), effort);
     } else {
-      found = divider.solve(asked.value(), plan, start(), how_.effort);
+      found = divider.solve(asked.value(), plan, start(), effort);
     }
     if (how_.report) how_.report->add(plan.report());
     return found;
@@ -76,13 +81,48 @@ class two_phase_search {
     group_solution made{
         hash_of(units.value(), batch_.batch(), batch_.shape), own->replicas, {}, std::move(found).value()};
     for (const std::vector<sequence>* list : {&own->shared, &own->own})
-      for (const sequence& s : *list) made.sequences.push_back(s.id);
+      for (const sequence& s : asked.value().sequences_of(*list)) made.sequences.push_back(s.id);
     return made;
   }
 
- private:
+  /// What the busiest replica has to do as a divider divides the batch, on the busiest stage.
+  template <divide::divides_without_plans Divider>
+  [[nodiscard]] result<seconds> busiest(const Divider& divider) const {
+    const result<divide::division_problem> asked = asked_of_divider();
+    if (!asked) return asked.error();
+    const result<divide::division> units = division_by(divider, asked.value());
+    if (!units) return units.error();
+    double most = 0;
+    for (const divide::planning_unit& u : units.value()) {
+      double work = 0;
+      for (const std::vector<sequence>* list : {&u.shared, &u.own})
+        for (const sequence& s : *list) work += asked.value().work[s.id.value];
+      most = std::max(most, work / static_cast<double>(u.replicas.size()));
+    }
+    return seconds{most};
+  }
+
+  /// When the last replica of an answer ends.
+  [[nodiscard]] result<seconds> end_of(const solution& found) const {
+    result<std::vector<memory_rates>> rates = rates_of(cost(), batch_.shape);
+    if (!rates) return std::move(rates).error();
+    constexpr seconds never{std::numeric_limits<double>::infinity()};
+    seconds last{};
+    for (const std::vector<std::uint32_t>& group : simulators::joint_groups(found.merges, found.replicas.size())) {
+      const result<simulators::priced_group> run = simulators::price_group(
+          group, found, cost(), batch_.shape, rates.value(), schedule_.weights(), never, batch_.parents);
+      if (!run) return run.error();
+      const result<seconds> makespan = run.value().graphs.makespan();
+      if (!makespan) return makespan.error();
+      last = std::max(last, makespan.value());
+    }
+    return last;
+  }
+
+  /// The cost model as the search asks it.
   [[nodiscard]] const any_cost& cost() const { return batch_.common_cuts ? in_pieces_ : cost_; }
 
+ private:
   [[nodiscard]] result<divide::division_problem> asked_of_divider() const {
     if (result<void> fine = how_.options.check(); !fine) return std::move(fine).error();
     if (how_.most_sharers == 0)
@@ -102,7 +142,9 @@ class two_phase_search {
                                                      const divide::division_problem& asked) const {
     result<divide::division> units = divider.divide(asked, cost());
     if (!units) return units;
-    if (result<void> fine = division_check(units.value(), batch_.batch(), batch_.shape, asked.sharers); !fine)
+    std::vector<tokens> lengths;
+    for (const sequence& s : asked.batch) lengths.push_back(s.length);
+    if (result<void> fine = division_check(units.value(), lengths, batch_.shape, asked.sharers); !fine)
       return std::move(fine).error();
     put_in_order(units.value());
     return units;

@@ -88,7 +88,7 @@ class unit_planner {
   /// that share beginnings, and are not asked then.
   std::optional<planned_division> beside_baselines(std::optional<planned_division> found, const partition_rule& start,
                                                    solvers::search_budget effort) {
-    if (asked_.shares_prefixes) return found;
+    if (!asked_.trees.empty()) return found;
     baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort, asked_.options);
     if (found) contest.enter(*std::move(found));
     const seconds before = contest.end();
@@ -179,8 +179,8 @@ class unit_planner {
     if (!one) return one;
     solution among{std::vector<replica_solution>(asked_.replicas())};
     put(std::move(one).value(), unit.replicas, among);
-    result<simulators::priced_group> run =
-        simulators::price_group(unit.replicas, among, cost_, batch_.shape, asked_.rates, schedule_.weights(), latest);
+    result<simulators::priced_group> run = simulators::price_group(
+        unit.replicas, among, cost_, batch_.shape, asked_.rates, schedule_.weights(), latest, batch_.parents);
     if (!run) return std::move(run).error();
     const result<seconds> makespan = run.value().graphs.makespan();
     if (!makespan) return makespan.error();
@@ -203,7 +203,8 @@ class unit_planner {
   /// end: when it ends
   result<solution> alone(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
                          seconds& end, solvers::search_report& report) const {
-    local_search<Moves> search(unit.own, batch_, slicer_, cost_, schedule_, asked_.rates, asked_.options);
+    const std::vector<sequence> own = asked_.sequences_of(unit.own);
+    local_search<Moves> search(own, batch_, slicer_, cost_, schedule_, asked_.rates, asked_.options);
     result<replica_solution> one = search.best(start, effort);
     report.add(search.report());
     if (!one) return std::move(one).error();

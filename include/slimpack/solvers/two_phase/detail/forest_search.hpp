@@ -1,0 +1,146 @@
+#ifndef SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_FOREST_SEARCH_HPP
+#define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_FOREST_SEARCH_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/divide/divider.hpp>
+#include <slimpack/solvers/divide/forest_cuts.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/solution.hpp>
+#include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The search of a two_phase: of a list of lengths, and of one replica, two_phase_search. Where samples share beginnings
+/// and there are several replicas, it cuts paths first, so that each replica can have a part of a tree.
+/// Cuts      none; trees of at most a replica's mean work, of half and of a quarter of that; all, so that nothing is
+///           shared. A divider that divides without plans gets the one whose busiest replica has the least to do; for
+///           others each is searched with the least effort, and the one that ends first with all of it
+/// Law       not slower than what it finds with nothing shared
+template <class Moves>
+class forest_search {
+ public:
+  /// Requires  all outlive it
+  forest_search(const solvers::two_phase& how, const problem& batch, const any_slicer& slicer, const any_cost& cost,
+                const any_schedule& schedule)
+      : how_(how), batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule) {}
+
+  template <class Divider>
+  [[nodiscard]] result<solution> solve(const Divider& divider) const {
+    if (!cuts_paths()) return search(batch_).solve(divider, how_.effort);
+    if constexpr (divide::divides_without_plans<Divider>) {
+      result<forest_cut> cut = most_even(divider);
+      if (!cut) return std::move(cut).error();
+      const problem one = problem_of(cut.value());
+      result<solution> found = search(one).solve(divider, how_.effort);
+      if (found) found.value().cut = std::move(cut).value();
+      return found;
+    } else {
+      return first_to_end(divider);
+    }
+  }
+
+  template <divide::divides_without_plans Divider>
+  [[nodiscard]] result<group_solution> solve_group(const Divider& divider, std::uint32_t replica) const {
+    if (!cuts_paths()) return search(batch_).solve_group(divider, replica);
+    result<forest_cut> cut = most_even(divider);
+    if (!cut) return std::move(cut).error();
+    const problem one = problem_of(cut.value());
+    result<group_solution> found = search(one).solve_group(divider, replica);
+    if (found) found.value().solved.cut = std::move(cut).value();
+    return found;
+  }
+
+ private:
+  [[nodiscard]] bool cuts_paths() const { return batch_.shape.replicas > 1 && batch_.batch().shares_prefixes(); }
+
+  [[nodiscard]] two_phase_search<Moves> search(const problem& one) const {
+    return two_phase_search<Moves>(how_, one, slicer_, cost_, schedule_);
+  }
+  [[nodiscard]] problem problem_of(const forest_cut& cut) const {
+    problem one = batch_;
+    one.lengths = cut.lengths, one.parents = cut.parents;
+    return one;
+  }
+
+  /// Each once, the fewest copies first.
+  [[nodiscard]] std::vector<forest_cut> cuts() const {
+    const std::vector<sequence> all = batch_.batch().sequences();
+    const int stage = solvers::busiest_stage(cost_, all, batch_.shape);
+    std::vector<double> work;
+    double sum = 0;
+    for (const sequence& s : all)
+      sum += work.emplace_back(solvers::stage_time(cost_, s.whole(), stage, batch_.shape).value);
+    const divide::forest_cuts by(all, work);
+    std::vector<forest_cut> made{by.by_work(sum)};
+    const auto add = [&](forest_cut cut) {
+      if (std::find(made.begin(), made.end(), cut) == made.end()) made.push_back(std::move(cut));
+    };
+    for (const double part : {1.0, 0.5, 0.25}) add(by.by_work(part * sum / batch_.shape.replicas));
+    add(by.flat());
+    return made;
+  }
+
+  template <class Divider>
+  [[nodiscard]] result<forest_cut> most_even(const Divider& divider) const {
+    std::optional<forest_cut> best;
+    std::optional<error> why;
+    seconds least{std::numeric_limits<double>::infinity()};
+    for (forest_cut& cut : cuts()) {
+      const problem one = problem_of(cut);
+      const result<seconds> most = search(one).busiest(divider);
+      if (!most && !why) why = most.error();
+      if (most && most.value() < least) least = most.value(), best = std::move(cut);
+    }
+    if (!best) return *std::move(why);
+    return *std::move(best);
+  }
+
+  template <class Divider>
+  [[nodiscard]] result<solution> first_to_end(const Divider& divider) const {
+    std::optional<solution> best;
+    std::optional<error> why;
+    seconds least{std::numeric_limits<double>::infinity()};
+    // One that ends no later than what is known, if there is one.
+    const auto attempt = [&](forest_cut cut, const solvers::search_budget& effort) {
+      const problem one = problem_of(cut);
+      result<solution> found = search(one).solve(divider, effort);
+      const result<seconds> end = found ? search(one).end_of(found.value()) : found.error();
+      if (!end && !why) why = end.error();
+      if (!end || end.value() >= least) return;
+      least = end.value();
+      best = std::move(found).value();
+      best->cut = std::move(cut);
+    };
+    for (forest_cut& cut : cuts()) {
+      if (best && batch_.stop.stop_requested()) break;
+      attempt(std::move(cut), solvers::search_budget::fast());
+    }
+    if (!best) return *std::move(why);
+    attempt(*best->cut, how_.effort);
+    return *std::move(best);
+  }
+
+  const solvers::two_phase& how_;
+  const problem& batch_;
+  const any_slicer& slicer_;
+  const any_cost& cost_;
+  const any_schedule& schedule_;
+};
+
+}  // namespace slimpack::detail
+
+#endif
