@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/soundness/completed_times.hpp>
 #include <slimpack/core/timings.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/costs/hooks.hpp>
 
 #include <optional>
 #include <span>
@@ -16,6 +17,11 @@ struct planner_abilities {
   bool spreads_vocabulary{};  // it prices a spread vocabulary
   bool takes_any_cost{};      // the solver takes any cost model
 };
+
+template <class Cost>
+[[nodiscard]] planner_abilities abilities_of(const Cost& cost, bool takes_any_cost) {
+  return {parts_of(cost), slimpack::spreads_vocabulary<Cost>(), takes_any_cost};
+}
 
 /// Whether a batch may be planned on a shape at all.
 /// Errors    invalid_input: no length, or one out of range; a degree or an amount out of range; a vocabulary spread by
