@@ -78,8 +78,7 @@ class basic_planner {
   /// Whether a batch may be planned at all, before any work.
   [[nodiscard]] result<void> check(std::span<const tokens> lengths) const {
     constexpr bool takes_any_cost = solver_for<Solver, Slicer, searched_cost, Schedule>;
-    if (result<void> fine =
-            detail::batch_check(shape_, lengths, detail::abilities_of(cost_, takes_any_cost)); !fine)
+    if (result<void> fine = detail::batch_check(shape_, lengths, detail::abilities_of(cost_, takes_any_cost)); !fine)
       return fine;
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
     return detail::longest_check(detail::answers_of(cost_), shape_, longest)(weight_gradients_of<Schedule>);

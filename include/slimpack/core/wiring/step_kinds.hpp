@@ -76,14 +76,14 @@ inline constexpr auto instruction_kinds = std::to_array<instruction_facts>({
 /// The kinds of instructions of a pack, forward and then backward, each behind those that it waits for on any stage. Of
 /// a kind that parts have one of, forward packs come to the first part first, and backward packs to the last. Without
 /// those whose packs a plan chooses.
-inline constexpr instruction_kind kinds_of_a_pack[]{instruction_kind::embed,          instruction_kind::forward,
-                                                    instruction_kind::output,         instruction_kind::output_weights,
-                                                    instruction_kind::backward,       instruction_kind::embed_gradients};
+inline constexpr instruction_kind kinds_of_a_pack[]{instruction_kind::embed,    instruction_kind::forward,
+                                                    instruction_kind::output,   instruction_kind::output_weights,
+                                                    instruction_kind::backward, instruction_kind::embed_gradients};
 
 struct message_facts {
   slimpack::pass pass;    ///< whose packs it is of
   slimpack::places each;  ///< what its times are numbered by
-  bool of_way;            ///< it goes along a pack's one way through the model; others leave this way, or come back to it
+  bool of_way;  ///< it goes along a pack's one way through the model; others leave this way, or come back to it
   std::string_view name;  ///< of its times in plan files
 };
 
