@@ -54,8 +54,8 @@ struct merge {
   [[nodiscard]] const std::vector<std::vector<pack_id>>& of(pass p) const noexcept {
     return p == pass::forward ? forward : backward;
   }
-  /// The transfers of rows that cross from node to node over other sharers, in the one order in which sharers post them.
-  /// Complexity O(legs)
+  /// The transfers of rows that cross from node to node over other sharers, in the one order in which sharers post
+  /// them.            Complexity O(legs)
   [[nodiscard]] std::vector<leg> legs() const { return legs_in_order(relays); }
   friend bool operator==(const merge&, const merge&) = default;
 };

@@ -23,8 +23,9 @@ namespace slimpack {
 ///           the row before its own; and where ensembles begin together (core/ensemble/ensembles.hpp), each instruction
 ///           as the next of its stage
 ///           of memory: no stage holds more than the limit, where the plan says both
-/// Errors    invalid_input: packs, times, rows, ties or memory that no stages can have; out_of_order: an instruction that may
-///           not stand where it stands, or that is missing; cyclic_schedule: instructions that wait for each other
+/// Errors    invalid_input: packs, times, rows, ties or memory that no stages can have; out_of_order: an instruction
+///           that may not stand where it stands, or that is missing; cyclic_schedule: instructions that wait for each
+///           other
 /// Complexity O(instructions * stages that wait for one + slices + ties log ties + rows * sharers * parts), and
 ///           k log k of the k slices of each shared sequence
 [[nodiscard]] result<void> is_sound(const plan& p);
