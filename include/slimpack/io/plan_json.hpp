@@ -5,12 +5,12 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
 #include <slimpack/io/detail/plan/data_json.hpp>
-#include <slimpack/io/detail/plan/merge_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/plan_writer.hpp>
 #include <slimpack/io/detail/plan/replica_in.hpp>
@@ -89,6 +89,54 @@ namespace detail {
 [[nodiscard]] inline memory_unit memory_unit_in(const json_place& unit) {
   if (unit.text() != "bytes" && unit.text() != "tokens") unit.expected("\"bytes\" or \"tokens\"");
   return unit.text() == "bytes" ? memory_unit::byte : memory_unit::token;
+}
+
+[[nodiscard]] inline exchange exchange_in(const json_place& place) {
+  for (const exchange e : {exchange::keep, exchange::queries, exchange::ring})
+    if (place.text() == name_of(e)) return e;
+  place.expected("\"keep\", \"queries\" or \"ring\"");
+}
+
+/// Of a merge.
+[[nodiscard]] inline relay relay_in(const json_place& place, const plan& p) {
+  place.must_only_have({"out", "in", "segments"});
+  relay r;
+  for (const auto& [name, side] : {std::pair("out", &r.out), std::pair("in", &r.in)}) {
+    const json_place replicas = place[name];
+    for (std::size_t k = 0; k < replicas.size(); ++k)
+      side->push_back(replicas.at(k).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.replicas.size()) - 1));
+  }
+  r.segments = place["segments"].integer<std::uint32_t>(1, most_segments);
+  return r;
+}
+
+[[nodiscard]] inline merge merge_in(const json_place& place, const plan& p, bool says_exchange) {
+  merge m;
+  if (says_exchange) {
+    place.must_only_have({"sequence", "exchange", "replicas", "forward", "backward", "relays"});
+    m.exchange = exchange_in(place["exchange"]);
+  } else {
+    place.must_only_have({"sequence", "replicas", "forward", "backward"});
+  }
+  m.sequence = {place["sequence"].integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)};
+  const json_place replicas = place["replicas"];
+  for (std::size_t k = 0; k < replicas.size(); ++k)
+    m.replicas.push_back(replicas.at(k).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.replicas.size()) - 1));
+  for (const pass direction : {pass::forward, pass::backward}) {
+    const json_place rows = place[name_of(direction)];
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const json_place row = rows.at(k);
+      std::vector<pack_id>& packs = m.of(direction).emplace_back();
+      for (std::size_t j = 0; j < row.size(); ++j)
+        packs.push_back(says_exchange && row.at(j).is_null()
+                            ? merge::none
+                            : pack_id{row.at(j).integer<std::uint32_t>(0, std::int64_t{merge::none.value} - 1)});
+    }
+  }
+  if (!says_exchange) return m;
+  if (const std::optional<json_place> relays = place.find({"relays"}))
+    for (std::size_t k = 0; k < relays->size(); ++k) m.relays.push_back(relay_in(relays->at(k), p));
+  return m;
 }
 
 /// Its parts, which add up to the time of the stages.

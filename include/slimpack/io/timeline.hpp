@@ -7,7 +7,7 @@
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
-#include <slimpack/io/detail/plan/merge_json.hpp>
+#include <slimpack/io/detail/plan/merge_out.hpp>
 #include <slimpack/io/detail/timeline_page.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/memory.hpp>

@@ -7,7 +7,7 @@
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/plan/columns.hpp>
 #include <slimpack/io/detail/plan/data_json.hpp>
-#include <slimpack/io/detail/plan/merge_json.hpp>
+#include <slimpack/io/detail/plan/merge_out.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/views.hpp>
 
