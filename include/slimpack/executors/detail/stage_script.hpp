@@ -188,7 +188,8 @@ class stage_script {
     return channel_of(facts_of(p.kind).pass == pass::forward ? traffic::forward : traffic::backward,
                       static_cast<int>(p.at) / on.stages);
   }
-  static_assert(channel_of(traffic::rows, static_cast<int>(instruction_kinds.size())) <= ties_channel);
+  static_assert(channel_of(traffic::rows, static_cast<int>(instruction_kinds.size()) -
+                                              static_cast<int>(instruction_kind::embed)) < ties_channel);
 
   /// Of a spread vocabulary.
   [[nodiscard]] bool is_on_last_part(const instruction& i) const {
