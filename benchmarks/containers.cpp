@@ -190,7 +190,7 @@ std::vector<rank_messages> messages_of(const plan& p) {
       of.targets.emplace_back(to.begin(), to.end());
       for (const message_end& one : from) of.received.emplace_back(one.rank, one.channel);
       if (const auto rows_of = peers.find({i.pass(), i.pack.value}); rows_of != peers.end())
-        for (const int peer : rows_of->second) of.received.emplace_back(peer, script.row_channel());
+        for (const int peer : rows_of->second) of.received.emplace_back(peer, shared_rows_channel);
     }
   }
   return all;

@@ -79,7 +79,7 @@ class basic_planner {
   [[nodiscard]] result<void> check(const batch_view& batch) const {
     constexpr bool takes_any_cost = solver_for<Solver, Slicer, searched_cost, Schedule>;
     if (result<void> fine = detail::batch_check(
-            shape_, batch, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost, plans_prefixes<Solver>()});
+            shape_, batch, detail::abilities_of(cost_, takes_any_cost, plans_prefixes<Solver>()));
         !fine)
       return fine;
     return detail::longest_check(detail::answers_of(cost_), shape_, batch.longest())(weight_gradients_of<Schedule>);
@@ -98,16 +98,15 @@ class basic_planner {
   ///           solve gets from options_of what it needs of the planner's solver
   /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
   /// Law       is_forward_only(plan); all else as of operator()
-  /// Errors    those of operator(); invalid_input: the shape spreads the vocabulary, of which plans run both passes
+  /// Errors    those of operator(); invalid_input: the shape is not for a forward alone (forward_fault_of)
   template <class Search = solvers::forward_search>
   [[nodiscard]] result<plan> plan_forward(const batch_view& batch, std::stop_token stop = {}) const {
     static_assert(
         requires { sizeof(Search); }, "plan_forward has its search in slimpack/solvers/forward.hpp: include it");
     const auto begin = std::chrono::steady_clock::now();
     if (result<void> fine = check(batch); !fine) return std::move(fine).error();
-    if (shape_.vocabulary == vocabulary::spread)
-      return error{errc::invalid_input,
-                   "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
+    if (const char* const fault = forward_fault_of(shape_))
+      return error{errc::invalid_input, std::string("the shape is not for a forward alone: ") + fault};
     if (batch.shares_prefixes())
       return error{errc::invalid_input,
                    "samples share prefixes, and plan_forward plans lists of lengths: evaluate the plan of a step"};

@@ -13,5 +13,13 @@ TEST(Merge, HasTheRowsOfEachPass) {
   EXPECT_TRUE(shared.forward.empty());
 }
 
+TEST(Merge, HasTheLegsOfItsRelays) {
+  EXPECT_TRUE(merge{}.legs().empty());
+  merge shared;
+  shared.relays = {{{0, 1}, {2, 3}, 2}};
+  EXPECT_EQ(shared.legs(), legs_in_order(shared.relays));
+  EXPECT_EQ(shared.legs().size(), 8u) << "two segments of a strand that crosses, and of one over proxies";
+}
+
 }  // namespace
 }  // namespace slimpack::merge_test

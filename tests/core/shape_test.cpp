@@ -27,6 +27,12 @@ TEST(Shape, HasAQuantumThatContextRanksDivide) {
   EXPECT_EQ(default_quantum(65536), tokens{131072});
 }
 
+TEST(Shape, RunsItsForwardAloneWhereItsVocabularyIsInOnePlace) {
+  EXPECT_EQ(forward_fault_of({.stages = 2}), nullptr);
+  EXPECT_STREQ(forward_fault_of({.stages = 2, .vocabulary = vocabulary::spread}),
+               "the vocabulary is spread over the stages, whose calls run both passes: choose vocabulary::last");
+}
+
 TEST(Shape, CountsTheRanksOfAStage) {
   EXPECT_EQ((shape{.stages = 7, .replicas = 2, .tensor = 3, .context = 5, .chunks = 9}.stage_ranks()), 30);
   EXPECT_EQ((shape{.replicas = 1 << 20, .tensor = 1 << 20}.stage_ranks()), std::int64_t{1} << 40)

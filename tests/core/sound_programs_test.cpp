@@ -93,6 +93,15 @@ TEST(SoundPrograms, NamesAnInstructionThatStandsWhereItMayNot) {
             "replica 0, stage 1: the program has 0 instructions, F and B of its packs are 4");
 }
 
+TEST(SoundPrograms, NamesTimesThatPacksCannotHave) {
+  plan p = plan_of(1, {{f(0), f(1), b(0), b(1)}});
+  p.replicas[0].times.apart.flags = {1};
+  EXPECT_EQ(refusal(p, errc::invalid_input),
+            "replica 0 says of 1 backward packs where their weight gradients run, it has 2");
+  p.replicas[0].times.apart = {}, p.replicas[0].times.calls[pass::forward] = {{1}};
+  EXPECT_EQ(refusal(p, errc::invalid_input), "replica 0 has 1 times of forward calls, its packs need 2");
+}
+
 TEST(SoundPrograms, NamesStagesThatWaitForEachOther) {
   EXPECT_EQ(refusal(plan_of(1, {{f(0), b(0), f(1), b(1)}, {f(0), f(1), b(0), b(1)}}), errc::cyclic_schedule),
             "replica 0, stage 0: B0 waits for B0 of stage 1 and waits itself: the programs wait for each other for "

@@ -34,6 +34,16 @@ TEST(Timings, HaveEachColumnOnceInTheOrderOfFiles) {
   EXPECT_EQ(t.calls[instruction_kind::embed_gradients], std::vector<seconds>{{13}});
 }
 
+TEST(Timings, SayOfWhichPlacesTheyAre) {
+  timings t;
+  EXPECT_FALSE(t.has(places::parts));
+  t.calls[pass::forward] = {{1}};
+  EXPECT_TRUE(t.has(places::parts));
+  EXPECT_FALSE(t.has(places::stages));
+  t.messages[message_kind::hidden] = {{1}};
+  EXPECT_TRUE(t.has(places::stages));
+}
+
 // Of four parts there are three boundaries: those behind parts 0, 1, 2 forward, before parts 1, 2, 3 backward.
 TEST(Timings, HaveAMessageForEachBoundary) {
   const std::vector<int> pack{10, 11, 12, 13};

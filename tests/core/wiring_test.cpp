@@ -1,11 +1,14 @@
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -132,6 +135,46 @@ TEST(StepKinds, HaveLettersAndHashesOfTheirOwn) {
   for (const instruction_facts& k : instruction_kinds) letters.insert(k.letter), hashes.insert(k.hash);
   EXPECT_EQ(letters.size(), instruction_kinds.size());
   EXPECT_EQ(hashes.size(), instruction_kinds.size());
+}
+
+// What a pack runs of itself: each kind behind those that send to it, or that it waits for on its stage.
+TEST(StepKinds, OfAPackComeBehindThoseThatTheyWaitFor) {
+  const auto place = [](instruction_kind k) { return std::ranges::find(kinds_of_a_pack, k) - kinds_of_a_pack; };
+  for (std::size_t k = 0; k < instruction_kinds.size(); ++k)
+    EXPECT_EQ(std::ranges::count(kinds_of_a_pack, instruction_kind(k)),
+              instruction_kind(k) != instruction_kind::weights)
+        << instruction_kinds[k].letter;
+  for (const wire_rule& r : wire_rules) EXPECT_LE(place(r.from), place(r.to)) << facts_of(r.carries).name;
+  for (const wait_rule& r : wait_rules) EXPECT_LT(place(r.awaited), place(r.waiting)) << facts_of(r.waiting).letter;
+}
+
+// A pack's way in a pass does not branch: no place is left, or come to, by two messages of it.
+TEST(StepKinds, HaveOneWay) {
+  const wiring wires(spread);
+  const auto ways = [](std::span<const wire> of) {
+    return std::ranges::count_if(of, [](const wire& w) { return facts_of(w.carries).of_way; });
+  };
+  for (const pass p : both_passes) {
+    std::ptrdiff_t begins = 0, ends = 0;
+    for (std::size_t k = 0; k < instruction_kinds.size(); ++k) {
+      const auto kind = static_cast<instruction_kind>(k);
+      if (facts_of(kind).pass != p) continue;
+      for (std::uint32_t at = 0; at < wires.places(kind); ++at) {
+        const std::ptrdiff_t in = ways(wires.before({kind, at})), out = ways(wires.after({kind, at}));
+        EXPECT_LE(std::max(in, out), 1) << facts_of(kind).letter << at;
+        begins += in < out, ends += out < in;
+      }
+    }
+    EXPECT_EQ(begins, 1) << name_of(p);
+    EXPECT_EQ(ends, 1) << name_of(p);
+  }
+}
+
+TEST(Columns, AreTimedWhereAStepHasTheirKind) {
+  for (const time_column c : time_columns) {
+    EXPECT_TRUE(is_timed(c, spread)) << c.name();
+    EXPECT_EQ(is_timed(c, two_by_two), c.each() == places::parts) << c.name();
+  }
 }
 
 }  // namespace

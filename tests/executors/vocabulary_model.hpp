@@ -88,23 +88,52 @@ struct vocabulary_model {
   }
 };
 
+/// What stages have of a spread vocabulary, which is as large as that of the model: the words of a stage, and the
+/// tokens of a pack.
+class share_of_words {
+ protected:
+  share_of_words(int stage, int stages)
+      : first_(vocabulary_model::words * stage / stages), end_(vocabulary_model::words * (stage + 1) / stages) {}
+
+  [[nodiscard]] bool is_own(int word) const { return word >= first_ && word < end_; }
+  [[nodiscard]] std::vector<double> share() const {
+    return std::vector<double>(static_cast<std::size_t>(end_ - first_));
+  }
+  static std::size_t size_of(std::span<const piece> pack) {
+    std::size_t n = 0;
+    for (const piece& p : pack) n += static_cast<std::size_t>(p.slice.length.value);
+    return n;
+  }
+  static std::vector<double> copied(std::span<const std::byte> in) {
+    const std::span<const double> from = as<double>(in);
+    return {from.begin(), from.end()};
+  }
+  template <class Visit>
+  static void each_token(std::span<const piece> pack, const Visit& visit) {
+    std::size_t k = 0;
+    for (const piece& p : pack)
+      for (std::int64_t t = p.slice.begin.value; t < p.slice.end().value; ++t) visit(k++, p, t);
+  }
+
+  int first_, end_;  // words
+};
+
 /// What a call of a spread vocabulary does wrong.
 enum class vocabulary_fault { none, throws, returns_error, writes_nothing, puts_too_little };
 
 /// A stage of it with its share of the words; Layers: any form of the prefix model, of one layer a part, or with shared
 /// rows of two.
 template <class Layers>
-class vocabulary_stage : public Layers {
+class vocabulary_stage : public Layers, share_of_words {
  public:
   static constexpr int layers = detail::shares_rows<Layers> ? 2 : 1;
 
   vocabulary_stage(int stage, int stages, int chunks)
       : Layers(stage, stages, chunks, detail::shares_rows<Layers> ? layers : 1, vocabulary_model::scale),
+        share_of_words(stage, stages),
         is_first_(stage == 0),
         is_last_(stage + 1 == stages),
         stages_(stages),
-        first_(vocabulary_model::words * stage / stages),
-        end_(vocabulary_model::words * (stage + 1) / stages),
         embedding(share()),
         output_layer(share()) {}
 
@@ -239,27 +268,8 @@ class vocabulary_stage : public Layers {
     std::vector<double> x, logits;
   };
 
-  [[nodiscard]] std::vector<double> share() const {
-    return std::vector<double>(static_cast<std::size_t>(end_ - first_));
-  }
-  [[nodiscard]] bool is_own(int w) const { return w >= first_ && w < end_; }
   [[nodiscard]] double weight_of(const piece& p, std::int64_t t) const {
     return p.loss_weight > 0 && vocabulary_model::is_valid(p.slice.sequence, t) ? 1 / valid_ : 0;
-  }
-  static std::size_t size_of(std::span<const piece> pack) {
-    std::size_t n = 0;
-    for (const piece& p : pack) n += static_cast<std::size_t>(p.slice.length.value);
-    return n;
-  }
-  static std::vector<double> copied(std::span<const std::byte> in) {
-    const std::span<const double> from = as<double>(in);
-    return {from.begin(), from.end()};
-  }
-  template <class Visit>
-  static void each_token(std::span<const piece> pack, const Visit& visit) {
-    std::size_t k = 0;
-    for (const piece& p : pack)
-      for (std::int64_t t = p.slice.begin.value; t < p.slice.end().value; ++t) visit(k++, p, t);
   }
 
   /// again: the second call of an instruction, which fails as the first would have
@@ -285,7 +295,6 @@ class vocabulary_stage : public Layers {
 
   bool is_first_, is_last_;
   int stages_;
-  int first_, end_;  // words
   double valid_{1};
   double loss_{};
   bool failing_{};

@@ -362,6 +362,9 @@ TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
             "replicas[0].forward[0].weight_time is not a known key");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["message"]["forward"].erase(0); }),
             "replicas[0].message.forward has size 2, expected 3, one per pack");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["forward"][0]["time"][0] = 1e13; }),
+            "replicas[1] is an object, expected times that its packs can have: replica 1 has a time of forward calls "
+            "that is not from 0 to 1e12 s");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["programs"].erase(0); }),
             "replicas[0].programs has size 1, expected 2, one per stage");
   EXPECT_EQ(refusal([](json& d) { d["merges"].push_back(1); }), "merges[0] is 1, expected an object");

@@ -3,6 +3,7 @@
 
 #include "../executors/prefix_model.hpp"
 #include "../executors/shared_prefix_model.hpp"
+#include "../executors/vocabulary_model.hpp"
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -27,19 +28,17 @@ namespace slimpack::tests {
 /// small numbers times output rows.
 /// Layers: of the prefix model, with or without shared rows
 template <class Layers>
-class net_stage : public Layers {
+class net_stage : public Layers, share_of_words {
   static constexpr bool shares = detail::shares_rows<Layers>;
-  static constexpr int words = 11;
 
  public:
   static constexpr bool splits_weight_gradients = true;
 
   net_stage(int stage, int stages, int chunks, bool spread)
       : Layers(stage, stages, chunks, layers, 0.3),
+        share_of_words(stage, stages),
         spread_(spread),
         is_first_(stage == 0),
-        first_(words * stage / stages),
-        end_(words * (stage + 1) / stages),
         embedding_(share()),
         output_layer_(share()) {}
 
@@ -96,7 +95,7 @@ class net_stage : public Layers {
   result<void> embed(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) {
     std::vector<double> rows = is_first_ ? std::vector<double>(size_of(pack)) : copied(in);
     each_token(pack, [&](std::size_t k, const piece& p, std::int64_t t) {
-      if (const int w = word(p, t); w >= first_ && w < end_) rows[k] += 0.1 * (w * w - 30);
+      if (const int w = vocabulary_model::word(p.slice.sequence, t); is_own(w)) rows[k] += 0.1 * (w * w - 30);
     });
     return out.put(rows);
   }
@@ -136,7 +135,7 @@ class net_stage : public Layers {
   result<void> embed_gradients(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) {
     const std::vector<double> rows = copied(in);
     each_token(pack, [&](std::size_t k, const piece& p, std::int64_t t) {
-      if (const int w = word(p, t); w >= first_ && w < end_)
+      if (const int w = vocabulary_model::word(p.slice.sequence, t); is_own(w))
         embedding_[static_cast<std::size_t>(w - first_)] += rows[k];
     });
     return out.put(rows);
@@ -148,32 +147,10 @@ class net_stage : public Layers {
   using row_key = std::tuple<std::uint32_t, sequence_id, std::int64_t>;
 
   static row_key key_of(const piece& p) { return {p.chunk, p.slice.sequence, p.slice.begin.value}; }
-  static int word(const piece& p, std::int64_t t) {
-    return static_cast<int>((p.slice.sequence.value * 7 + t * t + t * 3) % words);
-  }
   static double factor(const piece& p, std::int64_t t, int w) {
     return static_cast<double>((p.slice.sequence.value + 3 * t + 5 * w) % 7) - 3;
   }
   [[nodiscard]] double weight_of(const piece& p) const { return p.loss_weight > 0 ? 1 / valid_ : 0; }
-  [[nodiscard]] std::vector<double> share() const {
-    return std::vector<double>(static_cast<std::size_t>(end_ - first_));
-  }
-
-  static std::size_t size_of(std::span<const piece> pack) {
-    std::size_t n = 0;
-    for (const piece& p : pack) n += static_cast<std::size_t>(p.slice.length.value);
-    return n;
-  }
-  static std::vector<double> copied(std::span<const std::byte> in) {
-    const std::span<const double> from = as<double>(in);
-    return {from.begin(), from.end()};
-  }
-  template <class Visit>
-  static void each_token(std::span<const piece> pack, const Visit& visit) {
-    std::size_t k = 0;
-    for (const piece& p : pack)
-      for (std::int64_t t = p.slice.begin.value; t < p.slice.end().value; ++t) visit(k++, p, t);
-  }
 
   [[nodiscard]] std::span<double> gradients_of(std::uint32_t chunk) {
     if constexpr (shares)
@@ -197,7 +174,6 @@ class net_stage : public Layers {
   }
 
   bool spread_, is_first_;
-  int first_, end_;  // words
   double valid_{1};
   double loss_{};
   std::vector<double> embedding_, output_layer_;  // gradients of its words

@@ -82,6 +82,7 @@ struct uncut_forest {
   }
   const batch_view made = batch;
   if (std::optional<std::string> fault = made.fault()) return error{errc::invalid_input, *std::move(fault)};
+  if (std::optional<std::string> fault = made.disorder()) return error{errc::invalid_input, *std::move(fault)};
   const std::vector<sequence> cut_from = made.sequences();
   for (const path_copy& c : copies) {
     const sequence& s = all[c.sequence.value];

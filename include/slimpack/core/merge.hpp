@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_MERGE_HPP
 #define SLIMPACK_CORE_MERGE_HPP
 
+#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/slice.hpp>
 
@@ -53,6 +54,9 @@ struct merge {
   [[nodiscard]] const std::vector<std::vector<pack_id>>& of(pass p) const noexcept {
     return p == pass::forward ? forward : backward;
   }
+  /// The transfers of rows that cross from node to node over other sharers, in the one order in which sharers post
+  /// them.            Complexity O(legs)
+  [[nodiscard]] std::vector<leg> legs() const { return legs_in_order(relays); }
   friend bool operator==(const merge&, const merge&) = default;
 };
 

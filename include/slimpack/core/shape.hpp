@@ -92,6 +92,13 @@ struct shape {
   return nullptr;
 }
 
+/// What keeps the forward of steps on a shape from running alone, and what to choose instead; null where it can.
+[[nodiscard]] constexpr const char* forward_fault_of(const shape& s) noexcept {
+  return s.vocabulary == vocabulary::spread
+             ? "the vocabulary is spread over the stages, whose calls run both passes: choose vocabulary::last"
+             : nullptr;
+}
+
 }  // namespace slimpack
 
 #endif

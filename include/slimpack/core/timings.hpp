@@ -112,17 +112,12 @@ inline constexpr time_column time_columns[]{instruction_kind::forward,
   return static_cast<std::size_t>(each == places::parts ? on.parts() : on.stages);
 }
 
-/// Whether packs on a shape have times in a column: in those of weights only where some run apart.
-[[nodiscard]] constexpr bool is_timed(time_column c, const shape& on) noexcept {
-  return c.each() == places::parts || on.vocabulary == vocabulary::spread;
-}
-
 /// What the packs of a replica take on each part of the model, or on each stage, and what follows from them: what a
 /// workload and a replica of a plan have in common.
 /// Units     seconds; those of calls with the overhead of their packs
 /// Shapes    calls, messages: [pack * places + place], with packs of the kind's pass and as many places as its facts
 ///           say (core/wiring/step_kinds.hpp); those of weights empty where none run apart, and those of stages empty
-///           where the vocabulary is in one place. before: packs + 1. kept: empty, or [stage * (packs + 1) + pack]; of
+///           where the shape has no such kinds. before: packs + 1. kept: empty, or [stage * (packs + 1) + pack]; of
 ///           a backward without packs by the forward ones (workload::ended_kept). weight_waits: empty, or one per stage
 struct timings {
   columns<instruction_kind> calls{};  ///< what each takes. Of a pack whose weight gradients run apart, B takes what is
@@ -148,8 +143,12 @@ struct timings {
 
   /// How many packs a pass has.
   [[nodiscard]] std::size_t packs(pass p) const noexcept { return before[p].empty() ? 0 : before[p].size() - 1; }
-  /// Whether the stages share a vocabulary.
-  [[nodiscard]] bool spreads_vocabulary() const noexcept { return !calls[instruction_kind::output].empty(); }
+  /// Whether it has times of kinds that parts, or stages, have one of for each pack.
+  [[nodiscard]] bool has(places each) const noexcept {
+    for (const time_column c : time_columns)
+      if (c.each() == each && !(*this)[c].empty()) return true;
+    return false;
+  }
   /// The times of a pack in a column, by place.
   [[nodiscard]] std::span<const seconds> of(time_column c, std::size_t pack, const shape& on) const noexcept {
     const std::size_t count = count_of(c.each(), on);

@@ -275,7 +275,7 @@ namespace detail {
 
 /// Reads a plan that write_plan wrote; `name` opens every message.
 /// Checks shapes, ranges, that its stages can run it (core/soundness/is_sound.hpp), and the hash: the plan is the one
-/// that was written. Its times are not checked.
+/// that was written. Of its times, that each is one, from 0 to 1e12 s.
 /// Errors    invalid_input: not JSON, not a plan, one that no stages can run, or changed since; the place in the
 ///           file is named, or the replica and what is wrong with it
 /// Complexity O(size of the plan), and that of is_sound

@@ -7,6 +7,7 @@
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/plan/merge_out.hpp>
 #include <slimpack/io/detail/timeline_page.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/memory.hpp>
@@ -118,16 +119,6 @@ class timeline_writer {
     json_.close(']').close('}');
   }
 
-  void relays(std::span<const relay> all) {
-    json_.key("relays").open('[');
-    for (const relay& r : all) {
-      json_.open('[');
-      for (const std::vector<std::uint32_t>* const side : {&r.out, &r.in})
-        list(*side, [](std::uint32_t replica) { return replica; });
-      json_.value(r.segments).close(']');
-    }
-    json_.close(']');
-  }
   template <class Range, class Projection>
   void list(const Range& range, const Projection& project) {
     json_.open('[');
@@ -163,20 +154,7 @@ class timeline_writer {
     json_.field("bound", ticks(p.lower_bound)).key("bounds").open('[');
     for (const bound& b : p.bounds) json_.open('[').value(b.name).value(ticks(b.time)).close(']');
     json_.close(']').key("merges").open('[');
-    for (const merge& m : p.merges) {
-      json_.open('{').field("sequence", m.sequence.value).key("replicas");
-      list(m.replicas, [](std::uint32_t replica) { return replica; });
-      json_.key("rows").open('[');
-      for (const pass d : both_passes) {
-        json_.open('[');
-        for (const std::vector<pack_id>& row : m.of(d))
-          list(row, [](pack_id pack) { return pack == merge::none ? std::int64_t{-1} : std::int64_t{pack.value}; });
-        json_.close(']');
-      }
-      json_.close(']');
-      if (!m.relays.empty()) relays(m.relays);
-      json_.close('}');
-    }
+    for (const merge& m : p.merges) write_short_merge(json_, m);
     json_.close(']').key("replicas").open('[');
     simulators::plan_graphs graphs(p, simulator_);
     for (std::size_t r = 0; r < p.replicas.size(); ++r)
@@ -245,7 +223,7 @@ class timeline_writer {
     for (const pass d : {pass::forward, pass::backward}) write_pass(p, replica, d);
     json_.close(']');
     if (r.times.apart.count() > 0) write_weights(p, replica);
-    if (r.times.spreads_vocabulary()) write_vocabulary(r.times, p.shape);
+    if (r.times.has(places::stages)) write_vocabulary(r.times, p.shape);
     if (!r.loans.empty()) write_loans(r.loans);
     json_.key("stages").open('[');
     const bool follows_memory = p.memory_unit == memory_unit::token || !r.rates.empty();

@@ -49,7 +49,7 @@ template <class Simulator>
 class trace_writer {
  public:
   trace_writer(std::ostream& out, const plan& p, std::span<const step_report> measured, const Simulator& simulator)
-      : json_(out), plan_(p), measured_(measured), graphs_(p, simulator) {}
+      : json_(out), plan_(p), wires_(p.shape), measured_(measured), graphs_(p, simulator) {}
 
   result<void> write() {
     json_.open('{').field("displayTimeUnit", "ms").key("otherData");
@@ -154,22 +154,19 @@ class trace_writer {
     json_.close('}').close('}');
   }
 
-  /// A pack's way through the parts is one flow, with E before it or G behind it: viewers draw its messages as arrows.
+  /// A pack's way through the model is one flow in either pass: viewers draw its messages as arrows.
   void write_flow(process p, std::size_t stage, const instruction& i) {
-    if (plan_.shape.parts() == 1 || i.kind == instruction_kind::weights || i.kind == instruction_kind::output ||
-        i.kind == instruction_kind::output_weights)
-      return;
-    const int part = static_cast<int>(i.chunk) * plan_.shape.stages + static_cast<int>(stage);
-    const bool spread = has(plan_.shape, instruction_kind::embed), layers = i.is_of_part();
-    const bool first =
-        i.pass() == pass::forward ? part == 0 && layers != spread : layers && part == plan_.shape.parts() - 1;
-    const bool last =
-        i.pass() == pass::forward ? layers && part == plan_.shape.parts() - 1 : part == 0 && layers != spread;
+    const pack_place place = place_of(i, static_cast<std::uint32_t>(stage), plan_.shape);
+    const auto has_way = [](std::span<const wire> wires) {
+      return std::any_of(wires.begin(), wires.end(), [](const wire& w) { return facts_of(w.carries).of_way; });
+    };
+    const bool in = has_way(wires_.before(place)), out = has_way(wires_.after(place));
+    if (!in && !out) return;
     const std::uint64_t processes = plan_.replicas.size() * (measured_.empty() ? 1 : 2);
     const std::uint64_t id = 2 * (i.pack.value * processes + number_of(p)) + (i.pass() == pass::forward ? 1 : 2);
     json_.field("bind_id", id);
-    if (!first) json_.field("flow_in", true);
-    if (!last) json_.field("flow_out", true);
+    if (in) json_.field("flow_in", true);
+    if (out) json_.field("flow_out", true);
   }
 
   void write_reduce(process p, std::size_t stage, seconds from, seconds to) {
@@ -200,6 +197,7 @@ class trace_writer {
 
   json_out json_;
   const plan& plan_;
+  wiring wires_;  // of its shape
   std::span<const step_report> measured_;
   simulators::plan_graphs<Simulator> graphs_;
 };

@@ -32,7 +32,6 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -122,7 +121,7 @@ class driver {
     for (rt::piece_list* list : {&script.forward, &script.backward})
       for (piece& one : list->pieces) one.loss_weight = one.slice.length / all;
     rt::host_row_memory unused;
-    rt::running_exchanges nobody(port_, unused, script.stage, script.on.stages, script.row_channel());
+    rt::running_exchanges nobody(port_, unused, script.stage, script.on.stages, shared_rows_channel);
     rt::no_ties untied;
     rt::piece_calls<Compute, rt::running_exchanges, rt::no_ties> calls(compute_, script, nobody, {}, untied, nullptr);
     script.outline.valid_tokens = all;
@@ -194,9 +193,8 @@ class driver {
       transport_.abort(e.detail);
       return e;
     };
-    const std::array<int, 2> channels{channel_of(traffic::collectives, 1), channel_of(traffic::collectives, 2)};
     const result<seconds> took = slowest(5, true, [&]() -> result<void> {
-      slimpack::detail::running_sums running(port_, copies, channels, true);
+      slimpack::detail::running_sums running(port_, copies, sums_channels, true);
       executors::replica_group<Transport> group{transport_, copies, ends};
       if (result<void> reduced = reduce(compute_, group); !reduced) return reduced;
       executors::gradient_sums<Transport> sums{transport_, running, ends};

@@ -7,7 +7,6 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/soundness/completed_times.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -69,7 +68,7 @@ struct leg {
   std::uint32_t receiver{};  ///< the replica
   std::uint32_t merge{};     ///< which of the plan's
   std::uint32_t row{};       ///< of the merge
-  std::uint32_t number{};    ///< its place in legs_in_order
+  std::uint32_t number{};    ///< its place in merge::legs
   std::uint32_t gate{};      ///< that of the rows
   friend bool operator==(const leg&, const leg&) = default;
 };
@@ -122,7 +121,7 @@ class transfers_of_gate {
       });
   }
 
-  /// Adds those of a gate: rows, legs of relays, those of sharers without tokens of a row, ties.
+  /// Adds those of a gate: rows, legs, those of sharers without tokens of a row, ties.
   void add(const simulators::task_graph& graph, simulators::task_graph::node gate,
            std::vector<simulators::transfer>& to) const {
     std::vector<part_of_row> rows;
@@ -139,7 +138,7 @@ class transfers_of_gate {
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     const pass way = graph.tasks()[gate].what.pass();
     for (const auto& [sequence, m, row, chunk, stage] : rows) {
-      const std::vector<leg> legs = legs_in_order(plan_.merges[m].relays);
+      const std::vector<leg> legs = plan_.merges[m].legs();
       for (std::uint32_t k = 0; k < legs.size(); ++k)
         to.push_back(simulators::transfers::leg{way, chunk, stage, legs[k].from, legs[k].to, m, row, k, gate});
     }

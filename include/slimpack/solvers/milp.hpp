@@ -103,8 +103,8 @@ struct milp {
   template <class Answer, class Cost, class Ask>
   [[nodiscard]] static result<Answer> looked_at(const problem& batch, const Cost& cost, weight_gradients weights,
                                                 const Ask& ask) {
-    using slimpack::detail::batch_check;
-    if (result<void> fine = batch_check(batch.shape, batch.lengths, {parts_of(cost), spreads_vocabulary<Cost>(), true});
+    if (result<void> fine =
+            slimpack::detail::batch_check(batch.shape, batch.lengths, slimpack::detail::abilities_of(cost, true, false));
         !fine)
       return std::move(fine).error();
     const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());

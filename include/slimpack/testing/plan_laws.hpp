@@ -7,6 +7,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 #include <slimpack/testing/detail/transfers_in_order.hpp>

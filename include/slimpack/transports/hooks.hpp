@@ -6,6 +6,7 @@
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/transports/detail/over_messages.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -52,6 +53,14 @@ enum class traffic {
 /// The n-th channel of a kind.            Requires   n >= 0
 [[nodiscard]] constexpr int channel_of(traffic what, int n) noexcept { return 4 * n + static_cast<int>(what); }
 [[nodiscard]] constexpr traffic traffic_on(int channel) noexcept { return static_cast<traffic>(channel % 4); }
+
+/// On which copies of a stage add up gradients beside the program.
+inline constexpr std::array<int, 2> sums_channels{channel_of(traffic::collectives, 1),
+                                                  channel_of(traffic::collectives, 2)};
+/// On which ranks that share rows send them to each other.
+inline constexpr int shared_rows_channel = channel_of(traffic::rows, 0);
+/// On which stages that run packs together send. Those between are of E, V, U and G.
+inline constexpr int ties_channel = channel_of(traffic::rows, 7);
 
 namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(all_gather);

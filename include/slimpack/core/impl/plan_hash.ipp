@@ -51,7 +51,7 @@ struct plan_hasher {
     for (const sequence_id s : r.sequences) h.add(s.value);
     for (const time_column c : time_columns) {
       if (c == instruction_kind::weights ? r.times.apart.count() == 0
-                                         : c.each() == places::stages && !r.times.spreads_vocabulary())
+                                         : c.each() == places::stages && !r.times.has(c.each()))
         continue;
       if (c == instruction_kind::forward || c == instruction_kind::backward) add(r.partition.of(c.pass()));
       if (c == instruction_kind::weights)

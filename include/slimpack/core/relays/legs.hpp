@@ -3,7 +3,6 @@
 
 #include <slimpack/core/relays/relay.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,7 +37,7 @@ struct leg {
 /// Law       of a segment of a strand: spread, then cross, then gather            Complexity  O(legs)
 [[nodiscard]] inline std::vector<leg> legs_in_order(std::span<const relay> relays) {
   std::uint32_t most = 0;
-  for (const relay& r : relays) most = std::max(most, r.segments);
+  for (const relay& r : relays) most = r.segments < most ? most : r.segments;
   std::vector<leg> order;
   const auto add = [&](leg_step step, std::uint32_t segment) {
     for (std::uint32_t n = 0; n < relays.size(); ++n) {

@@ -7,7 +7,8 @@
 namespace slimpack {
 
 /// Whether a plan can be run, whoever made it: what planners, readers of plans, executors and laws of plans ask.
-/// Whether its times and bounds are right is not asked, nor what a compute needs beside that.
+/// Whether its times and bounds are right is not asked, but that its packs can have such times (fits_packs,
+/// core/soundness/completed_times.hpp); nor what a compute needs beside that.
 ///
 /// Law       of packs: each token of a sequence runs once in each pass, on one replica or on those that share it. In a
 ///           pass, each slice begins where the one before ended, forward from its first token on, backward from its end
@@ -23,8 +24,9 @@ namespace slimpack {
 ///           the row before its own; and where ensembles begin together (core/ensemble/ensembles.hpp), each instruction
 ///           as the next of its stage
 ///           of memory: no stage holds more than the limit, where the plan says both
-/// Errors    invalid_input: packs, rows, ties or memory that no stages can run; out_of_order: an instruction that may
-///           not stand where it stands, or that is missing; cyclic_schedule: instructions that wait for each other
+/// Errors    invalid_input: packs, times, rows, ties or memory that no stages can have; out_of_order: an instruction
+///           that may not stand where it stands, or that is missing; cyclic_schedule: instructions that wait for each
+///           other
 /// Complexity O(instructions * stages that wait for one + slices + ties log ties + rows * sharers * parts), and
 ///           k log k of the k slices of each shared sequence
 [[nodiscard]] result<void> is_sound(const plan& p);

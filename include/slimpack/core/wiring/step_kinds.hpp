@@ -76,17 +76,18 @@ inline constexpr auto instruction_kinds = std::to_array<instruction_facts>({
 struct message_facts {
   slimpack::pass pass;    ///< whose packs it is of
   slimpack::places each;  ///< what its times are numbered by
+  bool of_way;            ///< on a pack's one way through the model; others lead away from it, or back to it
   std::string_view name;  ///< of its times in plan files
 };
 
 inline constexpr auto message_kinds = std::to_array<message_facts>({
-    {pass::forward, places::parts, "forward"},
-    {pass::backward, places::parts, "backward"},
-    {pass::forward, places::stages, "embedded"},
-    {pass::forward, places::stages, "hidden"},
-    {pass::forward, places::stages, "partial"},
-    {pass::forward, places::stages, "statistics"},
-    {pass::backward, places::stages, "gradients"},
+    {pass::forward, places::parts, true, "forward"},
+    {pass::backward, places::parts, true, "backward"},
+    {pass::forward, places::stages, true, "embedded"},
+    {pass::forward, places::stages, false, "hidden"},
+    {pass::forward, places::stages, false, "partial"},
+    {pass::forward, places::stages, false, "statistics"},
+    {pass::backward, places::stages, true, "gradients"},
 });
 
 [[nodiscard]] constexpr const instruction_facts& facts_of(instruction_kind k) noexcept {
@@ -95,6 +96,13 @@ inline constexpr auto message_kinds = std::to_array<message_facts>({
 [[nodiscard]] constexpr const message_facts& facts_of(message_kind k) noexcept {
   return message_kinds[static_cast<std::size_t>(k)];
 }
+
+/// The kinds of instructions of a pack, forward and then backward, each behind those that it waits for on any stage. Of
+/// a kind that parts have one of, forward packs come to the first part first, and backward packs to the last. Without
+/// those whose packs a plan chooses.
+inline constexpr instruction_kind kinds_of_a_pack[]{instruction_kind::embed,    instruction_kind::forward,
+                                                    instruction_kind::output,   instruction_kind::output_weights,
+                                                    instruction_kind::backward, instruction_kind::embed_gradients};
 
 /// F or B: what runs the packs of a pass through layers.
 [[nodiscard]] constexpr instruction_kind pass_kind(pass p) noexcept {

@@ -124,6 +124,17 @@ struct wire {
 inline constexpr const char* is_not_of_shape =
     "is of a vocabulary that is spread over the stages, which the plan's is not";
 
+/// Whether messages of a kind go in a step on a shape, if it has packs and places for them.
+[[nodiscard]] constexpr bool has(const shape& on, message_kind m) noexcept {
+  for (const wire_rule& r : wire_rules)
+    if (r.carries == m && has(on, r.from) && has(on, r.to)) return true;
+  return false;
+}
+/// Whether packs on a shape have times in a column: in those of weights only where some run apart.
+[[nodiscard]] constexpr bool is_timed(time_column c, const shape& on) noexcept {
+  return c.is_call() ? has(on, c.call()) : has(on, c.message());
+}
+
 /// Whether a step on a shape has the chunk of an instruction, too.
 [[nodiscard]] constexpr bool has(const shape& on, const instruction& i) noexcept {
   return has(on, i.kind) && i.chunk < static_cast<std::uint32_t>(i.is_of_part() ? on.chunks : 1);

@@ -343,15 +343,7 @@ class piece_calls {
     return check_written(out, size, compute_->format());
   }
   [[nodiscard]] message_format format_of(message_content content) const {
-    const vocabulary_format ends = vocabulary_format_of(*compute_);
-    switch (content) {
-      case message_content::partial:
-        return ends.partial;
-      case message_content::statistics:
-        return ends.statistics;
-      default:
-        return compute_->format();
-    }
+    return formats_of(compute_->format(), vocabulary_format_of(*compute_))[static_cast<std::size_t>(content)];
   }
 
   /// Ends a call of the compute with these pieces.            done: what it has come to so far

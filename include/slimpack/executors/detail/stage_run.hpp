@@ -65,7 +65,7 @@ class stage_run final : public stage_step {
       if (on_device)
         if (result<void> works = works_on_device_rows<Compute>(script().shared.all()); !works) return works;
       exchange_.emplace(*port_, row_memory_.emplace(*compute_), script().stage, script().on.stages,
-                        script().row_channel());
+                        shared_rows_channel);
     } else {
       exchange_.emplace();
     }

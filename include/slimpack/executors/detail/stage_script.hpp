@@ -11,6 +11,7 @@
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
+#include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -40,6 +41,12 @@ enum class message_content : std::uint8_t {
   statistics,  ///< of the output layer, over all words
 };
 inline constexpr std::size_t message_contents = 3;
+
+/// The formats of a compute, by content.            ends: those of its output layer
+[[nodiscard]] constexpr std::array<message_format, message_contents> formats_of(const message_format& hidden,
+                                                                                const vocabulary_format& ends) {
+  return {hidden, ends.partial, ends.statistics};
+}
 
 /// What one stage does in a step, made of a sound plan: its pieces, whom it hears and tells, how much is live.
 /// Packs travel from part to part of the model, and where its vocabulary is spread over the stages, from stage to stage
@@ -116,17 +123,6 @@ class stage_script {
   /// Chunks, with that of a spread vocabulary.
   [[nodiscard]] int reduced_chunks() const noexcept { return on.chunks + (spreads_vocabulary() ? 1 : 0); }
 
-  /// The channel on which ranks that share rows send them to each other.
-  [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::rows, 0); }
-
-  /// The channel on which stages that run packs together send, behind those of all kinds of instructions.
-  [[nodiscard]] int tie_channel() const noexcept { return channel_of(traffic::rows, 7); }
-
-  /// The two channels on which copies of a stage add up gradients beside the program.
-  [[nodiscard]] std::array<int, 2> sums_channels() const noexcept {
-    return {channel_of(traffic::collectives, 1), channel_of(traffic::collectives, 2)};
-  }
-
   /// The last instruction that adds to the gradients of each chunk, that of a spread vocabulary last; none of a step
   /// that is forward only: one past its end.
   [[nodiscard]] std::vector<std::size_t> last_of_chunks() const {
@@ -192,6 +188,9 @@ class stage_script {
     return channel_of(facts_of(p.kind).pass == pass::forward ? traffic::forward : traffic::backward,
                       static_cast<int>(p.at) / on.stages);
   }
+  static_assert(channel_of(traffic::rows, static_cast<int>(instruction_kinds.size()) -
+                                              static_cast<int>(instruction_kind::embed)) < ties_channel);
+
   /// Of a spread vocabulary.
   [[nodiscard]] bool is_on_last_part(const instruction& i) const {
     return spreads_vocabulary() && place(i).at + 1 == static_cast<std::uint32_t>(on.parts());

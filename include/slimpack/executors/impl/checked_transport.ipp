@@ -15,9 +15,8 @@
 
 namespace slimpack::detail {
 
-/// What the messages on a channel carry (stage_script says which channels there are).
+/// What the messages on a channel carry (transports/hooks.hpp, stage_script).
 [[nodiscard]] inline const char* content_on(int channel) {
-  const int number = channel / channel_of(traffic{}, 1);
   switch (traffic_on(channel)) {
     case traffic::collectives:
       return "sums of gradients";
@@ -28,9 +27,9 @@ namespace slimpack::detail {
     case traffic::rows:
       break;
   }
-  return number == 0  ? "rows that replicas share"
-         : number < 7 ? "rows of a spread vocabulary"
-                      : "attention of other stages";
+  return channel == shared_rows_channel ? "rows that replicas share"
+         : channel == ties_channel      ? "attention of other stages"
+                                        : "rows of a spread vocabulary";
 }
 
 SLIMPACK_DECL result<any_transport::handle> checked_transport::send(int peer, int channel,

@@ -63,10 +63,8 @@ SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, bac
     return std::move(runs).error();
   if (is_forward_only(p) && !forward_only)
     return error{errc::invalid_input, "the plan runs forward packs alone (plan_forward): run it by evaluate"};
-  if (forward_only && p.shape.vocabulary == vocabulary::spread)
-    return error{errc::invalid_input,
-                 "the plan spreads the vocabulary over the stages, whose calls run both passes: evaluate plans "
-                 "with shape.vocabulary = vocabulary::last"};
+  if (const char* const fault = forward_only ? forward_fault_of(p.shape) : nullptr)
+    return error{errc::invalid_input, std::string("the plan's forward cannot run alone: ") + fault};
   s.outline.forward_only = forward_only;
   const bool drops = forward_only && !is_forward_only(p);
   if (result<void> made = drops ? s.read(forward_alone(p, cuts != backward_cuts::any), cuts) : s.read(p, cuts); !made)
@@ -130,18 +128,13 @@ SLIMPACK_DECL void stage_script::idle(const plan& p) {
   }
   if (!outline.forward_only) forward_of.push_back(0);
   // Each kind after the one that it follows on all stages, so that no transfer waits for one behind it.
-  const auto add = [&](instruction_kind kind) {
-    if (has(on, kind)) code.push_back({kind, {0}});
-  };
-  add(instruction_kind::embed);
-  for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
-    code.push_back({instruction_kind::forward, {0}, chunk});
-  if (outline.forward_only) return;
-  add(instruction_kind::output);
-  add(instruction_kind::output_weights);
-  for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;)
-    code.push_back({instruction_kind::backward, {0}, chunk});
-  add(instruction_kind::embed_gradients);
+  for (const instruction_kind kind : kinds_of_a_pack) {
+    const instruction_facts& facts = facts_of(kind);
+    if (!has(on, kind) || (facts.pass == pass::backward && outline.forward_only)) continue;
+    const auto chunks = static_cast<std::uint32_t>(facts.each == places::parts ? on.chunks : 1);
+    for (std::uint32_t k = 0; k < chunks; ++k)
+      code.push_back({kind, {0}, facts.pass == pass::forward ? k : chunks - 1 - k});
+  }
 }
 
 /// Lists the pieces of both passes.

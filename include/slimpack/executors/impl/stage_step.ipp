@@ -90,7 +90,7 @@ SLIMPACK_DECL result<void> stage_step::prepare() {
   if (result<void> opened = open(transport_->moves_device_memory()); !opened) return opened;
   for (int replica = 0; replica < plan_->shape.replicas; ++replica)
     copies_.push_back(replica * script_->on.stages + script_->stage);
-  sums_.emplace(*transport_, copies_, script_->sums_channels(),
+  sums_.emplace(*transport_, copies_, sums_channels,
                 script_->sums_have_place(has.splits_weight_gradients, has_merges()));
   final_ = script_->gradients_final();
   return success();
@@ -162,7 +162,7 @@ SLIMPACK_DECL result<void> stage_step::begin_on_all() {
 
 SLIMPACK_DECL result<void> stage_step::run_program() {
   const stage_abilities has = abilities();
-  messages& mail = mail_.emplace(*this, *transport_, *script_, has.format, has.vocabulary);
+  messages& mail = mail_.emplace(*this, *transport_, *script_, formats_of(has.format, has.vocabulary));
   // The host has memory when it asks for it; of a device, it may have to wait.
   if (transport_->keeps_plan_order() || transport_->moves_device_memory())
     if (result<void> made = expect_rows(); !made) return made;

@@ -81,12 +81,10 @@ class time_faults {
   /// The part that is asked instead of one: the part itself, and a fault, where the answer is none or a later one.
   [[nodiscard]] int sound_like(int given, int part) { return is_like(given, part) ? given : refused(given, part); }
   [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, instruction_kind call, int stage) {
-    const pass p = call == instruction_kind::embed_gradients ? pass::backward : pass::forward;
-    return sound(t, question::vocabulary, {{}, {0}, size}, p, stage);
+    return sound(t, question::vocabulary, {{}, {0}, size}, facts_of(call).pass, stage);
   }
   [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, message_kind rows, int stage) {
-    const pass p = rows == message_kind::gradients ? pass::backward : pass::forward;
-    return sound(t, question::message, {{}, {0}, size}, p, stage);
+    return sound(t, question::message, {{}, {0}, size}, facts_of(rows).pass, stage);
   }
   /// Of a pack's time that is none: 0, and a fault of the first of its slices that has none either, or of the pack.
   /// Shapes    time_of(slice): seconds

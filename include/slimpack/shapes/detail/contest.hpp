@@ -317,8 +317,8 @@ class contest {
     const shape& on = e.known.layout.shape;
     const auto cost = cost_of_(e.known.layout);
     if (!cost) return refuse(e.known, cost.error());
-    if (forward_only_ && on.vocabulary == vocabulary::spread)
-      return refuse(e.known, {errc::invalid_input, "the vocabulary is spread, whose calls run both passes"});
+    if (const char* const fault = forward_only_ ? forward_fault_of(on) : nullptr)
+      return refuse(e.known, {errc::invalid_input, fault});
     const result<std::vector<memory_rates>> rates =
         forward_only_ ? evaluation_rates_of(cost.value(), on) : rates_of(cost.value(), on);
     if (!rates) return refuse(e.known, rates.error());

@@ -6,7 +6,6 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
@@ -105,7 +104,7 @@ class transfer_walk {
   std::optional<std::string> run_one(const simulators::transfers::leg& t) {
     if (t.merge >= plan_.merges.size() || t.row >= plan_.merges[t.merge].of(t.pass).size()) return "a leg is of no row";
     const merge& m = plan_.merges[t.merge];
-    const std::vector<leg> legs = legs_in_order(m.relays);
+    const std::vector<leg> legs = m.legs();
     const std::string own_name = "leg " + std::to_string(t.number) + " of merge " + std::to_string(t.merge);
     if (t.number >= legs.size() || legs[t.number].from != t.replica || legs[t.number].to != t.receiver)
       return own_name + " has other parties";
@@ -222,7 +221,7 @@ class transfer_walk {
     for (std::uint32_t m = 0; m < plan_.merges.size(); ++m) {
       const merge& own = plan_.merges[m];
       if (!is_of_group(own.replicas.front())) continue;
-      const auto legs = static_cast<std::uint32_t>(legs_in_order(own.relays).size());
+      const auto legs = static_cast<std::uint32_t>(own.legs().size());
       for (const pass way : both_passes)
         for (std::uint32_t row = 0; row < own.of(way).size(); ++row)
           for (std::uint32_t part = 0; part < parts_; ++part)

@@ -10,6 +10,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/soundness/completed_times.hpp>
 #include <slimpack/core/soundness/detail/sound_programs.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
@@ -89,8 +90,8 @@ class joint_programs {
                                     name_of(m.what, on_.chunks) + ' ' + why};
   }
 
-  /// Whether a replica has a program for each stage, long enough for its packs: what is kept of packs is as much as is
-  /// written of them.
+  /// Whether a replica has a program for each stage, long enough for its packs, and times that fit them: what is kept
+  /// of packs is as much as is written of them.
   [[nodiscard]] result<void> has_programs(const of_replica& one) const {
     const std::vector<program>& programs = one.of->programs;
     const std::size_t forward = packs(one, pass::forward), backward = packs(one, pass::backward);
@@ -100,10 +101,7 @@ class joint_programs {
     if (programs.size() != stages_)
       return error{errc::invalid_input, name(one) + " has " + std::to_string(programs.size()) + " programs for " +
                                             std::to_string(stages_) + " stages"};
-    if (!one.of->times.apart.flags.empty() && one.of->times.apart.flags.size() != backward)
-      return error{errc::invalid_input, name(one) + " says of " + std::to_string(one.of->times.apart.flags.size()) +
-                                            " packs where their weight gradients run, it has " +
-                                            std::to_string(backward)};
+    if (result<void> fits = fits_packs(one.of->times, one.of->partition, on_, one.number); !fits) return fits;
     const std::size_t least = (forward + backward) * static_cast<std::size_t>(on_.chunks);
     for (std::size_t stage = 0; stage < stages_; ++stage)
       if (programs[stage].size() < std::max<std::size_t>(least, 1))

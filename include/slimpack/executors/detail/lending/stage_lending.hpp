@@ -61,7 +61,7 @@ class stage_lending {
       for (std::uint32_t chunk = 0; lends && chunk < static_cast<std::uint32_t>(script.on.chunks); ++chunk)
         formats_.push_back(compute.loans(chunk));
       if (result<void> even = lends_evenly(); !even) return even;
-      transfers_.emplace(port, script.replica * script.on.stages, script.tie_channel());
+      transfers_.emplace(port, script.replica * script.on.stages, ties_channel);
     }
     return success();
   }

@@ -38,12 +38,11 @@ class turned_rows;  // detail/shared/turned_rows.hpp
 /// messages.
 class messages {
  public:
-  /// hidden: of the compute's format; ends: of its output layer               Requires  what is not copied outlives it
-  messages(message_owner& owner, any_transport& transport, const stage_script& script, const message_format& hidden,
-           const vocabulary_format& ends)
+  /// formats: of the compute, by content               Requires  what is not copied outlives it
+  messages(message_owner& owner, any_transport& transport, const stage_script& script,
+           const std::array<message_format, message_contents>& formats)
       : messages(owner, transport, script,
-                 {hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()}, false) {
-  }
+                 {formats[0].bytes_per_token(), formats[1].bytes_per_token(), formats[2].bytes_per_token()}, false) {}
   messages(const messages&) = delete;
   messages& operator=(const messages&) = delete;
   ~messages();

@@ -27,7 +27,7 @@ class row_rehearsal {
   row_rehearsal(const stage_script& script, std::span<const row_format> chunks)
       : script_(&script),
         chunks_(chunks),
-        exchanges_(nowhere_, memory_, script.stage, script.on.stages, script.row_channel()) {}
+        exchanges_(nowhere_, memory_, script.stage, script.on.stages, shared_rows_channel) {}
 
   [[nodiscard]] result<row_needs> run();
 

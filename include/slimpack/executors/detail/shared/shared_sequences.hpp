@@ -2,8 +2,8 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_SHARED_SEQUENCES_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/relays/legs.hpp>
 
 #include <algorithm>
 #include <cstddef>

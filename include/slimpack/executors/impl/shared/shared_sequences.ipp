@@ -50,7 +50,7 @@ SLIMPACK_DECL std::vector<slice> shared_sequences::joined(std::vector<slice> sli
 }
 
 SLIMPACK_DECL shared_sequence shared_sequences::part_of(const plan& p, const merge& m, std::size_t self) {
-  shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange, legs_in_order(m.relays)};
+  shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange, m.legs()};
   by_pass<std::vector<std::vector<std::vector<slice>>>> rows;  // by row and sharer
   for (const pass way : both_passes)
     for (std::size_t row = 0; row < m.of(way).size(); ++row) rows[way].push_back(slices_of(p, m, way, row));

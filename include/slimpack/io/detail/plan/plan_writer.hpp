@@ -3,10 +3,11 @@
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/core/relays/relay.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/plan/columns.hpp>
 #include <slimpack/io/detail/plan/data_json.hpp>
+#include <slimpack/io/detail/plan/merge_out.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/views.hpp>
 
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -67,7 +67,10 @@ class plan_writer {
     json_.close(']');
     if (is_second_) json_.field("transfers", transfers_by_start);
     json_.key("merges").open('[');
-    for (const merge& m : plan_.merges) shared(m);
+    for (const merge& m : plan_.merges) {
+      json_.line();
+      write_merge(json_, m);
+    }
     json_.close(']');
     json_.line();
     if (plan_.reduction) reduction(*plan_.reduction);
@@ -153,34 +156,6 @@ class plan_writer {
     }
     json_.close(']').close('}');
     json_.line();
-  }
-
-  void shared(const merge& m) {
-    json_.line();
-    json_.open('{').field("sequence", m.sequence.value).field("exchange", name_of(m.exchange));
-    list("replicas", m.replicas, [](std::uint32_t replica) { return replica; });
-    for (const pass p : {pass::forward, pass::backward}) {
-      json_.key(name_of(p)).open('[');
-      for (const row_view& row : views::rows(m, p)) {
-        json_.open('[');
-        for (const pack_id pack : row.packs) pack == merge::none ? json_.null() : json_.value(pack.value);
-        json_.close(']');
-      }
-      json_.close(']');
-    }
-    if (!m.relays.empty()) relays(m.relays);
-    json_.close('}');
-  }
-
-  void relays(std::span<const relay> all) {
-    json_.key("relays").open('[');
-    for (const relay& r : all) {
-      json_.open('{');
-      list("out", r.out, [](std::uint32_t replica) { return replica; });
-      list("in", r.in, [](std::uint32_t replica) { return replica; });
-      json_.field("segments", r.segments).close('}');
-    }
-    json_.close(']');
   }
 
   template <class Packs>

@@ -5,6 +5,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/soundness/completed_times.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
@@ -18,6 +19,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 /// Reads a replica of a plan file (io/plan_json.hpp).
@@ -61,8 +63,6 @@ inline void read_packs(const json_place& list, const plan& p, pass direction, mi
   std::vector<const char*> keys{"slices"};
   for (const time_column c : time_columns)
     if (c.is_call() && c.pass() == direction && is_timed(c, p.shape)) columns.push_back(c), keys.push_back(key_of(c));
-  std::vector<std::int64_t>& before = times.before[direction];
-  before.push_back(0);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const json_place pack = list.at(i);
     pack.must_only_have(keys);
@@ -70,7 +70,6 @@ inline void read_packs(const json_place& list, const plan& p, pass direction, mi
     if (slices.size() == 0) slices.expected("at least one slice");
     for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), p.lengths));
     packs.close();
-    before.push_back(before.back() + size_of(packs[i]).value);
     for (const time_column c : columns) {
       const std::optional<json_place> time =
           c == instruction_kind::weights ? pack.find({key_of(c)}) : std::optional(pack[key_of(c)]);
@@ -81,7 +80,7 @@ inline void read_packs(const json_place& list, const plan& p, pass direction, mi
 }
 
 /// What the packs of a replica send.
-inline void read_messages(const json_place& messages, const plan& p, timings& times) {
+inline void read_messages(const json_place& messages, const plan& p, const partition& of, timings& times) {
   std::vector<const char*> keys;
   for (const time_column c : time_columns)
     if (!c.is_call() && is_timed(c, p.shape)) keys.push_back(c.name());
@@ -90,7 +89,7 @@ inline void read_messages(const json_place& messages, const plan& p, timings& ti
   messages.must_only_have(keys);
   for (const time_column c : time_columns) {
     if (c.is_call() || !is_timed(c, p.shape)) continue;
-    const std::size_t packs = times.packs(c.pass()), count = count_of(c.each(), p.shape);
+    const std::size_t packs = of.of(c.pass()).size(), count = count_of(c.each(), p.shape);
     const json_place sent = messages[c.name()];
     sent.must_have(packs, "one per pack");
     times[c].resize(packs * count);
@@ -100,7 +99,7 @@ inline void read_messages(const json_place& messages, const plan& p, timings& ti
   }
   if (!spread) return;
   const json_place sent = messages[to_gradients];
-  sent.must_have(times.packs(pass::backward), "one per pack");
+  sent.must_have(of.backward.size(), "one per pack");
   for (std::size_t i = 0; i < sent.size(); ++i)
     times.messages[pass::backward][i * count_of(places::parts, p.shape)] = {sent.at(i).number(0)};
 }
@@ -150,6 +149,7 @@ inline void read_messages(const json_place& messages, const plan& p, timings& ti
           slice_in(place["context"], p.lengths)};
 }
 
+/// The replica of a plan that comes after those that were read.
 [[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p, bool is_second) {
   place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan",
                         "lower_bound", is_second ? "loans" : "sequences", is_second ? "weight_waits" : "sequences"});
@@ -159,7 +159,10 @@ inline void read_messages(const json_place& messages, const plan& p, timings& ti
     r.sequences.push_back({sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
   for (const pass way : both_passes) read_packs(place[name_of(way)], p, way, r.partition.of(way), r.times);
   if (r.times.apart.count() == 0) r.times.apart = {}, r.times.calls[instruction_kind::weights].clear();
-  read_messages(place["message"], p, r.times);
+  read_messages(place["message"], p, r.partition, r.times);
+  result<timings> whole = completed(std::move(r.times), r.partition, p.shape, p.replicas.size());
+  if (!whole) place.expected("times that its packs can have: " + whole.error().detail);
+  r.times = std::move(whole).value();
   const json_place programs = place["programs"];
   const json_place peaks = place["peak_memory"];
   programs.must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");

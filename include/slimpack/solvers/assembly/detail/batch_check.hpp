@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/costs/hooks.hpp>
 
 #include <optional>
 #include <span>
@@ -18,9 +19,14 @@ struct planner_abilities {
   bool plans_prefixes{};      // the solver plans samples that share beginnings
 };
 
+template <class Cost>
+[[nodiscard]] planner_abilities abilities_of(const Cost& cost, bool takes_any_cost, bool plans_prefixes) {
+  return {parts_of(cost), slimpack::spreads_vocabulary<Cost>(), takes_any_cost, plans_prefixes};
+}
+
 /// Whether a batch may be planned on a shape at all.
-/// Errors    invalid_input: no length, or one out of range; parents that are no forest's, or that the solver does not plan; a degree or an amount out of range; a vocabulary spread by
-///           who cannot; a cost model for another shape
+/// Errors    invalid_input: no length, or one out of range; parents that are no forest's, or that the solver does not
+///           plan; a degree or an amount out of range; a vocabulary spread by who cannot; a cost model for another shape
 /// Complexity O(sequences)
 [[nodiscard]] result<void> batch_check(const shape& on, const batch_view& batch, const planner_abilities& has);
 

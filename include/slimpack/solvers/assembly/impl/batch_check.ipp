@@ -51,6 +51,7 @@ SLIMPACK_DECL result<void> batch_check(const shape& on, const batch_view& batch,
                                           std::to_string(on.parts())};
   if (batch.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
   if (const std::optional<std::string> fault = batch.fault()) return error{errc::invalid_input, *fault};
+  if (const std::optional<std::string> fault = batch.disorder()) return error{errc::invalid_input, *fault};
   if (batch.shares_prefixes() && !has.plans_prefixes)
     return error{errc::invalid_input,
                  "samples share prefixes, and the solver does not say plans_prefixes = true (solvers/hooks.hpp): use "
