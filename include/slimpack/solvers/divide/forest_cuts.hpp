@@ -10,164 +10,315 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace slimpack::divide {
 
-/// Cuts a forest so that replicas can run its trees. A tree with more work than a limit becomes several: each has
-/// leaves that follow each other, with the paths to them. A path that several have is at home in the first, and copied
-/// into the others.
+/// Cuts a forest so that replicas can run its trees. A tree with more work than a limit becomes several: each has some
+/// leaves, most of which follow each other, with the paths to them. A path that several have is at home in the first, and
+/// copied into the others.
 ///
-/// Cuts      a tree that is to be k is cut where a share of floor(k / 2) and the rest differ least in work for each of
-///           their trees, copies included, and both so again
-/// Source    contiguous runs of leaves in depth-first order, as in AReaL's balance by depth-first search; the cut by
-///           shares is derived
+/// Source    contiguous runs of leaves in depth-first order, as in AReaL's balance by depth-first search; where to cut,
+///           and what changes hands then, is derived
 /// Law       uncut() of what it gives is the batch
 /// Units     seconds, of the busiest stage
 class forest_cuts {
  public:
-  /// Shapes    batch: all sequences by id, in depth-first order; work: of each
-  /// Requires  both outlive it            Complexity  O(sequences)
-  forest_cuts(std::span<const sequence> batch, std::span<const double> work)
-      : batch_(batch), work_(work), path_(batch.size()) {
-    std::vector<bool> is_leaf(batch.size(), true);
-    for (const sequence& s : batch) {
-      path_[s.id.value] = work[s.id.value] + (s.is_root() ? 0 : path_[s.parent.value]);
-      if (!s.is_root()) is_leaf[s.parent.value] = false;
+  /// Shapes    batch: all sequences, by id; order: the same, depth-first, in any order of siblings; work: of each, by id
+  /// Complexity O(sequences)
+  forest_cuts(std::span<const sequence> batch, std::span<const sequence> order, std::span<const double> work)
+      : order_(order.begin(), order.end()), parents_(order.size(), none), ends_(order.size()), path_(order.size()) {
+    std::vector<std::uint32_t> place(batch.size());  // by id
+    for (std::uint32_t at = 0; at < order.size(); ++at) {
+      place[order[at].id.value] = at;
+      if (!order[at].is_root()) parents_[at] = place[order[at].parent.value];
+      path_[at] = work[order[at].id.value] + (parents_[at] == none ? 0 : path_[parents_[at]]);
     }
-    std::vector<std::uint32_t> before;  // path of the leaf before
-    for (std::uint32_t i = 0; i < batch.size(); ++i) {
-      if (!is_leaf[i]) continue;
-      std::vector<std::uint32_t> path = path_of(i);
-      const auto [common, other] = std::mismatch(path.begin(), path.end(), before.begin(), before.end());
-      const double shared = common == path.begin() ? 0 : path_[*(common - 1)];
-      if (common == path.begin()) trees_.push_back(static_cast<std::uint32_t>(leaves_.size()));
-      leaves_.push_back({i, path_[i] - shared, (leaves_.empty() ? 0 : leaves_.back().sum) + path_[i] - shared});
-      before = std::move(path);
+    for (auto at = static_cast<std::uint32_t>(order.size()); at-- > 0;) {
+      ends_[at] = std::max(ends_[at], at + 1);
+      if (parents_[at] != none) ends_[parents_[at]] = std::max(ends_[parents_[at]], ends_[at]);
     }
+    for (std::uint32_t at = 0; at < order.size(); ++at) {
+      first_leaf_.push_back(leaves_.size());
+      if (ends_[at] > at + 1) continue;
+      std::uint32_t common = at;  // where its path leaves that of the leaf before
+      while (common != none &&
+             (leaves_.empty() || common > leaves_.back().place || ends_[common] <= leaves_.back().place))
+        common = parents_[common];
+      if (common == none) trees_.push_back(leaves_.size());
+      const double more = path_[at] - (common == none ? 0 : path_[common]);
+      leaves_.push_back({at, (leaves_.empty() ? 0 : leaves_.back().sum) + more});
+    }
+    first_leaf_.push_back(leaves_.size());
+    trees_.push_back(leaves_.size());
   }
 
-  /// Every tree of more work than this is cut in as many as it has that much.
+  /// Every tree of more work than this becomes as many as it has that much: runs of leaves, the largest as small as can
+  /// be, of which the largest then gives leaves to the smallest, or swaps one with it, while that makes it smaller.
   [[nodiscard]] forest_cut by_work(double limit) const {
-    return cut([&](leaf_run tree, std::vector<leaf_run>& pieces) {
+    return cut([&](leaf_run tree) {
       const double parts = limit > 0 ? std::ceil(work_of(tree) / limit * (1 - 1e-9)) : 1;
-      const auto most = static_cast<double>(tree.second - tree.first);
-      split(tree, static_cast<std::size_t>(std::clamp(parts, 1.0, most)), pieces);
+      std::vector<leaf_list> pieces;
+      for (const leaf_run& r : split(tree, std::max(parts, 1.0))) pieces.push_back(list_of(r));
+      if (pieces.size() > 1) leaf_exchange(*this, pieces).run();
+      return pieces;
+    });
+  }
+  /// Every tree of more work than this is cut at its highest forks, where copies are short: children that follow each
+  /// other become a tree while they have no more work than that together, with the path to them.
+  [[nodiscard]] forest_cut by_subtrees(double limit) const {
+    return cut([&](leaf_run tree) {
+      std::uint32_t root = leaves_[tree.first].place;
+      while (parents_[root] != none) root = parents_[root];
+      std::vector<leaf_list> pieces;
+      split_at_forks(root, limit, pieces);
+      return pieces;
     });
   }
   /// Each leaf has its whole path: nothing is shared.
   [[nodiscard]] forest_cut flat() const {
-    return cut([](leaf_run tree, std::vector<leaf_run>& pieces) {
-      for (std::size_t at = tree.first; at < tree.second; ++at) pieces.push_back({at, at + 1});
+    return cut([](leaf_run tree) {
+      std::vector<leaf_list> pieces;
+      for (std::size_t at = tree.first; at < tree.second; ++at) pieces.push_back({at});
+      return pieces;
     });
   }
 
  private:
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
   struct leaf {
-    std::uint32_t sequence{};
-    double more{};  // work of its path behind what the leaf before has of it
-    double sum{};   // of `more` up to it
+    std::uint32_t place{};
+    double sum{};  // of what each path up to it has behind that of the leaf before
   };
   using leaf_run = std::pair<std::size_t, std::size_t>;  // [first, second) of leaves_
+  using leaf_list = std::vector<std::size_t>;            // ascending
 
-  [[nodiscard]] std::vector<std::uint32_t> path_of(std::uint32_t i) const {
-    std::vector<std::uint32_t> path{i};
-    while (!batch_[path.back()].is_root()) path.push_back(batch_[path.back()].parent.value);
-    std::reverse(path.begin(), path.end());
-    return path;
+  [[nodiscard]] static leaf_list list_of(leaf_run r) {
+    leaf_list all(r.second - r.first);
+    std::iota(all.begin(), all.end(), r.first);
+    return all;
   }
+
+  /// Lets pieces of a tree exchange leaves.
+  /// Source    the usual neighbourhood of moves and swaps, between the largest and the smallest
+  class leaf_exchange {
+   public:
+    leaf_exchange(const forest_cuts& of, std::vector<leaf_list>& pieces)
+        : of_(of), pieces_(pieces), has_(pieces.size()), work_(pieces.size()) {
+      for (std::size_t k = 0; k < pieces.size(); ++k)
+        for (const std::size_t leaf : pieces[k]) add(k, leaf);
+    }
+
+    /// Complexity O(changes * pairs of leaves * depth), few hundred changes; of many leaves it tries no swaps
+    void run() {
+      for (std::size_t changes = 0; changes < most_changes && change(); ++changes) {
+      }
+      for (leaf_list& piece : pieces_) std::sort(piece.begin(), piece.end());
+      std::erase_if(pieces_, [](const leaf_list& piece) { return piece.empty(); });
+    }
+
+   private:
+    static constexpr std::size_t most_changes = 500, most_pairs = 20000;
+
+    void add(std::size_t k, std::size_t leaf) {
+      for (std::uint32_t at = of_.leaves_[leaf].place; at != none; at = of_.parents_[at])
+        if (has_[k][at]++ == 0) work_[k] += of_.own(at);
+    }
+    void remove(std::size_t k, std::size_t leaf) {
+      for (std::uint32_t at = of_.leaves_[leaf].place; at != none; at = of_.parents_[at])
+        if (--has_[k][at] == 0) work_[k] -= of_.own(at);
+    }
+    [[nodiscard]] double with(std::size_t k, std::size_t leaf) {
+      add(k, leaf);
+      const double work = work_[k];
+      remove(k, leaf);
+      return work;
+    }
+
+    /// Whether the largest became smaller, and the smallest not as large.
+    bool change() {
+      const auto large = static_cast<std::size_t>(std::max_element(work_.begin(), work_.end()) - work_.begin());
+      const auto small = static_cast<std::size_t>(std::min_element(work_.begin(), work_.end()) - work_.begin());
+      double best = work_[large] * (1 - 1e-6);
+      std::size_t give = 0, take = 0;
+      bool found = false;
+      const bool swaps = pieces_[large].size() * pieces_[small].size() <= most_pairs;
+      for (std::size_t g = 0; g < pieces_[large].size() && pieces_[large].size() > 1; ++g) {
+        const std::size_t given = pieces_[large][g];
+        remove(large, given), add(small, given);
+        if (const double most = std::max(work_[large], work_[small]); most < best)
+          best = most, give = g, take = pieces_[small].size(), found = true;
+        for (std::size_t t = 0; swaps && work_[large] < best && t < pieces_[small].size(); ++t) {
+          const std::size_t taken = pieces_[small][t];
+          remove(small, taken);
+          if (work_[small] < best)
+            if (const double most = std::max(with(large, taken), work_[small]); most < best)
+              best = most, give = g, take = t, found = true;
+          add(small, taken);
+        }
+        remove(small, given), add(large, given);
+      }
+      if (!found) return false;
+      const std::size_t given = pieces_[large][give];
+      remove(large, given), add(small, given);
+      pieces_[large].erase(pieces_[large].begin() + static_cast<std::ptrdiff_t>(give));
+      if (take < pieces_[small].size()) {
+        const std::size_t taken = pieces_[small][take];
+        remove(small, taken), add(large, taken);
+        pieces_[small].erase(pieces_[small].begin() + static_cast<std::ptrdiff_t>(take));
+        pieces_[large].push_back(taken);
+      }
+      pieces_[small].push_back(given);
+      return true;
+    }
+
+    const forest_cuts& of_;
+    std::vector<leaf_list>& pieces_;
+    std::vector<std::unordered_map<std::uint32_t, std::uint32_t>>
+        has_;  // of each: leaves below each place of its paths
+    std::vector<double> work_;
+  };
+  friend leaf_exchange;
+
+  /// Work of one sequence.
+  [[nodiscard]] double own(std::uint32_t at) const {
+    return path_[at] - (parents_[at] == none ? 0 : path_[parents_[at]]);
+  }
+
   /// Work of the paths to some leaves, each sequence once.
   [[nodiscard]] double work_of(leaf_run of) const {
-    return path_[leaves_[of.first].sequence] + leaves_[of.second - 1].sum - leaves_[of.first].sum;
+    return path_[leaves_[of.first].place] + leaves_[of.second - 1].sum - leaves_[of.first].sum;
   }
 
-  /// Cuts leaves in so many runs.            Complexity  O(leaves * log parts)
-  void split(leaf_run of, std::size_t parts, std::vector<leaf_run>& pieces) const {
-    if (parts <= 1 || of.second - of.first <= 1) return pieces.push_back(of);
-    const std::size_t first = parts / 2;
-    std::size_t best = of.first + 1;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t at = of.first + 1; at < of.second; ++at) {
-      const double most = std::max(work_of({of.first, at}) / static_cast<double>(first),
-                                   work_of({at, of.second}) / static_cast<double>(parts - first));
-      if (most < least) least = most, best = at;
+  /// Cuts leaves in so many runs, or fewer: each has as many leaves as have no more work than some limit together, and
+  /// that is the least with which the runs are enough.            Complexity  O(parts log(leaves)), some 50 times
+  [[nodiscard]] std::vector<leaf_run> split(leaf_run of, double parts) const {
+    double low = work_of(of) / parts, high = work_of(of);
+    std::vector<leaf_run> tried, found{of};
+    for (int halvings = 50; halvings > 0 && high > low * (1 + 1e-9); --halvings) {
+      const double limit = low + (high - low) / 2;
+      tried.clear();
+      for (std::size_t at = of.first; at < of.second && static_cast<double>(tried.size()) <= parts;) {
+        std::size_t least = at + 1, most = of.second;  // the run ends from here up to there
+        while (least < most) {
+          const std::size_t end = least + (most - least + 1) / 2;
+          if (work_of({at, end}) <= limit)
+            least = end;
+          else
+            most = end - 1;
+        }
+        tried.push_back({at, least});
+        at = least;
+      }
+      const bool enough = static_cast<double>(tried.size()) <= parts && largest(tried) <= limit;
+      (enough ? high : low) = limit;
+      if (enough) found.swap(tried);
     }
-    split({of.first, best}, first, pieces);
-    split({best, of.second}, parts - first, pieces);
+    return found;
+  }
+  [[nodiscard]] double largest(std::span<const leaf_run> runs) const {
+    double most = 0;
+    for (const leaf_run& r : runs) most = std::max(most, work_of(r));
+    return most;
+  }
+
+  /// The leaves of a subtree.
+  [[nodiscard]] leaf_run leaves_of(std::uint32_t at) const { return {first_leaf_[at], first_leaf_[ends_[at]]}; }
+
+  /// Cuts a subtree.            Complexity  O(sequences)
+  void split_at_forks(std::uint32_t root, double limit, std::vector<leaf_list>& pieces) const {
+    if (work_of(leaves_of(root)) <= limit || ends_[root] == root + 1) return pieces.push_back(list_of(leaves_of(root)));
+    leaf_run open{first_leaf_[root], first_leaf_[root]};
+    const auto close = [&] {
+      if (open.first < open.second) pieces.push_back(list_of(open));
+      open.first = open.second;
+    };
+    for (std::uint32_t child = root + 1; child < ends_[root]; child = ends_[child]) {
+      const leaf_run own = leaves_of(child);
+      if (work_of(own) > limit) {
+        close();
+        split_at_forks(child, limit, pieces);
+        open = {own.second, own.second};
+      } else {
+        if (open.first < open.second && work_of({open.first, own.second}) > limit) close();
+        open.second = own.second;
+      }
+    }
+    close();
   }
 
   template <class Split>
   [[nodiscard]] forest_cut cut(const Split& split_tree) const {
     forest_cut made;
-    made.lengths.resize(batch_.size()), made.parents.resize(batch_.size(), no_parent);
-    std::vector<bool> has_home(batch_.size());
-    std::vector<leaf_run> pieces;
-    for (std::size_t t = 0; t < trees_.size(); ++t) {
-      pieces.clear();
-      split_tree({trees_[t], t + 1 < trees_.size() ? trees_[t + 1] : leaves_.size()}, pieces);
-      for (const leaf_run& piece : pieces) add(piece, has_home, made);
-    }
+    made.lengths.resize(order_.size()), made.parents.resize(order_.size(), no_parent);
+    std::vector<bool> has_home(order_.size());
+    for (std::size_t t = 0; t + 1 < trees_.size(); ++t)
+      for (const leaf_list& piece : split_tree({trees_[t], trees_[t + 1]})) add(piece, has_home, made);
     std::sort(made.copies.begin(), made.copies.end(),
               [](const path_copy& a, const path_copy& b) { return a.sequence < b.sequence; });
     return made;
   }
 
-  /// Adds the paths to some leaves. A copied sequence from which one other goes on is joined with it.
-  void add(leaf_run piece, std::vector<bool>& has_home, forest_cut& to) const {
+  /// Adds the paths to some leaves.
+  void add(const leaf_list& piece, std::vector<bool>& has_home, forest_cut& to) const {
     struct member {
-      std::uint32_t sequence{};
-      std::size_t parent{};  // index of it here, itself of a root
+      std::uint32_t place{};
+      std::size_t parent{};  // index of it here, its own of a root
       std::uint32_t children{};
       bool is_home{};
+      sequence_id id{};  // in the cut forest; of a copy that is joined to its child, what that goes on from
+      tokens begin{};    // with what is joined to it
     };
-    std::vector<member> members;  // parents before children
-    std::vector<std::uint32_t> before;
-    std::vector<std::size_t> places;  // of `before`, in members
-    for (std::size_t l = piece.first; l < piece.second; ++l) {
-      const std::vector<std::uint32_t> path = path_of(leaves_[l].sequence);
-      std::size_t at = 0;
-      while (at < path.size() && at < before.size() && path[at] == before[at]) ++at;
-      places.resize(at);
-      for (; at < path.size(); ++at) {
-        const std::size_t parent = at == 0 ? members.size() : places[at - 1];
-        members.push_back({path[at], parent, 0, !has_home[path[at]]});
-        if (at > 0) ++members[parent].children;
-        has_home[path[at]] = true;
-        places.push_back(members.size() - 1);
+    std::vector<member> members;      // parents before children
+    std::vector<std::size_t> before;  // path of the leaf before
+    std::vector<std::uint32_t> path;
+    for (const std::size_t l : piece) {
+      path.clear();
+      for (std::uint32_t at = leaves_[l].place; at != none; at = parents_[at]) path.push_back(at);
+      std::reverse(path.begin(), path.end());
+      std::size_t depth = 0;
+      while (depth < std::min(path.size(), before.size()) && path[depth] == members[before[depth]].place) ++depth;
+      before.resize(depth);
+      for (; depth < path.size(); ++depth) {
+        const std::size_t parent = depth == 0 ? members.size() : before[depth - 1];
+        if (depth > 0) ++members[parent].children;
+        before.push_back(members.size());
+        members.push_back({path[depth], parent, 0, !has_home[path[depth]]});
+        has_home[path[depth]] = true;
       }
-      before = path;
     }
-    std::vector<sequence_id> id(members.size());  // in the cut forest; of a joined one, of what it goes on from
-    std::vector<tokens> begin(members.size());    // where it begins, with what is joined to it
     for (std::size_t k = 0; k < members.size(); ++k) {
-      const member& m = members[k];
-      const sequence& s = batch_[m.sequence];
-      const bool is_root = m.parent == k;
-      const bool joins = !is_root && !members[m.parent].is_home && members[m.parent].children == 1;
-      begin[k] = joins ? begin[m.parent] : s.begin;
-      const sequence_id from = is_root ? no_parent : id[m.parent];
-      if (!m.is_home && m.children == 1) {
-        id[k] = from;
-        continue;
-      }
-      id[k] = m.is_home ? s.id : sequence_id{static_cast<std::uint32_t>(to.lengths.size())};
-      if (!m.is_home) to.lengths.emplace_back(), to.parents.push_back(no_parent);
-      to.lengths[id[k].value] = s.end() - begin[k];
-      to.parents[id[k].value] = from;
+      member& m = members[k];
+      const member& parent = members[m.parent];
+      const sequence& s = order_[m.place];
+      const bool joins_parent = m.parent != k && !parent.is_home && parent.children == 1;
+      m.begin = joins_parent ? parent.begin : s.begin;
+      m.id = m.parent == k ? no_parent : parent.id;
+      if (!m.is_home && m.children == 1) continue;
+      const sequence_id from =
+          std::exchange(m.id, m.is_home ? s.id : sequence_id{static_cast<std::uint32_t>(to.lengths.size())});
+      if (!m.is_home) to.lengths.emplace_back(), to.parents.emplace_back();
+      to.lengths[m.id.value] = s.end() - m.begin;
+      to.parents[m.id.value] = from;
       if (!m.is_home)
-        to.copies.push_back({id[k], s.id, s.end()});
-      else if (begin[k] < s.begin)
-        to.copies.push_back({id[k], s.parent, s.begin});
+        to.copies.push_back({m.id, s.id, s.end()});
+      else if (m.begin < s.begin)
+        to.copies.push_back({m.id, s.parent, s.begin});
     }
   }
 
-  std::span<const sequence> batch_;
-  std::span<const double> work_;
-  std::vector<double> path_;          // work of each sequence's path
-  std::vector<leaf> leaves_;          // in depth-first order
-  std::vector<std::uint32_t> trees_;  // the first leaf of each
+  std::vector<sequence> order_;
+  std::vector<std::uint32_t> parents_;   // by place in the order
+  std::vector<std::uint32_t> ends_;      // of each subtree: one past its last place
+  std::vector<double> path_;             // work of each path
+  std::vector<std::size_t> first_leaf_;  // of those from each place on, and behind the last
+  std::vector<leaf> leaves_;
+  std::vector<std::size_t> trees_;  // the first leaf of each, and one past the last
 };
 
 }  // namespace slimpack::divide

@@ -8,8 +8,10 @@
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
+#include <slimpack/solvers/divide/estimated.hpp>
 #include <slimpack/solvers/divide/forest_cuts.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
+#include <slimpack/solvers/pack/sequence_orders.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/solution.hpp>
@@ -26,10 +28,12 @@ namespace slimpack::detail {
 
 /// The search of a two_phase: of a list of lengths, and of one replica, two_phase_search. Where samples share beginnings
 /// and there are several replicas, it cuts paths first, so that each replica can have a part of a tree.
-/// Cuts      none; trees of at most a replica's mean work, of half and of a quarter of that; all, so that nothing is
-///           shared. A divider that divides without plans gets the one whose busiest replica has the least to do; for
-///           others each is searched with the least effort, and the one that ends first with all of it
-/// Law       not slower than what it finds with nothing shared
+/// Cuts      none; of all trees of more than a replica's mean work, a half, a quarter and an eighth of it, alike or at
+///           their highest forks (divide/forest_cuts.hpp), siblings in three orders; all, so that nothing is shared. As divide::estimated would
+///           divide them, those come first whose busiest replica has the least to do. A divider that divides without
+///           plans gets the first; for others some are searched with the least effort, and the one that ends first with
+///           all of it
+/// Law       for others, not slower than what the least effort finds with nothing shared
 template <class Moves>
 class forest_search {
  public:
@@ -76,45 +80,61 @@ class forest_search {
     return one;
   }
 
-  /// Each once, the fewest copies first.
-  [[nodiscard]] std::vector<forest_cut> cuts() const {
+  /// A cut, and what its busiest replica has to do.
+  struct contender {
+    forest_cut cut;
+    seconds busiest{};
+  };
+
+  /// Each cut once, the most even first; of equal ones that with fewer copies.
+  /// Errors    why the first has no division, where none has
+  template <class Divider>
+  [[nodiscard]] result<std::vector<contender>> contenders(const Divider& divider) const {
     const std::vector<sequence> all = batch_.batch().sequences();
     const int stage = solvers::busiest_stage(cost_, all, batch_.shape);
     std::vector<double> work;
     double sum = 0;
     for (const sequence& s : all)
       sum += work.emplace_back(solvers::stage_time(cost_, s.whole(), stage, batch_.shape).value);
-    const divide::forest_cuts by(all, work);
-    std::vector<forest_cut> made{by.by_work(sum)};
+    std::vector<contender> made;
+    std::optional<error> why;
     const auto add = [&](forest_cut cut) {
-      if (std::find(made.begin(), made.end(), cut) == made.end()) made.push_back(std::move(cut));
+      if (std::any_of(made.begin(), made.end(), [&](const contender& c) { return c.cut == cut; })) return;
+      const problem one = problem_of(cut);
+      const result<seconds> most = search(one).busiest(divider);
+      if (most) made.push_back({std::move(cut), most.value()});
+      if (!most && !why) why = most.error();
     };
-    for (const double part : {1.0, 0.5, 0.25}) add(by.by_work(part * sum / batch_.shape.replicas));
-    add(by.flat());
+    const sequence_orders orders(all);
+    const divide::forest_cuts as_given(all, all, work);
+    add(as_given.by_work(sum));
+    for (const divide::forest_cuts& by : {as_given, divide::forest_cuts(all, orders.of(1).forward, work),
+                                          divide::forest_cuts(all, orders.of(0).forward, work)})
+      for (const double part : {1.0, 0.5, 0.25, 0.125}) {
+        add(by.by_work(part * sum / batch_.shape.replicas));
+        add(by.by_subtrees(part * sum / batch_.shape.replicas));
+      }
+    add(as_given.flat());
+    if (made.empty()) return *std::move(why);
+    std::stable_sort(made.begin(), made.end(),
+                     [](const contender& a, const contender& b) { return a.busiest < b.busiest; });
     return made;
   }
 
   template <class Divider>
   [[nodiscard]] result<forest_cut> most_even(const Divider& divider) const {
-    std::optional<forest_cut> best;
-    std::optional<error> why;
-    seconds least{std::numeric_limits<double>::infinity()};
-    for (forest_cut& cut : cuts()) {
-      const problem one = problem_of(cut);
-      const result<seconds> most = search(one).busiest(divider);
-      if (!most && !why) why = most.error();
-      if (most && most.value() < least) least = most.value(), best = std::move(cut);
-    }
-    if (!best) return *std::move(why);
-    return *std::move(best);
+    result<std::vector<contender>> all = contenders(divider);
+    if (!all) return std::move(all).error();
+    return std::move(all.value().front().cut);
   }
 
   template <class Divider>
   [[nodiscard]] result<solution> first_to_end(const Divider& divider) const {
+    result<std::vector<contender>> all = contenders(divide::estimated{});
+    if (!all) return std::move(all).error();
     std::optional<solution> best;
     std::optional<error> why;
     seconds least{std::numeric_limits<double>::infinity()};
-    // One that ends no later than what is known, if there is one.
     const auto attempt = [&](forest_cut cut, const solvers::search_budget& effort) {
       const problem one = problem_of(cut);
       result<solution> found = search(one).solve(divider, effort);
@@ -125,9 +145,14 @@ class forest_search {
       best = std::move(found).value();
       best->cut = std::move(cut);
     };
-    for (forest_cut& cut : cuts()) {
-      if (best && batch_.stop.stop_requested()) break;
-      attempt(std::move(cut), solvers::search_budget::fast());
+    // No plan ends before its busiest replica has done its work.
+    constexpr std::size_t enough = 4;
+    std::size_t tried = 0;
+    for (contender& c : all.value()) {
+      const bool is_flat = !batch_view(c.cut).shares_prefixes();
+      if (best && (batch_.stop.stop_requested() || c.busiest >= least || (tried >= enough && !is_flat))) continue;
+      ++tried;
+      attempt(std::move(c.cut), solvers::search_budget::fast());
     }
     if (!best) return *std::move(why);
     attempt(*best->cut, how_.effort);
