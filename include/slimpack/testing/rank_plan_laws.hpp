@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_RANK_PLAN_LAWS_HPP
 #define SLIMPACK_TESTING_RANK_PLAN_LAWS_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,21 +20,21 @@ namespace slimpack::testing {
 ///  1. put together, the parts of all replicas are the plan of the whole batch, to the bit
 ///  2. all parts are of one division
 ///  3. a replica's group has it, and all replicas of a group get the same part
-///  4. a part has the batch's lengths and shape, packs and programs of its group only, and merges between its replicas;
+///  4. a part has the batch's sequences and shape, packs and programs of its group only, and merges between its replicas;
 ///     its group can run it (core/soundness/is_sound.hpp)
 ///  5. a part claims nothing of the whole: no step time, bounds, efficiency or bubble; its hash is that of what it has
 ///  6. the whole batch is refused where a part is, and only there
-/// Planner   has operator()(lengths), of_replica(lengths, replica) and put_together(parts), as basic_planner does
+/// Planner   has operator()(batch), of_replica(batch, replica) and put_together(parts), as basic_planner does
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
 ///           (testing/report.hpp)
 /// Errors    none            Complexity  a plan of each replica for each replica of its group, and one of all
 template <class Planner>
-[[nodiscard]] report rank_plan_laws(const Planner& plan_batch, std::span<const tokens> lengths, std::size_t replicas) {
+[[nodiscard]] report rank_plan_laws(const Planner& plan_batch, const batch_view& batch, std::size_t replicas) {
   report r("rank plan laws", 0);
-  const result<plan> whole = plan_batch(lengths);
+  const result<plan> whole = plan_batch(batch);
   std::vector<rank_plan> parts;
   for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-    result<rank_plan> part = plan_batch.of_replica(lengths, replica);
+    result<rank_plan> part = plan_batch.of_replica(batch, replica);
     if (part) parts.push_back(std::move(part).value());
   }
   r.check(6, static_cast<bool>(whole) == (parts.size() == replicas),
@@ -57,8 +57,10 @@ template <class Planner>
               (p.replicas[other].sequences.empty() && p.replicas[other].programs.empty() &&
                p.replicas[other].partition.forward.size() + p.replicas[other].partition.backward.size() == 0);
     r.check(4, empty, "other replicas are empty in the part of replica", replica);
-    r.check(4, p.shape == whole.value().shape && p.lengths == whole.value().lengths,
-            "a part has the lengths and the shape of the batch; replica", replica);
+    r.check(4,
+            p.shape == whole.value().shape && p.lengths == whole.value().lengths &&
+                p.parents == whole.value().parents && p.copies == whole.value().copies,
+            "a part has the sequences and the shape of the batch; replica", replica);
     for (const merge& m : p.merges)
       r.check(4, std::includes(mine.group.begin(), mine.group.end(), m.replicas.begin(), m.replicas.end()),
               "merges of a part are between its replicas; sequence", m.sequence.value);

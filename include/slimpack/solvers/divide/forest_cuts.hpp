@@ -79,6 +79,16 @@ class forest_cuts {
       return pieces;
     });
   }
+  /// Each tree becomes runs of as many leaves as have no more work than this together, with their paths; a leaf whose
+  /// path has more is alone.
+  [[nodiscard]] forest_cut by_size(double limit) const {
+    return cut([&](leaf_run tree) {
+      std::vector<leaf_list> pieces;
+      for (const leaf_run& r : filled(tree, limit, std::numeric_limits<std::size_t>::max()))
+        pieces.push_back(list_of(r));
+      return pieces;
+    });
+  }
   /// Each leaf has its whole path: nothing is shared.
   [[nodiscard]] forest_cut flat() const {
     return cut([](leaf_run tree) {
@@ -202,24 +212,29 @@ class forest_cuts {
     std::vector<leaf_run> tried, found{of};
     for (int halvings = 50; halvings > 0 && high > low * (1 + 1e-9); --halvings) {
       const double limit = low + (high - low) / 2;
-      tried.clear();
-      for (std::size_t at = of.first; at < of.second && static_cast<double>(tried.size()) <= parts;) {
-        std::size_t least = at + 1, most = of.second;  // the run ends from here up to there
-        while (least < most) {
-          const std::size_t end = least + (most - least + 1) / 2;
-          if (work_of({at, end}) <= limit)
-            least = end;
-          else
-            most = end - 1;
-        }
-        tried.push_back({at, least});
-        at = least;
-      }
+      tried = filled(of, limit, static_cast<std::size_t>(parts));
       const bool enough = static_cast<double>(tried.size()) <= parts && largest(tried) <= limit;
       (enough ? high : low) = limit;
       if (enough) found.swap(tried);
     }
     return found;
+  }
+  /// Runs of as many leaves as have no more work than a limit together, one at least; one run more than `most` ends it.
+  [[nodiscard]] std::vector<leaf_run> filled(leaf_run of, double limit, std::size_t most) const {
+    std::vector<leaf_run> runs;
+    for (std::size_t at = of.first; at < of.second && runs.size() <= most;) {
+      std::size_t least = at + 1, last = of.second;  // the run ends from here up to there
+      while (least < last) {
+        const std::size_t end = least + (last - least + 1) / 2;
+        if (work_of({at, end}) <= limit)
+          least = end;
+        else
+          last = end - 1;
+      }
+      runs.push_back({at, least});
+      at = least;
+    }
+    return runs;
   }
   [[nodiscard]] double largest(std::span<const leaf_run> runs) const {
     double most = 0;

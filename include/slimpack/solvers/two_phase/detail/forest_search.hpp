@@ -84,6 +84,7 @@ class forest_search {
   struct contender {
     forest_cut cut;
     seconds busiest{};
+    bool is_flat{};
   };
 
   /// Each cut once, the most even first; of equal ones that with fewer copies.
@@ -98,11 +99,11 @@ class forest_search {
       sum += work.emplace_back(solvers::stage_time(cost_, s.whole(), stage, batch_.shape).value);
     std::vector<contender> made;
     std::optional<error> why;
-    const auto add = [&](forest_cut cut) {
+    const auto add = [&](forest_cut cut, bool is_flat = false) {
       if (std::any_of(made.begin(), made.end(), [&](const contender& c) { return c.cut == cut; })) return;
       const problem one = problem_of(cut);
       const result<seconds> most = search(one).busiest(divider);
-      if (most) made.push_back({std::move(cut), most.value()});
+      if (most) made.push_back({std::move(cut), most.value(), is_flat});
       if (!most && !why) why = most.error();
     };
     const sequence_orders orders(all);
@@ -114,7 +115,7 @@ class forest_search {
         add(by.by_work(part * sum / batch_.shape.replicas));
         add(by.by_subtrees(part * sum / batch_.shape.replicas));
       }
-    add(as_given.flat());
+    add(as_given.flat(), true);
     if (made.empty()) return *std::move(why);
     std::stable_sort(made.begin(), made.end(),
                      [](const contender& a, const contender& b) { return a.busiest < b.busiest; });
@@ -149,8 +150,7 @@ class forest_search {
     constexpr std::size_t enough = 4;
     std::size_t tried = 0;
     for (contender& c : all.value()) {
-      const bool is_flat = !batch_view(c.cut).shares_prefixes();
-      if (best && (batch_.stop.stop_requested() || c.busiest >= least || (tried >= enough && !is_flat))) continue;
+      if (best && (batch_.stop.stop_requested() || c.busiest >= least || (tried >= enough && !c.is_flat))) continue;
       ++tried;
       attempt(std::move(c.cut), solvers::search_budget::fast());
     }
