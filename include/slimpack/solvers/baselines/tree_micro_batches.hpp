@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_TREE_MICRO_BATCHES_HPP
 #define SLIMPACK_SOLVERS_BASELINES_TREE_MICRO_BATCHES_HPP
 
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/forest_cut.hpp>
 #include <slimpack/core/memory_rates.hpp>
@@ -22,40 +23,38 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace slimpack::solvers {
 
-/// Baseline: what trainers with a tree attention do. Samples that follow each other share what they have in common inside
-/// one micro-batch, and nothing beyond it: trees are cut into parts with their paths, as large as a micro-batch, which
-/// are packed into micro-batches first-fit decreasing and dealt to replicas by their work; the same packs forward and
-/// backward.
-/// Source    tree attention of AReaL and verl, and OpenPipe's shared-prefix packing: sharing inside a micro-batch alone;
-///           parts of leaves that follow each other, and the deal by work, are derived, and the best of what these do
-/// Errors    invalid_input: a path that is longer than the context; those of the schedule
+/// Baseline: what trainers with a tree attention do. Samples share what they have in common inside one micro-batch, and
+/// nothing beyond it: trees are cut into parts with their paths, as large as a micro-batch, which are packed into
+/// micro-batches first-fit decreasing and dealt to replicas by their work; the same packs forward and backward. A path
+/// that is longer than a micro-batch has one of its own. Micro-batches with less work run first and last.
+/// Source    tree attention of AReaL and verl, and OpenPipe's shared-prefix packing: sharing inside a micro-batch alone.
+///           Which parts, the deal by work and the order are derived: the best that was found for them
+/// Errors    those of the schedule
 /// Complexity O(n log n + parts^2)
 struct tree_micro_batches {
   static constexpr bool plans_prefixes = true;
 
   tokens context{0};  ///< tokens of a micro-batch; 0: the batch's longest path
+  bool at_forks{};    ///< parts are cut at the highest forks; else they are as many leaves in a row as fit
 
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*never cuts*/, const Cost& cost,
                                        const Schedule& schedule) const {
-    const tokens longest = batch.batch().longest();
-    const tokens limit = context == tokens{} ? longest : context;
-    if (longest > limit)
-      return error{errc::invalid_input, "a path of " + std::to_string(longest.value) +
-                                            " tokens exceeds the micro-batch of " + std::to_string(limit.value)};
+    const tokens limit = context == tokens{} ? batch.batch().longest() : context;
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return rates.error();
     const std::vector<sequence> all = batch.batch().sequences();
     std::vector<double> sizes;
     for (const sequence& s : all) sizes.push_back(static_cast<double>(s.length.value));
     solution found;
-    found.cut = divide::forest_cuts(all, all, sizes).by_size(static_cast<double>(limit.value));
+    const divide::forest_cuts by(all, all, sizes);
+    const auto size = static_cast<double>(limit.value);
+    found.cut = at_forks ? by.by_subtrees(size) : by.by_size(size);
     const std::vector<micro_batch> packs = packed(trees_of(*found.cut), limit);
     const int stage = busiest_stage(cost, all, batch.shape);
     std::vector<double> work;
@@ -65,7 +64,7 @@ struct tree_micro_batches {
     }
     const std::vector<std::uint32_t> replica_of = balance(work, static_cast<std::size_t>(batch.shape.replicas));
     found.replicas.resize(static_cast<std::size_t>(batch.shape.replicas));
-    for (std::size_t i = 0; i < packs.size(); ++i) add(packs[i], found.replicas[replica_of[i]]);
+    for (const std::size_t i : in_order(work)) add(packs[i], found.replicas[replica_of[i]]);
     for (replica_solution& r : found.replicas)
       if (result<void> ordered =
               detail::put_in_order(r, batch.shape, cost, rates.value(), schedule, found.cut->parents);
@@ -80,7 +79,8 @@ struct tree_micro_batches {
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                                       const tree_micro_batches& s) {
-    return out << "solvers::tree_micro_batches{.context = {" << s.context.value << "}}";
+    return out << "solvers::tree_micro_batches{.context = {" << s.context.value << "}, .at_forks = " << s.at_forks
+               << "}";
   }
 
  private:
@@ -109,15 +109,31 @@ struct tree_micro_batches {
   /// First-fit decreasing, a tree being as large as all that it holds.
   [[nodiscard]] static std::vector<micro_batch> packed(const std::vector<micro_batch>& trees, tokens limit) {
     std::vector<sequence> items;
-    for (const micro_batch& tree : trees)
-      items.push_back({{static_cast<std::uint32_t>(items.size())}, detail::size_of(tree)});
     std::vector<micro_batch> packs;
+    for (std::uint32_t i = 0; i < trees.size(); ++i) {
+      const tokens size = detail::size_of(trees[i]);
+      if (size > limit)
+        packs.push_back(trees[i]);
+      else
+        items.push_back({{i}, size});
+    }
+    if (items.empty()) return packs;
     for (const detail::sequence_bin& bin : detail::first_fit_decreasing(std::move(items), limit)) {
       micro_batch& pack = packs.emplace_back();
       for (const sequence& item : bin)
         pack.insert(pack.end(), trees[item.id.value].begin(), trees[item.id.value].end());
     }
     return packs;
+  }
+
+  /// The least work at both ends.
+  [[nodiscard]] static std::vector<std::size_t> in_order(const std::vector<double>& work) {
+    auto rising = slimpack::detail::indices<std::size_t>(work.size());
+    std::stable_sort(rising.begin(), rising.end(), [&](std::size_t a, std::size_t b) { return work[a] < work[b]; });
+    std::vector<std::size_t> order, after;
+    for (std::size_t i = 0; i < rising.size(); ++i) (i % 2 == 0 ? order : after).push_back(rising[i]);
+    order.insert(order.end(), after.rbegin(), after.rend());
+    return order;
   }
 
   static void add(const micro_batch& pack, replica_solution& to) {
@@ -135,9 +151,10 @@ struct tree_micro_batches {
 namespace slimpack::baselines {
 
 /// Trees that share inside a micro-batch of the context alone, under 1F1B.
-/// context: tokens of a micro-batch; 0: the batch's longest path
-[[nodiscard]] constexpr auto tree_micro_batches(const shape& on, tokens context = {}) {
-  return recipe<slicers::whole, solvers::tree_micro_batches, schedules::one_f_one_b>{{}, {context}, classic(on)};
+/// context, at_forks: those of the solver
+[[nodiscard]] constexpr auto tree_micro_batches(const shape& on, tokens context = {}, bool at_forks = {}) {
+  return recipe<slicers::whole, solvers::tree_micro_batches, schedules::one_f_one_b>{
+      {}, {context, at_forks}, classic(on)};
 }
 
 }  // namespace slimpack::baselines
