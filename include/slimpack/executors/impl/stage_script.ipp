@@ -65,8 +65,9 @@ SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, bac
     return error{errc::invalid_input, "the plan runs forward packs alone (plan_forward): run it by evaluate"};
   if (forward_only && p.shape.vocabulary == vocabulary::spread)
     return error{errc::invalid_input,
-                 "the plan spreads the vocabulary over the stages, whose calls run both passes: evaluate plans "
-                 "with shape.vocabulary = vocabulary::last"};
+                 "evaluate cannot run a plan that spreads the vocabulary over the stages, as the calls of a vocabulary "
+                 "run both passes: evaluate a plan with shape.vocabulary = vocabulary::last, and run the step by that "
+                 "plan, too, where its log-probabilities have to be those of the evaluation, bit for bit"};
   s.outline.forward_only = forward_only;
   const bool drops = forward_only && !is_forward_only(p);
   if (result<void> made = drops ? s.read(forward_alone(p, cuts != backward_cuts::any), cuts) : s.read(p, cuts); !made)
