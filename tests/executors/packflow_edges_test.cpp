@@ -37,11 +37,12 @@ class tells_edges : public prefix_in_arena<backward_cuts::any> {
   static double number(sequence_id s, std::int64_t target) {
     return -1 / static_cast<double>(1 + s.value * 1000 + static_cast<std::uint32_t>(target));
   }
-  [[nodiscard]] tokens valid_tokens(const slice& s) const {
-    tokens n{};
-    for (std::int64_t t = s.begin.value; t < s.end().value; ++t) n += tokens{is_valid(t)};
+  static std::int64_t valid_in(const slice& s) {
+    std::int64_t n = 0;
+    for (std::int64_t t = s.begin.value; t < s.end().value; ++t) n += is_valid(t);
     return n;
   }
+  [[nodiscard]] tokens valid_tokens(const slice& s) const { return {valid_in(s)}; }
   void begin_step(const step_outline&) { edges_ = {}, is_told_ = 0; }
   result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
     if (part(p.chunk) == last_ || wrong == fault::is_on_every_stage)
@@ -53,19 +54,20 @@ class tells_edges : public prefix_in_arena<backward_cuts::any> {
     ++is_told_;
     if (wrong == fault::fails) return error{errc::compute_failed, "the probabilities are on fire"};
     if (wrong == fault::gives_none) return success();
-    if (wrong == fault::gives_one_twice) to.add({0}, {2}, -1);
+    if (wrong == fault::gives_one_twice) to.add(about, {2}, -1);
     if (wrong == fault::gives_one_of_others) to.add({99}, {2}, -1);
     if (wrong == fault::misses_one) {
       edge_values all;
       std::swap(all, edges_);
       for (const edge_value& e : all.all())
-        if (e.sequence != sequence_id{0} || e.target != tokens{2}) to.add(e.sequence, e.target, e.value);
+        if (e.sequence != about || e.target != tokens{2}) to.add(e.sequence, e.target, e.value);
     }
     to.add(edges_);
     return success();
   }
 
   fault wrong{};
+  sequence_id about{};
   [[nodiscard]] int is_told() const { return is_told_; }
 
  private:
@@ -122,50 +124,42 @@ TEST(PackflowEdges, AreNoneOfAComputeThatDoesNotOfferThem) {
 
 TEST(PackflowEdges, ThatAreWrongStopTheStepOnAllRanks) {
   const plan p = small_plan();
-  const auto why = [&](fault wrong) {
-    std::vector<tells_edges> stages = tests::one_per_rank<tells_edges>(p);
-    for (tells_edges& stage : stages) stage.wrong = wrong;
-    std::string first;
-    for (const bool evaluates : {false, true})
+  const auto longest =
+      static_cast<std::uint32_t>(std::max_element(p.lengths.begin(), p.lengths.end()) - p.lengths.begin());
+  const std::string sequence = "sequence " + std::to_string(longest);
+  // One rank goes wrong, so that no other can be first.
+  const auto expect = [&](fault wrong, std::size_t rank, const std::string& cause) {
+    for (const bool evaluates : {false, true}) {
+      std::vector<tells_edges> stages = tests::one_per_rank<tells_edges>(p);
+      stages[rank].wrong = wrong, stages[rank].about = {longest};
+      const std::string where = "rank " + std::to_string(rank) + " (replica 0, stage " + std::to_string(rank) +
+                                "), the end of the step: " + cause;
       for (const result<step_report>& one : evaluates ? evaluate_everywhere(p, stages) : run_everywhere(p, stages)) {
-        if (one) return std::string("a report");
-        if (first.empty()) first = one.error().detail;
-        EXPECT_EQ(one.error().detail, first);
+        ASSERT_FALSE(one) << cause;
+        EXPECT_EQ(one.error().detail.substr(0, where.size()), where);
       }
-    return first;
-  };
-  EXPECT_NE(why(fault::misses_one).find("log_probabilities gives "), std::string::npos);
-  EXPECT_NE(why(fault::misses_one).find(" of sequence 0, of which valid_tokens counts "), std::string::npos)
-      << why(fault::misses_one);
-  EXPECT_NE(why(fault::misses_one).find(": one edge for each (executors/hooks.hpp)"), std::string::npos);
-  EXPECT_NE(why(fault::gives_one_twice).find("the edge to token 2 of sequence 0 has two log-probabilities"),
-            std::string::npos)
-      << why(fault::gives_one_twice);
-  EXPECT_NE(why(fault::gives_none).find("log_probabilities gives 0 edges from the tokens ["), std::string::npos)
-      << why(fault::gives_none);
-
-  // On one rank, so that no other can be first.
-  const auto why_last = [&](fault wrong, std::size_t rank) {
-    std::vector<tells_edges> stages = tests::one_per_rank<tells_edges>(p);
-    stages[rank].wrong = wrong;
-    std::string first;
-    for (const result<step_report>& one : evaluate_everywhere(p, stages)) {
-      EXPECT_FALSE(one);
-      first = one.error().detail;
+      stages[rank].wrong = fault::none;
+      for (const result<step_report>& one : evaluate_everywhere(p, stages)) EXPECT_TRUE(one) << one.error().detail;
     }
-    return first;
   };
-  EXPECT_NE(why_last(fault::gives_one_of_others, 2)
-                .find("log_probabilities gives 1 edges from tokens that this rank has not run"),
-            std::string::npos)
-      << why_last(fault::gives_one_of_others, 2);
-  EXPECT_NE(why_last(fault::is_on_every_stage, 1).find(" edges on a stage that is not the last"), std::string::npos)
-      << why_last(fault::is_on_every_stage, 1);
-  EXPECT_NE(why_last(fault::fails, 0)
-                .find("rank 0 (replica 0, stage 0), the end of the step: the probabilities are on "
-                      "fire"),
-            std::string::npos)
-      << why_last(fault::fails, 0);
+  const slice first = [&] {
+    for (const slice& s : p.replicas[0].partition.forward.slices())
+      if (s.sequence == sequence_id{longest}) return s;
+    return slice{};
+  }();
+  const std::string tokens_of_first = "edges from the tokens [0, " + std::to_string(first.length.value) + ") of " +
+                                      sequence + ", of which valid_tokens counts ",
+                    how_many =
+                        std::to_string(tells_edges::valid_in(first)) + ": one edge for each (executors/hooks.hpp)";
+  expect(
+      fault::misses_one, 2,
+      "log_probabilities gives " + std::to_string(tells_edges::valid_in(first) - 1) + " " + tokens_of_first + how_many);
+  expect(fault::gives_one_twice, 2, "the edge to token 2 of " + sequence + " has two log-probabilities");
+  expect(fault::gives_one_of_others, 2,
+         "log_probabilities gives 1 edges from tokens that this rank has not run (executors/hooks.hpp)");
+  expect(fault::gives_none, 2, "log_probabilities gives 0 edges from the tokens [");
+  expect(fault::is_on_every_stage, 1, "log_probabilities gives ");
+  expect(fault::fails, 0, "the probabilities are on fire");
 }
 
 // A vocabulary that is spread over the stages: the step has edges on the last stage, an evaluation says that it cannot.
