@@ -1,5 +1,5 @@
-// Reinforcement learning by a clipped objective (PPO, GRPO): the old log-probabilities of two minibatches by the plans of
-// their steps, made beforehand, then the steps. While weights are the same, every ratio is exactly 1, in float.
+// Reinforcement learning by a clipped objective (PPO, GRPO): the old log-probabilities of two minibatches by the plans
+// of their steps, made beforehand, then the steps. While weights are the same, every ratio is exactly 1, in float.
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/solvers/forward.hpp>
@@ -31,8 +31,8 @@ struct minibatch {
   }
 };
 
-/// w m for each row of a call. As libraries do, it has a kernel for many rows, which adds in another order than that for
-/// few: the last bits depend on what else is in the pack.
+/// w m for each row of a call. As libraries do, it has a kernel for many rows, which adds in another order than that
+/// for few: the last bits depend on what else is in the pack.
 std::vector<row> product(const std::array<row, words>& w, const std::vector<row>& m) {
   std::vector<row> y(m.size());
   for (std::size_t k = 0; k < m.size() * words; ++k) {

@@ -6,6 +6,7 @@
 #include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/solvers/forward.hpp>
 
 #include <gtest/gtest.h>
@@ -25,13 +26,16 @@ using tests::exact_batch;
 using stage_type = train::model_stage<float>;
 using of_ranks = std::vector<edge_values>;
 
-/// The stages of all ranks, whose weights last from one step to the next.
+/// The stages of all ranks, whose weights last from one step to the next. They are large, as after a training: logits of
+/// fresh weights are so small that log-probabilities hide their last bits.
 class trainers {
  public:
   trainers(const exact_batch& batch, const shape& on) : batch_(&batch) {
     const int ranks = on.stages * on.replicas;
     for (int rank = 0; rank < ranks; ++rank)
       stages_.push_back(std::make_unique<stage_type>(batch.model, on, rank % on.stages, documents(), 7));
+    for (const auto& stage : stages_)
+      for (float& w : stage->weights().values()) w *= 8;
   }
 
   of_ranks evaluated(const plan& p, const executors::packflow& run = {}) { return of(p, run, false); }
@@ -85,6 +89,14 @@ ratio_count ratios_of(const of_ranks& now, const of_ranks& old) {
   return count;
 }
 
+/// Packs of two tokens, for which matrix products take another kernel than for most packs of other plans.
+plan in_small_packs(const shape& on, std::span<const tokens> lengths) {
+  const auto recipe = baselines::chunked(on, {2});
+  return basic_planner{
+      on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule, simulators::sweep{}}(lengths)
+      .value();
+}
+
 std::int64_t edges_in(std::span<const tokens> lengths) {
   std::int64_t n = 0;
   for (const tokens length : lengths) n += length.value - 1;
@@ -100,6 +112,10 @@ void compare_all(const std::vector<tests::named_planner>& planners, int fewest, 
                      shape{.stages = 2, .replicas = fewest + 1}, shape{.stages = 2, .replicas = fewest, .chunks = 2}}) {
       on.quantum = batch.quantum;
       of_ranks others;
+      if (shape small = on; on.chunks == 1) {
+        small.quantum = {1};
+        others = trainers(batch, small).evaluated(in_small_packs(small, batch.lengths));
+      }
       for (const tests::named_planner& planner : planners) {
         const plan p = planner.make(on, batch.lengths).value();
         trainers all(batch, on);
@@ -111,15 +127,14 @@ void compare_all(const std::vector<tests::named_planner>& planners, int fewest, 
           EXPECT_EQ(old[rank].all().size(), now[rank].all().size());
           EXPECT_TRUE(old[rank].of_step(p));
         }
-        if (!others.empty()) differing += ratios_of(now, others).exact < same.all;
-        others = old;
+        differing += !others.empty() && ratios_of(now, others).exact < same.all / 2;
         ++plans, shared += !p.merges.empty();
       }
     }
   }
-  std::printf("%d plans, %d shared; of %d some log-probabilities have other bits by another planner's plan\n", plans,
-              shared, differing);
-  EXPECT_GT(differing, plans / 4) << "packs must change last bits for equal ones to show anything";
+  std::printf("%d plans, %d shared; of %d most log-probabilities have other bits by small packs\n", plans, shared,
+              differing);
+  EXPECT_GT(differing, plans / 2) << "packs must change last bits for equal ones to show anything";
   EXPECT_EQ(shared > 0, fewest > 1);
 }
 
@@ -189,7 +204,7 @@ TEST(LogProbabilities, ByAForwardPlanAreNotThoseOfTheStep) {
   double worst = 0;
   for (const edge_value& e : now[1].all())
     worst = std::max(worst, std::abs(e.value - old[1].at(e.sequence, e.target).value()));
-  EXPECT_LT(worst, 1e-4) << "they are the same up to rounding";
+  EXPECT_LT(worst, 1e-3) << "they are the same up to rounding";
   EXPECT_FALSE(old[1].of_step(step));
   EXPECT_TRUE(now[1].of_step(step));
   std::printf("by a forward plan %lld of %lld log-probabilities have other bits, by at most %.2g\n",
