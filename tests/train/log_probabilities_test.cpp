@@ -26,8 +26,8 @@ using tests::exact_batch;
 using stage_type = train::model_stage<float>;
 using of_ranks = std::vector<edge_values>;
 
-/// The stages of all ranks, whose weights last from one step to the next. They are large, as after a training: logits of
-/// fresh weights are so small that log-probabilities hide their last bits.
+/// The stages of all ranks, whose weights last from one step to the next. They are large, as after a training: logits
+/// of fresh weights are so small that log-probabilities hide their last bits.
 class trainers {
  public:
   trainers(const exact_batch& batch, const shape& on) : batch_(&batch) {
