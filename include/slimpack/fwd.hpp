@@ -19,6 +19,8 @@ struct loan;
 struct piece;
 struct step_outline;
 struct step_report;
+struct edge_value;
+class edge_values;
 struct message_format;
 struct vocabulary_format;
 struct error;

@@ -37,6 +37,9 @@ struct counts {
 struct losses {
   double loss() const;
 };
+struct probable {
+  void log_probabilities(edge_values&);
+};
 struct holds {
   bytes held() const;
 };
@@ -90,6 +93,9 @@ struct counts {
 struct losses {
   result<double> loss() const;
 };  // another answer
+struct probable {
+  std::span<const float> log_probabilities() const;
+};  // which does not say of what edges
 struct holds {
   std::size_t held() const;
 };  // without its unit
@@ -115,7 +121,7 @@ struct adds {
 #endif
 
 void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts& p, counts& n, losses& g, holds& h,
-         aborts& i, makes& j, spreads& k, copies& l, adds& m) {
+         aborts& i, makes& j, spreads& k, copies& l, adds& m, probable& o) {
   // expected-diagnostic: a stage compute's chunks() is public, const and gives int
   (void)chunks_of(a);
   // expected-diagnostic: a stage compute's valid_tokens(const slice&) is public, const and gives tokens
@@ -139,6 +145,9 @@ void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts&
   (void)reductions_of(n, 0);
   // expected-diagnostic: a stage compute's loss() is public and gives double
   (void)loss_of(g);
+  // expected-diagnostic: a stage compute's log_probabilities(edge_values&) is public and gives void or result<void>
+  edge_values edges;
+  (void)log_probabilities_of(o, edges);
   // expected-diagnostic: a stage compute's held() is public, const and gives bytes
   (void)held_by(h);
   // expected-diagnostic: a stage compute's abort_step() is public and gives void

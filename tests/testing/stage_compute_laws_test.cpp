@@ -14,8 +14,10 @@ namespace {
 using numbers = tests::keyed<adopt::attention>;
 using message = std::span<const std::byte>;
 
-testing::report tried(const auto& model, int cases = 6) {
-  const testing::report r = testing::stage_compute_laws(model, {.cases = cases, .stages = 2, .one_model = false});
+testing::report tried(const auto& model, int cases = 6, bool evaluates = false) {
+  const testing::report r =
+      testing::stage_compute_laws(model, {.cases = cases, .stages = 2, .one_model = false, .evaluates = evaluates});
+  EXPECT_EQ(r.checks(8) > 0, evaluates);
   EXPECT_GT(r.checks(2), 0);
   EXPECT_TRUE(!r.failures().empty() || r.checks(1) > 0);  // what breaks a law before is not tried to fail
   return r;
@@ -29,9 +31,9 @@ bool says(const testing::report& r, std::string_view sentence) {
 
 TEST(StageComputeLawsReport, AcceptsTheModelsOfTheExamples) {
   constexpr int few = tests::under_sanitizer ? 2 : 6;
-  const testing::report two = tried(tests::numbers_under_test<>{}, few);
+  const testing::report two = tried(tests::numbers_under_test<>{}, few, true);
   EXPECT_TRUE(two) << two;
-  const testing::report autograd = tried(tests::autograd_under_test{}, few);
+  const testing::report autograd = tried(tests::autograd_under_test{}, few, true);
   EXPECT_TRUE(autograd) << autograd;
   const testing::report packs = tried(tests::graph_packs_under_test{}, few);
   EXPECT_TRUE(packs) << packs;
@@ -167,6 +169,68 @@ TEST(StageComputeLawsReport, FindsMessagesThatAreNotWritten) {
 TEST(StageComputeLawsReport, FindsStagesThatAreNotOneModel) {
   const testing::report r = testing::stage_compute_laws(tests::numbers_under_test<>{}, {.cases = 1, .stages = 2});
   EXPECT_TRUE(says(r, "gradients over stages are those of one stage")) << r;
+}
+
+/// Gives for each token the logarithm of the likelihood of the next one. Kernel: what an evaluation makes of it.
+template <class Kernel>
+struct with_likelihoods : numbers {
+  edge_values edges{};
+  bool evaluates{};
+  void begin_step(const step_outline& o) { edges = {}, evaluates = o.forward_only; }
+  result<void> forward(const piece& p, message in, outgoing& out) {
+    result<void> done = numbers::forward(p, in, out);
+    if (out.wanted() || p.loss_weight == 0) return done;
+    const sequence_id content = with_key(p).slice.sequence;
+    for (std::int64_t t = p.slice.begin.value; t < p.slice.end().value; ++t) {
+      const double miss = rows[content][static_cast<std::size_t>(t)].y - adopt::wave(content, t + 1);
+      edges.add(p.slice.sequence, {t + 1}, evaluates ? Kernel::of(miss) : -miss * miss / 2);
+    }
+    return done;
+  }
+  void log_probabilities(edge_values& to) const { to.add(edges); }
+};
+struct same_kernel {
+  static double of(double miss) { return -miss * miss / 2; }
+};
+struct kernel_in_float {
+  static double of(double miss) { return -static_cast<float>(miss) * static_cast<float>(miss) / 2; }
+};
+TEST(StageComputeLawsReport, TriesWhatOffersLogProbabilitiesInAnEvaluation) {
+  const testing::report r = testing::stage_compute_laws(tests::numbers_under_test<with_likelihoods<same_kernel>>{},
+                                                        {.cases = 4, .stages = 2, .one_model = false});
+  EXPECT_TRUE(r) << r;
+  EXPECT_GT(r.checks(8), 0);
+}
+TEST(StageComputeLawsReport, FindsLogProbabilitiesOfAnotherKernel) {
+  const testing::report r = testing::stage_compute_laws(tests::numbers_under_test<with_likelihoods<kernel_in_float>>{},
+                                                        {.cases = 4, .stages = 2, .one_model = false});
+  EXPECT_TRUE(says(r,
+                   "an evaluation by the plan of a step has the bits of its log-probabilities: first other that of "
+                   "the edge to token 1 of sequence "))
+      << r;
+  EXPECT_FALSE(says(r, "has the bits of its loss")) << r;
+  EXPECT_EQ(r.broken(2), 0) << r;
+}
+
+/// The sum of a step, but in an evaluation one that is rounded.
+struct other_loss : numbers {
+  bool evaluates{};
+  void begin_step(const step_outline& o) { evaluates = o.forward_only; }
+  [[nodiscard]] double loss() const { return evaluates ? static_cast<float>(sum) : sum; }
+};
+TEST(StageComputeLawsReport, FindsTheLossOfAnotherKernel) {
+  const testing::report r = tried(tests::numbers_under_test<other_loss>{}, 4, true);
+  EXPECT_TRUE(says(r, "an evaluation by the plan of a step has the bits of its loss")) << r;
+  EXPECT_EQ(r.broken(2), 0) << r;
+}
+
+struct gives_no_likelihoods : numbers {
+  void log_probabilities(edge_values&) const {}
+};
+TEST(StageComputeLawsReport, FindsLogProbabilitiesThatAreMissing) {
+  const testing::report r = testing::stage_compute_laws(tests::numbers_under_test<gives_no_likelihoods>{},
+                                                        {.cases = 4, .stages = 2, .one_model = false});
+  EXPECT_TRUE(says(r, "log_probabilities gives 0 edges from the tokens [")) << r;
 }
 
 TEST(StageComputeLawsReport, IsTheSameForTheSameSeed) {

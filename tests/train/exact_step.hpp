@@ -4,6 +4,7 @@
 #include "../../examples/train/model/model_stage.hpp"
 #include "../executors/everywhere.hpp"
 
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/packflow.hpp>
 
 #include <algorithm>
@@ -90,7 +91,8 @@ struct exact_batch {
  public:
   /// Runs this rank's stage of a plan. Returns the largest relative error of a tensor's gradient (norm of the
   /// difference over norm), or 100 times that of the loss: what holds gradients to 1e-11 holds the loss to 1e-13. Then
-  /// evaluates by the plan, where that can be: 1 if its loss has not the step's bits, or it leaves something.
+  /// evaluates by the plan, where that can be: 1 if its loss and log-probabilities have not the step's bits, or it
+  /// leaves something.
   template <class Stage, class Transport>
   result<double> error_of(const plan& p, Transport& transport,
                           executors::packflow run = {.rows = executors::row_calls::joined}) const {
@@ -115,8 +117,14 @@ struct exact_batch {
     run.step = 1;
     const result<step_report> alone = run.evaluate(p, stage, transport);
     if (!alone) return alone.error();
-    const bool same =
-        alone.value().loss_sum == step.value().loss_sum && stage.held() == bytes{} && alone.value().reduce == seconds{};
+    const std::span<const edge_value> found = alone.value().log_probabilities.all(),
+                                      expected = step.value().log_probabilities.all();
+    const bool same = alone.value().loss_sum == step.value().loss_sum && stage.held() == bytes{} &&
+                      alone.value().reduce == seconds{} &&
+                      std::equal(found.begin(), found.end(), expected.begin(), expected.end(),
+                                 [](const edge_value& a, const edge_value& b) {
+                                   return a.sequence == b.sequence && a.target == b.target && a.value == b.value;
+                                 });
     return same ? worst : 1;
   }
 };

@@ -106,6 +106,7 @@ testing::report laws() {
 TEST(LendingLaws, HoldForTheTransformer) {
   const testing::report right = laws<train::model_stage<double>>();
   EXPECT_TRUE(right) << right;
+  EXPECT_GT(right.checks(8), 0) << "its log-probabilities are tried";
 }
 
 TEST(LendingLaws, FindWhatIsNotAnswered) {

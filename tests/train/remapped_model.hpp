@@ -74,7 +74,8 @@ class remapped_model {
     train::pack_rows<double> rows(store_, pieces_);
     matrix x = embedding_.forward(rows);
     for (layer& l : layers_) x = forward(l, x);
-    const double loss = head_.forward(rows, x);
+    edge_values edges;
+    const double loss = head_.forward(rows, x, edges);
     matrix dx = head_.backward(rows, x);
     for (std::size_t l = layers_.size(); l-- > 0;) backward(layers_[l], dx);
     embedding_.backward(rows, dx);

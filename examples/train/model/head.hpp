@@ -10,6 +10,8 @@
 #include "rms_norm.hpp"
 #include "targets.hpp"
 
+#include <slimpack/executors/edge_values.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -27,8 +29,8 @@ class head {
   head(const config& c, parameters<T>& weights, std::size_t first, documents texts)
       : norm_(weights[first], c.eps), logits_(weights[first + 1]), texts_(std::move(texts)) {}
 
-  /// The weighted loss of the pack, in nats: of token t, -log p(token t + 1).
-  [[nodiscard]] double forward(const pack_rows<T>& pack, const matrix<T>& x) {
+  /// The weighted loss of the pack, in nats: of token t, -log p(token t + 1). To edges it adds each log p.
+  [[nodiscard]] double forward(const pack_rows<T>& pack, const matrix<T>& x, slimpack::edge_values& edges) {
     double sum = 0;
     each_tile(pack, x, [&](const matrix<T>&, const matrix<T>&, const matrix<T>& logits, const target* targets, Index) {
       for (Index i = 0; i < logits.rows(); ++i) {
@@ -36,7 +38,7 @@ class head {
         const T largest = logits.row(i).maxCoeff();
         const T total = (logits.row(i).array() - largest).exp().sum();
         const T loss = largest + std::log(total) - logits(i, targets[i].token);
-        sum += targets[i].weight * static_cast<double>(loss);
+        sum += targets[i].weighted(static_cast<double>(loss), edges);
       }
     });
     return sum;

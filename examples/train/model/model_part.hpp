@@ -50,12 +50,13 @@ class model_part {
       norm_.emplace(weights[first], c.eps);
   }
 
-  /// What goes to the next part; `loss` grows by the pack's on the last, where nothing goes on.
-  [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const_matrix_view<T> in, double& loss) {
+  /// What goes to the next part; `loss` and `edges` grow by the pack's on the last, where nothing goes on.
+  [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const_matrix_view<T> in, double& loss,
+                                  slimpack::edge_values& edges) {
     matrix<T> x = embedding_ ? embedding_->forward(pack) : matrix<T>(in);
     for (layer<T>& l : layers_) x = l.forward(pack, x);
     if (layers_.empty()) pack.write(only, x);
-    if (head_) loss += head_->forward(pack, x);
+    if (head_) loss += head_->forward(pack, x, edges);
     return norm_ ? norm_->forward(x) : x;
   }
 

@@ -15,6 +15,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
@@ -124,6 +125,7 @@ class model_stage {
 
   void begin_step(const slimpack::step_outline&) {
     loss_ = 0;
+    edges_ = {};
     turned_ = taken_ = 0;
     store_.restart_peak();
     peak_ = store_.peak().value;
@@ -196,7 +198,7 @@ class model_stage {
     std::vector<const_matrix_view<T>> all;
     for (const std::span<const std::byte> one : partials)
       all.push_back({slimpack::as<T>(one).data(), size_of(pack), vocabulary_rows().partial.width});
-    const auto made = share_->gather(pack, all, loss_);
+    const auto made = share_->gather(pack, all, loss_, edges_);
     turned_ += made.gradients.size() * static_cast<Index>(sizeof(T));
     count();
     if (slimpack::result<void> put = statistics.put(made.log_sums); !put) return put;
@@ -227,6 +229,8 @@ class model_stage {
 
   /// Nats per valid token of the batch; on the last stage, elsewhere 0.
   [[nodiscard]] double loss() const noexcept { return loss_; }
+  /// Of each byte but a text's first, given those before it.
+  void log_probabilities(slimpack::edge_values& to) const { to.add(edges_); }
   [[nodiscard]] slimpack::bytes held() const noexcept {
     return store_.held() + slimpack::bytes{static_cast<double>(share_ ? share_->held() : 0)};
   }
@@ -290,7 +294,7 @@ class model_stage {
       if (slimpack::result<void> admitted = store_.append(pack[row.first], row.with->others()); !admitted)
         return admitted;
     pack_rows<T> rows(store_, pack, shared, lending);
-    const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_);
+    const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_, edges_);
     count();
     return out.put(span_of(y));
   }
@@ -363,6 +367,7 @@ class model_stage {
   std::int64_t taken_{};   // of these, those that calls of the running backward pack have taken
   double peak_{};          // bytes
   double loss_{};
+  slimpack::edge_values edges_;
 };
 
 }  // namespace train

@@ -4,6 +4,8 @@
 #include "documents.hpp"
 #include "matrix.hpp"
 
+#include <slimpack/core/units.hpp>
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/piece.hpp>
 
 #include <cstddef>
@@ -16,6 +18,15 @@ namespace train {
 struct target {
   Index token{};
   double weight{};  ///< of its loss in the batch's; 0 for a sequence's last token, which has none
+  slimpack::sequence_id sequence{};
+  slimpack::tokens at{};  ///< in the sequence
+
+  /// What its loss, in nats, adds to that of a batch; to edges, its log-probability.
+  [[nodiscard]] double weighted(double loss, slimpack::edge_values& edges) const {
+    if (weight == 0) return 0;
+    edges.add(sequence, at, -loss);
+    return weight * loss;
+  }
 };
 
 /// Adds the targets of a piece's tokens to those before.
@@ -24,8 +35,9 @@ inline void add_targets(const slimpack::piece& p, const documents& texts, std::v
   const std::int64_t valid = p.slice.length.value - (p.is_last() ? 1 : 0);
   const double weight = valid > 0 ? p.loss_weight / static_cast<double>(valid) : 0;
   for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value; ++at)
-    all.push_back(at + 1 == p.sequence_length.value ? target{}
-                                                    : target{text[static_cast<std::size_t>(at + 1)], weight});
+    all.push_back(at + 1 == p.sequence_length.value
+                      ? target{}
+                      : target{text[static_cast<std::size_t>(at + 1)], weight, p.slice.sequence, {at + 1}});
 }
 
 }  // namespace train

@@ -9,6 +9,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/piece.hpp>
 
@@ -94,8 +95,10 @@ class vocabulary_share {
     matrix<T> gradients;      ///< of hidden rows
     std::vector<T> log_sums;  ///< statistics: logarithms of sums of exponentials
   };
-  /// V on the last stage: puts the partial rows of all stages together, in their order; `loss` grows by the pack's.
-  [[nodiscard]] gathered gather(pack of, std::span<const const_matrix_view<T>> partials, double& loss) const {
+  /// V on the last stage: puts the partial rows of all stages together, in their order; `loss` and `edges` grow by the
+  /// pack's.
+  [[nodiscard]] gathered gather(pack of, std::span<const const_matrix_view<T>> partials, double& loss,
+                                slimpack::edge_values& edges) const {
     const std::vector<target> targets = targets_of(of);
     gathered made{matrix<T>(size_of(of), hidden_), {}};
     for (Index i = 0; i < made.gradients.rows(); ++i) {
@@ -114,7 +117,7 @@ class vocabulary_share {
       const target& next = targets[static_cast<std::size_t>(i)];
       gradient_row *= static_cast<T>(next.weight);
       made.log_sums.push_back(most + std::log(total));
-      loss += next.weight == 0 ? 0 : next.weight * static_cast<double>(made.log_sums.back() - logit);
+      loss += next.weighted(static_cast<double>(made.log_sums.back() - logit), edges);
     }
     return made;
   }

@@ -259,7 +259,10 @@ concept transport = detail::moves_bytes<T> || detail::unmet<
 ///  7. with vocabulary_rows() its vocabulary may be spread over the stages: embed, output, output_weights and
 ///     embed_gradients run its share of the words, gather_output on the last stage puts all words together, forward and
 ///     backward run layers alone (executors/hooks.hpp)
-/// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
+///  8. an evaluation by the plan of a step gives the bits of that step's loss and, with log_probabilities, of the
+///     log-probability of each edge, while weights are the same: forward computes these alike in both, by the same
+///     kernels (executors/packflow.hpp)
+/// testing/stage_compute_laws.hpp checks 2 and 8; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
 concept stage_compute = detail::met < detail::has_member_format<C>,
 "a stage compute offers message_format format() const: this one has no member format" > () &&

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/detail/has_member.hpp>
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/step_outline.hpp>
 
@@ -54,6 +55,10 @@
 ///                                                   piece.last_of_chunk, or twice, fails and says so; of a
 ///                                                   spread vocabulary also asked of number chunks()
 ///   double loss()                                   after the reduction: this rank's weighted sum  0
+///   void log_probabilities(edge_values&)            at the end of a step, behind loss: adds the    none: reports have
+///                                                   log-probability of each edge from its own      no edges
+///                                                   tokens, on last stages alone; see below. May
+///                                                   give result<void>
 ///   bytes held() const                              at the end of a step: must be 0                not asked
 ///   void interrupt() noexcept                       on a watchdog's thread (job/watchdog.hpp), at    not asked: a call
 ///                                                   most once a step, while a call of the compute    that waits for a
@@ -75,6 +80,15 @@
 ///                 span<byte> to)                    gradients of keys and values (exchange::keep),   never called else
 ///                                                   as elements of row_format::gradients. May give
 ///                                                   result<void>
+///
+/// log_probabilities: an edge goes from a token to the one that the model predicts from it (edge_values.hpp). A compute
+/// gives one for each token that valid_tokens counts, once, whatever pieces the plan cuts; it keeps them from forward
+/// (of a spread vocabulary from gather_output) until it is asked, whatever is discarded meanwhile, and drops them in
+/// begin_step. They are those of the weights that forward has, before any clipping, of the step as of an evaluation.
+/// packflow refuses edges that are missing, come twice or leave other tokens, and hands them on in step_report, on the
+/// rank that ran them. Of a replica without work it leaves out all. Law 8 of stage_compute (concepts/running.hpp):
+/// evaluation and step have the same bits, so a clipped objective has ratios of exactly 1 until weights change. Where
+/// work is issued to a device, all of it is done when this is called.
 ///
 /// Where the plan spreads the vocabulary over the stages (core/wiring/step_kinds.hpp), each has a share of the words,
 /// of the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the
@@ -125,6 +139,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(reduce);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce_part);
 SLIMPACK_DETAIL_HAS_MEMBER(reductions);
 SLIMPACK_DETAIL_HAS_MEMBER(loss);
+SLIMPACK_DETAIL_HAS_MEMBER(log_probabilities);
 SLIMPACK_DETAIL_HAS_MEMBER(held);
 SLIMPACK_DETAIL_HAS_MEMBER(abort_step);
 SLIMPACK_DETAIL_HAS_MEMBER(interrupt);
@@ -265,6 +280,25 @@ template <class Compute>
   } else {
     static_assert(!detail::has_member_loss<Compute>, "a stage compute's loss() is public and gives double");
     return 0;
+  }
+}
+
+/// Adds what the compute has of the step's edges.
+template <class Compute>
+result<void> log_probabilities_of([[maybe_unused]] Compute& compute, [[maybe_unused]] edge_values& to) {
+  if constexpr (requires {
+                  { compute.log_probabilities(to) } -> std::same_as<result<void>>;
+                }) {
+    return compute.log_probabilities(to);
+  } else if constexpr (requires {
+                         { compute.log_probabilities(to) } -> std::same_as<void>;
+                       }) {
+    compute.log_probabilities(to);
+    return success();
+  } else {
+    static_assert(!detail::has_member_log_probabilities<Compute>,
+                  "a stage compute's log_probabilities(edge_values&) is public and gives void or result<void>");
+    return success();
   }
 }
 

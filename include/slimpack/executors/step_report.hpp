@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_STEP_REPORT_HPP
 
 #include <slimpack/core/units.hpp>
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/simulators/graph/timed_instruction.hpp>
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct step_report {
   std::int64_t loan_messages{};  ///< how many messages that were
   tokens peak_tokens;            ///< most live tokens on this stage, in (token, chunk) over chunks
   std::vector<timed_instruction> timeline;  ///< this stage's program as it ran
+  edge_values log_probabilities;            ///< of the edges that this rank ran, where the compute offers them
   seconds checksums{};  ///< what checksums of messages have taken on this rank (packflow::checksums)
 };
 

@@ -4,6 +4,7 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/detail/unmet.hpp>
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -20,6 +21,7 @@
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -132,14 +134,51 @@ class compute_trial {
     for (const bool reversed : {false, true}) {
       if (reversed) std::reverse(batch.begin(), batch.end());
       ranks all = steps_.fresh(stages);
-      const auto reports = steps_.step(all, cut_at_random(batch, stages), batch);
+      const plan p = cut_at_random(batch, stages);
+      const auto reports = steps_.step(all, p, batch);
       if (!ran(reports, stages)) continue;
       const double loss = reports[0].value().loss_sum;
       report_.check(2, steps_.alike(loss, expected.loss), "the loss of cut sequences is that of whole ones", loss,
                     "for", expected.loss, "on", stages, "stages");
       compare(steps_.gradients(all, stages), expected.gradients, "gradients of cut sequences are those of whole ones",
               stages);
+      evaluated(batch, p, reports, stages, 1);
     }
+  }
+
+  /// By the plan of a step that has run, with the same weights.            step: what its ranks report
+  void evaluated(std::span<const document> batch, const plan& p, const std::vector<result<step_report>>& step,
+                 int stages, int replicas) {
+    if (!o_.evaluates && !slimpack::detail::has_member_log_probabilities<compute>) return;
+    if (p.shape.vocabulary == vocabulary::spread) return;  // such a plan cannot be evaluated
+    ranks all = steps_.fresh(stages, replicas);
+    const auto reports = steps_.evaluation(all, p, batch);
+    if (!ran(reports, stages, 8)) return;
+    const double loss = reports[0].value().loss_sum, expected = step[0].value().loss_sum;
+    report_.check(8, same_bits(loss, expected), "an evaluation by the plan of a step has the bits of its loss", loss,
+                  "for", expected, "on", stages, "stages");
+    for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+      const std::span<const edge_value> found = reports[rank].value().log_probabilities.all(),
+                                        needed = step[rank].value().log_probabilities.all();
+      const auto other =
+          std::mismatch(found.begin(), found.end(), needed.begin(), needed.end(),
+                        [](const edge_value& a, const edge_value& b) {
+                          return a.sequence == b.sequence && a.target == b.target && same_bits(a.value, b.value);
+                        })
+              .first;
+      const bool same = found.size() == needed.size() && other == found.end();
+      report_.check(8, same, "an evaluation by the plan of a step has the bits of its log-probabilities",
+                    same ? std::string() : first_of(other, found.end()), "on", stages, "stages");
+    }
+  }
+  [[nodiscard]] static bool same_bits(double a, double b) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  }
+  template <class Edge>
+  [[nodiscard]] static std::string first_of(Edge at, Edge end) {
+    if (at == end) return "some are missing";
+    return "first other that of the edge to token " + std::to_string(at->target.value) + " of sequence " +
+           std::to_string(at->sequence.value);
   }
 
   void in_two_steps(std::span<const document> batch, int stages) {
@@ -213,6 +252,7 @@ class compute_trial {
                     expected.loss, "on", stages, "stages");
       compare(steps_.gradients(all, stages), expected.gradients,
               "gradients where stages lend each other attention are those of whole sequences", stages);
+      evaluated(batch, p, reports, stages, 1);
       after_a_failure(batch, expected, stages, 1, p, [&] { return p; });
     }
   }
@@ -241,7 +281,8 @@ class compute_trial {
       return steps_.planned(batch, stages, sharers, how);
     };
     ranks all = steps_.fresh(stages, sharers);
-    const auto reports = steps_.step(all, any_plan(), batch);
+    const plan p = any_plan();
+    const auto reports = steps_.step(all, p, batch);
     if (!ran(reports, stages)) return;
     const double loss = reports[0].value().loss_sum;
     const std::vector<double> found = steps_.gradients_of_all(all, stages, sharers);
@@ -263,14 +304,16 @@ class compute_trial {
                   "gradients of sequences that replicas share are those of whole ones", "difference of norm",
                   d.difference, "for", d.norm, "on", stages, "stages of", sharers, "replicas" + why);
     if (!right) return;  // nor would the next step be
+    evaluated(batch, p, reports, stages, sharers);
     const plan fails = any_plan();
     after_a_failure(batch, expected, stages, sharers, fails, any_plan);
   }
 
-  bool ran(const std::vector<result<step_report>>& reports, int stages) {
+  bool ran(const std::vector<result<step_report>>& reports, int stages, int law = 2) {
     bool all = true;
     for (const result<step_report>& r : reports) {
-      report_.check(2, r.has_value(), "a step runs", r ? std::string() : r.error().detail, "on", stages, "stages");
+      report_.check(law, r.has_value(), law == 2 ? "a step runs" : "an evaluation runs",
+                    r ? std::string() : r.error().detail, "on", stages, "stages");
       all = all && r.has_value();
     }
     return all;
@@ -309,8 +352,8 @@ class compute_trial {
 }  // namespace detail
 
 /// Checks the laws of slimpack::stage_compute that a compute can break: that its gradients are those of uncut sequences
-/// and add up, those of sequences that replicas share too, and that nothing is left of a step that failed. Steps are
-/// run by executors::packflow over threads.
+/// and add up, those of sequences that replicas share too, that nothing is left of a step that failed, and that an
+/// evaluation has the bits of the step. Steps are run by executors::packflow over threads.
 ///
 ///   struct my_model {
 ///     std::unique_ptr<my_stage> make(int stage, int stages) const;               // the same weights every time
@@ -344,11 +387,12 @@ class compute_trial {
 ///           taken; gradients that are not owed, or not added once where they are due. The line names layer and
 ///           replica. Of one that lends attention: keys that it still attends to, or results that it does not merge. Of
 ///           one that spreads its vocabulary: words that no stage has, or several; a softmax that is not that of all
-///           words; logits that are left of a step that failed
+///           words; logits that are left of a step that failed. Of one that evaluates by other kernels than it trains
+///           by: a loss, or with log_probabilities an edge, of other bits
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
 ///           (testing/report.hpp)
 /// Errors    none; what the compute throws passes through
-/// Complexity  cases * stages * 8 steps of a few sequences; of 16 more where replicas share
+/// Complexity  cases * stages * 10 steps of a few sequences; of 22 more where replicas share
 template <class Model>
 requires(detail::makes_stages<Model> ||
          slimpack::detail::unmet<"a model to try offers make(stage, stages), a pointer to a stage compute, and "

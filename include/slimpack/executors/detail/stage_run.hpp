@@ -10,6 +10,7 @@
 #include <slimpack/executors/detail/shared/row_rehearsal.hpp>
 #include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
@@ -123,6 +124,8 @@ class stage_run final : public stage_step {
   }
   [[nodiscard]] bytes held() const override { return held_by(*compute_); }
   [[nodiscard]] double loss() override { return loss_of(*compute_); }
+  [[nodiscard]] bool offers_log_probabilities() const override { return has_member_log_probabilities<Compute>; }
+  [[nodiscard]] result<void> log_probabilities(edge_values& to) override { return log_probabilities_of(*compute_, to); }
 
   [[nodiscard]] error named(error why) const override { return pieces_ ? pieces_->named(std::move(why)) : why; }
   void discard_all() override {

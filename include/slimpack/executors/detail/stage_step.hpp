@@ -9,6 +9,7 @@
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/step_outline.hpp>
@@ -111,6 +112,8 @@ class stage_step : public message_owner {
   [[nodiscard]] virtual result<void> reduce_part(std::uint32_t chunk) = 0;
   [[nodiscard]] virtual bytes held() const = 0;
   [[nodiscard]] virtual double loss() = 0;
+  [[nodiscard]] virtual bool offers_log_probabilities() const = 0;
+  [[nodiscard]] virtual result<void> log_probabilities(edge_values& to) = 0;
   /// With the piece that the compute was called with.
   [[nodiscard]] virtual error named(error why) const = 0;
   /// Gives every state back, and tells the compute that the step has failed.
@@ -119,7 +122,7 @@ class stage_step : public message_owner {
 
   result<void> prepare();
   /// Tokens of this rank's sequences that have a loss, as its compute counts them.
-  result<tokens> counted_tokens() const;
+  result<tokens> counted_tokens();
   /// Ranks must hold one plan, or parts of one division and the same part within a group, and one message format; then
   /// all know the batch's valid tokens.
   result<void> greet();
@@ -132,6 +135,8 @@ class stage_step : public message_owner {
   result<void> reduce_all();
   /// Starts the sums of chunks whose gradients are final when so many instructions have run.
   result<void> reduce_parts(std::size_t ran);
+  /// Asks for log-probabilities: one for each token of this rank that has a loss, if it is of a last stage.
+  result<void> take_log_probabilities();
   /// No rank returns a report before all have got here.
   result<void> part_company();
   result<void> all();
@@ -157,7 +162,8 @@ class stage_step : public message_owner {
   std::optional<running_sums> sums_;
   std::vector<int> copies_;  // ranks that hold the same stage
   std::vector<stage_script::final_gradients> final_;
-  std::size_t reduced_{};  // of these, whose sums have begun
+  std::size_t reduced_{};        // of these, whose sums have begun
+  std::vector<tokens> counted_;  // by forward piece, those that have a loss; none of a replica without work
   std::vector<greeting> greetings_;
   std::vector<farewell> farewells_;
   step_report report_;

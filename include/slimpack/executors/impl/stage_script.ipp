@@ -64,7 +64,11 @@ SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, bac
   if (is_forward_only(p) && !forward_only)
     return error{errc::invalid_input, "the plan runs forward packs alone (plan_forward): run it by evaluate"};
   if (const char* const fault = forward_only ? forward_fault_of(p.shape) : nullptr)
-    return error{errc::invalid_input, std::string("the plan's forward cannot run alone: ") + fault};
+    return error{
+        errc::invalid_input,
+        std::string("evaluate cannot run this plan's forward alone: ") + fault +
+            ". Run the step by the plan that is evaluated, too, where its log-probabilities have to be those of "
+            "the evaluation, bit for bit"};
   s.outline.forward_only = forward_only;
   const bool drops = forward_only && !is_forward_only(p);
   if (result<void> made = drops ? s.read(forward_alone(p, cuts != backward_cuts::any), cuts) : s.read(p, cuts); !made)

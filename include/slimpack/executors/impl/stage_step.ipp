@@ -137,7 +137,7 @@ SLIMPACK_DECL result<void> stage_step::greet() {
   return success();
 }
 
-SLIMPACK_DECL result<tokens> stage_step::counted_tokens() const {
+SLIMPACK_DECL result<tokens> stage_step::counted_tokens() {
   tokens sum{};
   if (script_->outline.idle) return sum;
   for (const piece& one : script_->forward.pieces) {
@@ -149,6 +149,7 @@ SLIMPACK_DECL result<tokens> stage_step::counted_tokens() const {
                        ", " + std::to_string(one.slice.end().value) + ") of sequence " +
                        std::to_string(one.slice.sequence.value) + ": it counts those that have a loss"};
     sum += valid;
+    counted_.push_back(valid);
   }
   return sum;
 }
@@ -237,7 +238,34 @@ SLIMPACK_DECL result<void> stage_step::reduce_parts(std::size_t ran) {
   return success();
 }
 
+SLIMPACK_DECL result<void> stage_step::take_log_probabilities() {
+  edge_values& given = report_.log_probabilities = edge_values(*plan_);
+  if (result<void> asked = watched(with_.watch, [&] { return log_probabilities(given); }); !asked) return asked;
+  if (script_->outline.idle) return report_.log_probabilities = edge_values(*plan_), success();
+  if (result<void> once = given.close(); !once) return once;
+  const auto wrong = [](const std::string& why) {
+    return error{errc::compute_failed, "log_probabilities gives " + why + " (executors/hooks.hpp)"};
+  };
+  const bool is_last = script_->stage + 1 == script_->on.stages;
+  if (!is_last && !given.all().empty())
+    return wrong(std::to_string(given.all().size()) + " edges on a stage that is not the last");
+  std::size_t known = 0;
+  for (std::size_t at = 0; is_last && at < counted_.size(); ++at) {
+    const slice& s = script_->forward.pieces[at].slice;
+    const std::size_t own = given.from(s.sequence, s.begin, s.end()).size();
+    if (own != static_cast<std::size_t>(counted_[at].value))
+      return wrong(std::to_string(own) + " edges from the tokens [" + std::to_string(s.begin.value) + ", " +
+                   std::to_string(s.end().value) + ") of sequence " + std::to_string(s.sequence.value) +
+                   ", of which valid_tokens counts " + std::to_string(counted_[at].value) + ": one edge for each");
+    known += own;
+  }
+  if (known == given.all().size()) return success();
+  return wrong(std::to_string(given.all().size() - known) + " edges from tokens that this rank has not run");
+}
+
 SLIMPACK_DECL result<void> stage_step::part_company() {
+  if (offers_log_probabilities())
+    if (result<void> taken = take_log_probabilities(); !taken) return taken;
   const farewell own{loss(), report_.elapsed.value, report_.reduce.value};
   if (result<void> gathered = gather(own, farewells_); !gathered) return gathered;
   for (const farewell& one : farewells_) {

@@ -196,6 +196,7 @@ class audited_compute : public state_type_of<Compute> {
     return slimpack::add_rows(*compute_, from, to);
   }
   [[nodiscard]] double loss() { return loss_of(*compute_); }
+  result<void> log_probabilities(edge_values& to) { return log_probabilities_of(*compute_, to); }
   [[nodiscard]] bytes held() const { return held_by(*compute_); }
   void abort_step() { slimpack::abort_step(*compute_); }
   [[nodiscard]] auto make_tensor(tokens size) { return slimpack::make_tensor(*compute_, size); }

@@ -48,6 +48,8 @@ struct compute_options {
   tokens quantum{4};     ///< cuts fall on its multiples
   int stages{2};         ///< the most stages that the model is cut into; with 1, no message is tried
   bool one_model{true};  ///< it has the same layers on any number of stages
+  bool evaluates{};      ///< law 8 is tried: its forward computes the loss, so that it can evaluate; of one that offers
+                         ///< log_probabilities it is tried in any case
   /// Of losses and gradients (norm-wise), relative to those of uncut sequences; 0: tolerance_of the messages' elements.
   double tolerance{};
   seconds time_out{20};  ///< until a rank that waits for another gives up

@@ -116,40 +116,26 @@ class compute_steps {
   template <class As>
   [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch,
                                                       int fails, std::int64_t message, const As& as) const {
-    const result<step_report> none = error{};
-    std::vector<result<step_report>> reports(all.computes.size(), none);
-    std::vector<std::exception_ptr> thrown(all.computes.size());
-    const auto run = [&](std::size_t rank) {
+    return on_all(all, [&](std::size_t rank) {
       const auto number = static_cast<int>(rank);
       failing_port transport{all.world.endpoint(number), number == fails ? message : -1};
       model_.load(*all.computes[rank], batch);
-      reports[rank] = executors::packflow{}.execute(p, as(rank, *all.computes[rank]), transport);
-    };
-    {
-      std::vector<std::jthread> others;
-      for (std::size_t rank = 1; rank < all.computes.size(); ++rank)
-        others.emplace_back([&, rank] {
-#ifdef __cpp_exceptions
-          try {
-            run(rank);
-          } catch (...) {
-            thrown[rank] = std::current_exception();
-          }
-#else
-          run(rank);
-#endif
-        });
-      run(0);
-    }
-#ifdef __cpp_exceptions
-    for (const std::exception_ptr& e : thrown)
-      if (e) std::rethrow_exception(e);
-#endif
-    return reports;
+      return executors::packflow{}.execute(p, as(rank, *all.computes[rank]), transport);
+    });
   }
   [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch,
                                                       int fails = -1, std::int64_t message = 0) const {
     return step(all, p, batch, fails, message, [](std::size_t, compute& c) -> compute& { return c; });
+  }
+
+  /// Runs the forwards of a step alone.
+  [[nodiscard]] std::vector<result<step_report>> evaluation(ranks& all, const plan& p,
+                                                            std::span<const document> batch) const {
+    return on_all(all, [&](std::size_t rank) {
+      failing_port transport{all.world.endpoint(static_cast<int>(rank)), -1};
+      model_.load(*all.computes[rank], batch);
+      return executors::packflow{}.evaluate(p, *all.computes[rank], transport);
+    });
   }
 
   /// Of layers: plans have the vocabulary where the stages have it.
@@ -246,6 +232,35 @@ class compute_steps {
   }
 
  private:
+  /// What each rank makes, on a thread of its own. What one of them throws passes through.
+  template <class Run>
+  [[nodiscard]] static std::vector<result<step_report>> on_all(const ranks& all, const Run& run) {
+    const result<step_report> none = error{};
+    std::vector<result<step_report>> reports(all.computes.size(), none);
+    std::vector<std::exception_ptr> thrown(all.computes.size());
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t rank = 1; rank < all.computes.size(); ++rank)
+        others.emplace_back([&, rank] {
+#ifdef __cpp_exceptions
+          try {
+            reports[rank] = run(rank);
+          } catch (...) {
+            thrown[rank] = std::current_exception();
+          }
+#else
+          reports[rank] = run(rank);
+#endif
+        });
+      reports[0] = run(0);
+    }
+#ifdef __cpp_exceptions
+    for (const std::exception_ptr& e : thrown)
+      if (e) std::rethrow_exception(e);
+#endif
+    return reports;
+  }
+
   const Model& model_;
   const compute_options& o_;
   double tolerance_;
