@@ -197,9 +197,9 @@ TEST(PackflowEdges, OfASpreadVocabularyAreTheStepsAlone) {
     EXPECT_EQ(one.error().code, errc::invalid_input);
     EXPECT_NE(
         one.error().detail.find(
-            "evaluate cannot run a plan that spreads the vocabulary over the stages, as the calls of a "
-            "vocabulary run both passes: evaluate a plan with shape.vocabulary = vocabulary::last, and run the "
-            "step by that plan, too, where its log-probabilities have to be those of the evaluation, bit for bit"),
+            "evaluate cannot run this plan's forward alone: the vocabulary is spread over the stages, whose calls run "
+            "both passes: choose vocabulary::last. Run the step by the plan that is evaluated, too, where its "
+            "log-probabilities have to be those of the evaluation, bit for bit"),
         std::string::npos)
         << one.error().detail;
   }
