@@ -51,7 +51,7 @@ struct random_forest {
     for (tokens t = s.begin; t < s.end(); t += tokens{1}) found.emplace_back(s.sequence.value, t.value);
     return found;
   }
-  /// Whether each token that a slice waits for has run: forward what it reads, backward what reads it; in the slice, too.
+  /// Whether all that a slice waits for has run, and nothing of itself: forward what it reads, backward what reads it.
   [[nodiscard]] bool may_run(const slice& s, pass p, const std::set<token>& ran) const {
     const std::vector<token> own = tokens_of(s);
     for (std::uint32_t other = 0; other < all.size(); ++other)

@@ -1,6 +1,8 @@
 #include <slimpack/core/forest.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/io/file.hpp>
 #include <slimpack/io/plan_json.hpp>
+#include <slimpack/io/timeline.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/testing/generator.hpp>
 
@@ -11,7 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
+#include <ostream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -170,6 +174,26 @@ TEST(ForestFiles, OfAnotherOrderAreRefused) {
   EXPECT_NE(early.find("replicas whose stages can run what they have: sequence "), std::string::npos) << early;
   EXPECT_NE(refusal([](json& d) { d["parents"] = {-1, 0, 0, 1, 0, -1}; }), "no error");
   EXPECT_NE(refusal([](json& d) { d.erase("parents"), d.erase("samples"), d.erase("targets"); }), "no error");
+}
+
+TEST(ForestFiles, HaveAPageThatKnowsParents) {
+  const plan p = planned(dialogue());
+  std::ostringstream page;
+  io::write_timeline(page, std::vector<plan>{p}).value();
+  EXPECT_NE(page.str().find("\"parents\":[-1,0,1,1,0,-1]"), std::string::npos);
+  plan list = planned({.lengths = {{300}, {90}}, .parents = {no_parent, no_parent}, .samples = {}, .targets = {}});
+  std::ostringstream other;
+  io::write_timeline(other, std::vector<plan>{list}).value();
+  EXPECT_EQ(other.str().find("\"parents\":"), std::string::npos) << "nothing is shared";
+}
+
+// A page that timeline_page_test.py opens: 60 sequences of some trees.
+TEST(ForestTimelinePage, IsWrittenForTheBrowser) {
+  const char* path = std::getenv("SLIMPACK_FOREST_PAGE");
+  if (path == nullptr) GTEST_SKIP() << "SLIMPACK_FOREST_PAGE names no file";
+  slimpack::testing::generator random(5);
+  const plan p = planned(slimpack::testing::trial_forest(random, 60, {2000}));
+  ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return io::write_timeline(out, std::vector<plan>{p}); }));
 }
 
 }  // namespace

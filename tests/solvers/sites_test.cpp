@@ -114,7 +114,7 @@ TEST(SequenceSite, KeepsTheTokensOfAPass) {
     numbers.of(packs, own, most).run_before(p, moved, before);
     const auto slices = testing::naive::by_sequence(packs.of(p));
     for (const sequence& s : own)
-      EXPECT_EQ(testing::naive::gap(slices.at(s.id), s.length, p), std::nullopt) << "seed " << seed;
+      EXPECT_EQ(testing::naive::gap(slices.at(s.id), s.whole(), p), std::nullopt) << "seed " << seed;
     for (std::size_t i = 0; i < packs.of(p).size(); ++i) EXPECT_LE(size_of(packs.of(p)[i]), most) << "seed " << seed;
     EXPECT_EQ(others(), rest) << "seed " << seed;
     const std::span<const slice> all = packs.of(p).slices();

@@ -204,7 +204,7 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   for (const replica_plan& one : p.replicas)
     replicas.push_back({one.sequences, one.partition, one.programs, one.times.apart.flags});
   std::optional<seconds> busy;
-  if (check_slices(r, p.lengths, p.shape, replicas, p.merges, passes_of(p))) {
+  if (check_slices(r, batch_of(p), p.shape, replicas, p.merges, passes_of(p))) {
     const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
     for (std::uint32_t i = 0; i < replicas.size(); ++i) replicas[i].others = naive::others_of(p.merges, packs_of, i);
     bool priced = true;
@@ -261,9 +261,10 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 
 /// Checks a finished plan with slow code that shares nothing with the simulator (testing/naive.hpp):
 ///  1. every token of every sequence is once in a forward pack and once in a backward pack of one replica, or of those
-///     that share it (core/merge.hpp); of a forward-only plan, once in a forward pack
-///  2. cuts fall on the quantum
-///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock, and
+///     that share it (core/merge.hpp); of a forward-only plan, once in a forward pack. Where samples share beginnings,
+///     a path is on one replica
+///  2. cuts fall on the quantum, counted from the first token of each sequence
+///  3. slices run in order, sequences forward after their parents and backward before them, and the rows of shared sequences; programs run each pack once and are free of deadlock, and
 ///     readers and executors take the plan (core/soundness/is_sound.hpp)
 ///  4. peak memory is as written, and within the limit
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
