@@ -1,5 +1,6 @@
 #include <slimpack/core/batch_view.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/testing/generator.hpp>
 
