@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_REPLICA_LAWS_HPP
 #define SLIMPACK_TESTING_REPLICA_LAWS_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
@@ -30,6 +31,7 @@ struct replica_view {
   const partition& packs;
   std::span<const program> programs;
   naive::apart_packs apart{};
+  std::span<const sequence_id> parents{};  ///< of the batch, where samples share beginnings; else empty
   naive::others_of_packs others{};
 };
 
@@ -105,13 +107,18 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
 }  // namespace detail
 
 /// Law 1: every sequence is on one replica, or on those that share it, which run each of its tokens once forward and
-/// once backward. Law 2: cuts fall on the quantum. Law 3, first half: in order forward, in reverse order backward.
+/// once backward. Law 2: cuts fall on the quantum. Law 3, first half: in order forward, in reverse order backward; a
+/// sequence that goes on where another ends runs forward after it, and backward before it.
 /// passes: those that run; forward alone of a forward-only plan
 /// Returns   whether all slices are of known sequences, and merges name packs there are, so that the programs can be
 ///           run
-inline bool check_slices(report& r, std::span<const tokens> lengths, const shape& on,
-                         std::span<const replica_view> replicas, std::span<const merge> merges,
-                         std::span<const pass> passes = both_passes) {
+inline bool check_slices(report& r, const batch_view& batch, const shape& on, std::span<const replica_view> replicas,
+                         std::span<const merge> merges, std::span<const pass> passes = both_passes) {
+  const std::optional<std::string> fault = batch.parents().empty() ? std::nullopt : batch.fault();
+  r.check(1, !fault, "sequences that go on where others end are a forest", fault.value_or(""));
+  if (fault) return false;
+  const std::span<const tokens> lengths = batch.lengths();
+  const std::vector<sequence> sequences = batch.sequences();
   r.check(1, replicas.size() == static_cast<std::size_t>(on.replicas), "there is one entry per replica",
           replicas.size(), "for", on.replicas);
   std::map<sequence_id, std::vector<std::uint32_t>> owners;
@@ -135,20 +142,26 @@ inline bool check_slices(report& r, std::span<const tokens> lengths, const shape
           known = false;
           continue;
         }
-        const tokens length = lengths[s.value];
+        const sequence& all = sequences[s.value];
+        const tokens length = all.length;
         for (const slice& each : run)
-          for (const tokens cut : {each.begin, each.end()})
+          for (const tokens cut : {each.begin - all.begin, each.end() - all.begin})
             r.check(2, cut.value % on.quantum.value == 0 || cut == length, "cuts fall on the quantum", "slice", each, p,
                     "quantum", on.quantum);
         if (sharers.contains(s)) continue;
         std::vector<slice> sorted = run;
         std::sort(sorted.begin(), sorted.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
-        const std::optional<std::string> hole = naive::gap(sorted, length, pass::forward);
+        const std::optional<std::string> hole = naive::gap(sorted, length, pass::forward, all.begin);
         r.check(1, !hole, "every token is once in a pack of each pass", "sequence", s, "of", length, p,
                 hole.value_or(""));
-        const std::optional<std::string> disorder = naive::gap(run, length, p);
+        const std::optional<std::string> disorder = naive::gap(run, length, p, all.begin);
         r.check(3, !disorder, "slices run in order forward and in reverse order backward", "sequence", s, "of", length,
                 p, disorder.value_or(""));
+        if (all.is_root() || !slices.contains(all.parent)) continue;
+        const std::optional<std::string> early = p == pass::forward ? naive::overlap(v.packs.of(p), all.parent, s)
+                                                                    : naive::overlap(v.packs.of(p), s, all.parent);
+        r.check(3, !early, "a sequence runs forward after its parent, and backward before it", "sequence", s,
+                early.value_or(""));
       }
     }
   }
@@ -159,6 +172,8 @@ inline bool check_slices(report& r, std::span<const tokens> lengths, const shape
     else
       r.check(1, owners[id].size() == 1, "every sequence is on one replica", "sequence", id, "is on",
               owners[id].size());
+    if (const sequence_id parent = sequences[s].parent; parent != no_parent)
+      r.check(1, owners[id] == owners[parent], "a sequence is on the replica of its parent", "sequence", id);
   }
   return known;
 }
@@ -178,7 +193,7 @@ inline bool check_programs(report& r, const shape& on, std::span<const replica_v
       r.check(3, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
       sound = sound && !wrong;
     }
-    running.push_back({&v.packs, v.programs});
+    running.push_back({&v.packs, v.programs, {}, v.parents});
   }
   if (!sound) return false;
   for (const naive::outcome& one : naive::run(running, merges, on)) {
@@ -196,7 +211,7 @@ void check_memory(report& r, const shape& on, const replica_view& v, std::span<c
   if (!on.memory) return;
   for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
     const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on, static_cast<int>(stage), kept,
-                                           v.apart, v.others);
+                                           v.apart, v.others, {}, v.parents);
     r.check(4, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
             on.memory->amount);
   }

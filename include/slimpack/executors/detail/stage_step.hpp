@@ -120,7 +120,7 @@ class stage_step : public message_owner {
   result<void> prepare();
   /// Tokens that have a loss: the edges of the piece, where the batch says what is trained on; else as the compute
   /// counts them.
-  tokens valid_tokens_of(const piece& one) const {
+  tokens valid_tokens_in(const piece& one) const {
     return script_->paths.has_targets() ? edges_of(one) : valid_tokens(one.slice);
   }
   /// The same of this rank's sequences.

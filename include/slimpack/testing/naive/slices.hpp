@@ -22,8 +22,10 @@ namespace slimpack::testing::naive {
 }
 
 /// Why the slices of a sequence do not run through it once, front to back or back to front; nothing if they do.
-[[nodiscard]] inline std::optional<std::string> gap(std::span<const slice> slices, tokens length, pass p) {
-  const slice whole{{}, {}, length};
+/// begin: how many tokens its path has before it
+[[nodiscard]] inline std::optional<std::string> gap(std::span<const slice> slices, tokens length, pass p,
+                                                    tokens begin = {}) {
+  const slice whole{{}, begin, length};
   tokens at = whole.entry(p);
   for (const slice& s : slices) {
     if (s.length <= tokens{0}) return "a slice of " + std::to_string(s.length.value) + " tokens";
@@ -33,6 +35,20 @@ namespace slimpack::testing::naive {
   if (at != whole.exit(p))
     return "stops at " + std::to_string(at.value) + " instead of " + std::to_string(whole.exit(p).value);
   return std::nullopt;
+}
+
+/// Why a sequence begins before another that it waits for has ended; nothing if it does not.
+/// first, other: ids            Requires  packs with slices of both
+[[nodiscard]] inline std::optional<std::string> overlap(const micropacks& packs, sequence_id first, sequence_id other) {
+  std::size_t at = 0, end = 0, begin = packs.slices().size();
+  for (const slice& s : packs.slices()) {
+    if (s.sequence == first) end = at;
+    if (s.sequence == other && begin > at) begin = at;
+    ++at;
+  }
+  if (end < begin) return std::nullopt;
+  return "slice " + std::to_string(begin) + " is of sequence " + std::to_string(other.value) + ", slice " +
+         std::to_string(end) + " of sequence " + std::to_string(first.value);
 }
 
 /// The tokens of a sequence in packs, as the runs that their slices make up.
