@@ -79,7 +79,7 @@ class basic_planner {
   [[nodiscard]] result<void> check(const batch_view& batch) const {
     constexpr bool takes_any_cost = solver_for<Solver, Slicer, searched_cost, Schedule>;
     if (result<void> fine = detail::batch_check(
-            shape_, batch, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost, plans_prefixes<Solver>()});
+            shape_, batch, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost, plans_prefixes_of(solver_)});
         !fine)
       return fine;
     return detail::longest_check(detail::answers_of(cost_), shape_, batch.longest())(weight_gradients_of<Schedule>);

@@ -259,6 +259,8 @@ concept transport = detail::moves_bytes<T> || detail::unmet<
 ///  7. with vocabulary_rows() its vocabulary may be spread over the stages: embed, output, output_weights and
 ///     embed_gradients run its share of the words, gather_output on the last stage puts all words together, forward and
 ///     backward run layers alone (executors/hooks.hpp)
+///  8. with shares_prefixes = true samples may share beginnings: a piece's prefix may be of other sequences, whose
+///     gradients of keys and values add up over all that go on where they end (executors/hooks.hpp)
 /// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
 concept stage_compute = detail::met < detail::has_member_format<C>,

@@ -83,9 +83,9 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
   if (measured && knows_pieces) {
     check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
-      const double peak =
-          naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
-                             static_cast<int>(stage), kept, replica.times.apart.flags, view.others, replica.loans);
+      const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
+                                             static_cast<int>(stage), kept, replica.times.apart.flags, view.others,
+                                             replica.loans, p.parents);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -105,7 +105,7 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
 /// Requires  replicas that is_priced, and programs that end
 [[nodiscard]] inline std::vector<naive::outcome> replayed(const plan& p) {
   std::vector<naive::running> running;
-  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs, one.loans});
+  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs, one.loans, p.parents});
   return naive::joint_run(
       std::span<const naive::running>(running), p.merges, p.shape,
       [&](std::size_t replica, const instruction& i, std::size_t place) {
@@ -202,7 +202,7 @@ template <class Kept>
 std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   std::vector<replica_view> replicas;
   for (const replica_plan& one : p.replicas)
-    replicas.push_back({one.sequences, one.partition, one.programs, one.times.apart.flags});
+    replicas.push_back({one.sequences, one.partition, one.programs, one.times.apart.flags, p.parents});
   std::optional<seconds> busy;
   if (check_slices(r, batch_of(p), p.shape, replicas, p.merges, passes_of(p))) {
     const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };

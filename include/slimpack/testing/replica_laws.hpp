@@ -31,6 +31,7 @@ struct replica_view {
   const partition& packs;
   std::span<const program> programs;
   naive::apart_packs apart{};
+  std::span<const sequence_id> parents{};  ///< of the batch, where samples share beginnings; else empty
   naive::others_of_packs others{};
 };
 
@@ -175,6 +176,8 @@ inline bool check_slices(report& r, const batch_view& given, const shape& on, st
     else
       r.check(1, owners[id].size() == 1, "every sequence is on one replica", "sequence", id, "is on",
               owners[id].size());
+    if (const sequence_id parent = sequences[s].parent; parent != no_parent)
+      r.check(1, owners[id] == owners[parent], "a sequence is on the replica of its parent", "sequence", id);
   }
   return known;
 }
@@ -194,7 +197,7 @@ inline bool check_programs(report& r, const shape& on, std::span<const replica_v
       r.check(3, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
       sound = sound && !wrong;
     }
-    running.push_back({&v.packs, v.programs});
+    running.push_back({&v.packs, v.programs, {}, v.parents});
   }
   if (!sound) return false;
   for (const naive::outcome& one : naive::run(running, merges, on)) {
@@ -212,7 +215,7 @@ void check_memory(report& r, const shape& on, const replica_view& v, std::span<c
   if (!on.memory) return;
   for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
     const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on, static_cast<int>(stage), kept,
-                                           v.apart, v.others);
+                                           v.apart, v.others, {}, v.parents);
     r.check(4, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
             on.memory->amount);
   }

@@ -61,7 +61,7 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
     apart.push_back(weights_apart(s.programs, s.partition.backward.size()));
   std::vector<replica_view> replicas;
   for (const replica_solution& s : all.replicas)
-    replicas.push_back({s.sequences, s.partition, s.programs, apart[replicas.size()]});
+    replicas.push_back({s.sequences, s.partition, s.programs, apart[replicas.size()], batch.parents});
   if (!check_slices(r, batch.batch(), batch.shape, replicas, all.merges)) return true;
   const auto packs_of = [&](std::uint32_t one) -> const partition& { return all.replicas[one].partition; };
   for (std::uint32_t i = 0; i < replicas.size(); ++i) replicas[i].others = naive::others_of(all.merges, packs_of, i);
