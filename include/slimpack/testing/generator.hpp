@@ -94,7 +94,7 @@ class generator {
     if (!goes_on || random.once_in(3))
       made.samples.push_back({s.id, s.end(), static_cast<std::uint32_t>(random.between(1, 3))});
     for (tokens at = std::max(s.begin, tokens{1}); at < s.end();) {
-      at += tokens{random.between(0, (s.end() - at).value)};
+      if (!random.once_in(3)) at += tokens{random.between(0, (s.end() - at).value)};
       const tokens run{random.between(0, (s.end() - at).value)};
       if (run > tokens{0})
         made.targets.push_back({s.id, at, run, static_cast<std::uint32_t>(random.between(1, 3)), random.ratio()});
