@@ -95,22 +95,32 @@ def parents_of(plan):
 
 def depths(plan):
     """How many tokens a path has before each sequence: its slices begin there."""
-    found = []
-    for parent in parents_of(plan):
-        found.append(0 if parent < 0 else found[parent] + plan["lengths"][parent])
+    parents = parents_of(plan)
+    found = [0 if parent < 0 else None for parent in parents]
+    for sequence in range(len(parents)):
+        path = [sequence]
+        while found[path[-1]] is None:
+            path.append(parents[path[-1]])
+        for above, below in zip(path[::-1], path[-2::-1]):
+            found[below] = found[above] + plan["lengths"][above]
     return found
 
 
 def check_forest(plan):
-    """Sequences go on where their parents end, in depth-first order; samples and targets are of tokens that there are."""
+    """Sequences go on where their parents end, without end, and in depth-first order where no paths are copied; samples and targets are of
+    tokens that there are."""
     lengths, parents = plan["lengths"], parents_of(plan)
     claim(len(parents) == len(lengths), "each sequence has a parent, or is a root")
     open_ = []  # the path of the sequence before
     for sequence, parent in enumerate(parents):
         while open_ and open_[-1] != parent:
             open_.pop()
-        claim(parent == -1 or open_, f"sequence {sequence} is in one piece with the subtree of its parent, {parent}")
+        claim(parent == -1 or open_ or plan.get("copies"), f"sequence {sequence} is in one piece with the subtree of its parent, {parent}")
         open_.append(sequence)
+        steps = 0
+        while parent >= 0:
+            steps, parent = steps + 1, parents[parent]
+            claim(steps <= len(parents), f"sequence {sequence} has a path that begins")
     first = depths(plan)
     for name, runs in (("samples", [(s, at - 1, at, count) for s, at, count in plan.get("samples", [])]),
                        ("targets", [(s, begin, begin + n, count) for s, begin, n, count in plan.get("targets", [])])):
@@ -123,6 +133,36 @@ def check_forest(plan):
             claim((sequence, begin) >= last, f"{what} come behind those before")
             claim(count > 0, f"{what} count for a sample")
             last = (sequence, end)
+
+
+def check_copies(plan):
+    """Tokens that are computed again are those of a path of the batch, which has each of its tokens at home once.
+
+    A copy is [sequence, of, until]: the sequence's tokens before `until` are those at the same places of the path of `of`.
+    """
+    parents, first, lengths = parents_of(plan), depths(plan), plan["lengths"]
+    copied = {s: (of, until) for s, of, until in plan["copies"]}
+    claim(list(copied) == sorted(copied) and len(copied) == len(plan["copies"]), "copies are in order, one of a sequence")
+    batch = [s for s in range(len(lengths)) if s not in copied or copied[s][1] < first[s] + lengths[s]]  # which have tokens at home
+    claim(batch == list(range(len(batch))), "sequences of copies alone are behind those of the batch")
+    # Of each sequence of the batch, where its own tokens begin, and what they go on behind.
+    begin = [copied[s][1] if s in copied else first[s] for s in batch]
+    above = [copied[s][0] if s in copied else parents[s] if parents[s] in batch or parents[s] < 0 else copied[parents[s]][0] for s in batch]
+
+    def home(sequence, place):
+        """At which sequence of the batch the token is at home that stands at a place of its path; -1 before its first."""
+        while sequence >= 0 and place < begin[sequence]:
+            sequence = above[sequence]
+        return sequence
+
+    for s, (of, until) in copied.items():
+        claim(of in batch and first[s] < until <= first[s] + lengths[s] and until == first[of] + lengths[of],
+              f"sequence {s} copies the path of sequence {of}, up to its end")
+        # What it goes on behind is what stands there on the copied path.
+        before = parents[s] if parents[s] < 0 or parents[s] in batch else copied[parents[s]][0]
+        claim(before == home(of, first[s] - 1), f"sequence {s} copies the path of sequence {of} from token {first[s]} on")
+    for s in batch:
+        claim(begin[s] == (0 if above[s] < 0 else first[above[s]] + lengths[above[s]]), f"sequence {s} goes on where sequence {above[s]} ends")
 
 
 def check_paths(plan):
@@ -670,9 +710,11 @@ def replay(plan):
             check_relays(merge)
             if merge["exchange"] == "ring":
                 claim(max(len(merge["forward"]), len(merge["backward"])) == 1, f"ring of sequence {merge['sequence']} is for one row")
-    claim(plan["format"] == "slimpack-plan/2" or not {"parents", "samples", "targets"} & set(plan), "forests are of slimpack-plan/2")
+    claim(plan["format"] == "slimpack-plan/2" or not {"parents", "copies", "samples", "targets"} & set(plan), "forests are of slimpack-plan/2")
     claim(len(plan["replicas"]) == plan["dp"], "one entry per replica")
     check_forest(plan)
+    if "copies" in plan:
+        check_copies(plan)
     check_coverage(plan)
     check_paths(plan)
     claim(plan["format"] == "slimpack-plan/2" or not any("loans" in replica for replica in plan["replicas"]), "loans are a field of slimpack-plan/2")

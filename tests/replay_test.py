@@ -368,6 +368,37 @@ class Replay(unittest.TestCase):
         with self.assertRaisesRegex(replay.Wrong, "peak .7. replays as .9.0."):
             replay.replay(made)
 
+    def test_paths_that_replicas_compute_again(self):
+        """A root of 3 tokens and two sequences behind it, of 4 and 2 tokens, one on each replica: the second has the root's tokens again."""
+        def replica(*slices):
+            packs = [{"slices": list(slices), "time": [sum(n for _, _, n in slices) * 1.0]}]
+            tokens = packs[0]["time"][0]
+            return {"sequences": sorted({s for s, _, _ in slices}), "forward": packs, "backward": [{**packs[0], "slices": list(slices)[::-1]}],
+                    "message": {"forward": [0], "backward": [0]}, "programs": [["F0", "B0"]], "peak_memory": [tokens], "makespan": 2 * tokens, "lower_bound": 0.0}
+
+        def plan_of(lengths, parents, copies, other):
+            return {"format": "slimpack-plan/2", "transfers": "start", "cost": "by hand", "planner": "hand", "lengths": lengths, "parents": parents,
+                    "copies": copies, "stages": 1, "dp": 2, "vpp": 1, "quantum": 1, "replicas": [replica([0, 0, 3], [1, 3, 4]), other], "merges": [],
+                    "memory_unit": "tokens", "memory_limit": None, "reduce_time": 0.0, "step_time": 14.0, "bounds": {"work": 9.0}, "lower_bound": 9.0,
+                    "efficiency": 9 / 14}
+
+        inside = plan_of([3, 4, 5], [-1, 0, -1], [[2, 0, 3]], replica([2, 0, 5]))
+        behind = plan_of([3, 4, 2, 3], [-1, 0, 3, -1], [[3, 0, 3]], replica([3, 0, 3], [2, 3, 2]))
+        for made in (inside, behind):
+            replay.replay(made)
+        changes = {"another length": (inside, lambda p: p["copies"][0].__setitem__(2, 2), "up to its end"),
+                   "another path": (inside, lambda p: p["copies"][0].__setitem__(1, 1), "up to its end"),
+                   "no copy": (inside, lambda p: p.update(copies=[[2, 0, 3], [1, 0, 3]]), "in order"),
+                   "twice": (behind, lambda p: p["copies"].append([3, 0, 3]), "in order, one of a sequence"),
+                   "of a copy": (behind, lambda p: p["copies"][0].__setitem__(1, 3), "copies the path of sequence 3"),
+                   "a list": (behind, lambda p: p.update(copies=[]), "sequence 2 is in one piece"),
+                   "in another place": (plan_of([3, 3, 4, 2], [-1, -1, 0, 1], [[1, 0, 3]], replica([1, 0, 3], [3, 3, 2])), lambda p: None, "behind those of the batch")}
+        for name, (made, change, says) in changes.items():
+            changed = json.loads(json.dumps(made))
+            change(changed)
+            with self.subTest(change=name), self.assertRaisesRegex(replay.Wrong, says):
+                replay.replay(changed)
+
     def test_an_order_of_transfers_that_ranks_do_not_come_to(self):
         """Two replicas run the rows of two sequences in one order; where transfers were in another, each would wait for the other."""
         programs = [[[("F", 0, 0), ("F", 1, 0), ("B", 0, 0), ("B", 1, 0)]] for _ in range(2)]

@@ -1,9 +1,17 @@
 // ---- samples that share beginnings: where a sequence is on its path, and the hue that its slices have
 const parents = data.parents || [], isForest = parents.some(parent => parent >= 0);
+const behind = parents.map(() => []), roots = [];  // what goes on behind each sequence, and behind none
+parents.forEach((parent, s) => (parent < 0 ? roots : behind[parent]).push(s));
+const depthFirst = [];
+for (const open = [...roots].reverse(); open.length > 0;) {
+  depthFirst.push(open.pop());
+  open.push(...[...behind[depthFirst[depthFirst.length - 1]]].reverse());
+}
 const depths = [], levels = [];  // of each sequence: the tokens and the sequences before it on its path
-for (const parent of parents) {
-  depths.push(parent < 0 ? 0 : depths[parent] + data.lengths[parent]);
-  levels.push(parent < 0 ? 0 : levels[parent] + 1);
+for (const s of depthFirst) {
+  const parent = parents[s];
+  depths[s] = parent < 0 ? 0 : depths[parent] + data.lengths[parent];
+  levels[s] = parent < 0 ? 0 : levels[parent] + 1;
 }
 const depthOf = sequence => depths[sequence] || 0;
 // From the root down to a sequence.
@@ -16,17 +24,18 @@ function pathOf(sequence) {
 // behind it. Its own hue is in the middle of its part: near its parent's, and nearest to those of its closest relatives.
 const hues = (() => {
   const ends = parents.map(() => 0), begins = [], found = [];
-  for (let s = parents.length; s-- > 0;) {
+  for (const s of [...depthFirst].reverse()) {
     ends[s] = Math.max(1, ends[s]);
     if (parents[s] >= 0) ends[parents[s]] += ends[s];
   }
-  const all = ends.reduce((sum, n, s) => sum + (parents[s] < 0 ? n : 0), 0);
+  const all = roots.reduce((sum, s) => sum + ends[s], 0);
   let root = 0;
-  parents.forEach((parent, s) => {
-    begins.push(parent < 0 ? root : begins[parent]);
-    found.push(360 * (begins[s] + ends[s] / 2) / all);
+  for (const s of depthFirst) {
+    const parent = parents[s];
+    begins[s] = parent < 0 ? root : begins[parent];
+    found[s] = 360 * (begins[s] + ends[s] / 2) / all;
     if (parent < 0) root += ends[s]; else begins[parent] += ends[s];
-  });
+  }
   return found;
 })();
 // Where one sequence alone goes on behind another they have one hue, and differ in lightness.

@@ -406,10 +406,18 @@ function setRange(t0, t1) {
 
 // ---- samples that share beginnings: where a sequence is on its path, and the hue that its slices have
 const parents = data.parents || [], isForest = parents.some(parent => parent >= 0);
+const behind = parents.map(() => []), roots = [];  // what goes on behind each sequence, and behind none
+parents.forEach((parent, s) => (parent < 0 ? roots : behind[parent]).push(s));
+const depthFirst = [];
+for (const open = [...roots].reverse(); open.length > 0;) {
+  depthFirst.push(open.pop());
+  open.push(...[...behind[depthFirst[depthFirst.length - 1]]].reverse());
+}
 const depths = [], levels = [];  // of each sequence: the tokens and the sequences before it on its path
-for (const parent of parents) {
-  depths.push(parent < 0 ? 0 : depths[parent] + data.lengths[parent]);
-  levels.push(parent < 0 ? 0 : levels[parent] + 1);
+for (const s of depthFirst) {
+  const parent = parents[s];
+  depths[s] = parent < 0 ? 0 : depths[parent] + data.lengths[parent];
+  levels[s] = parent < 0 ? 0 : levels[parent] + 1;
 }
 const depthOf = sequence => depths[sequence] || 0;
 // From the root down to a sequence.
@@ -422,17 +430,18 @@ function pathOf(sequence) {
 // behind it. Its own hue is in the middle of its part: near its parent's, and nearest to those of its closest relatives.
 const hues = (() => {
   const ends = parents.map(() => 0), begins = [], found = [];
-  for (let s = parents.length; s-- > 0;) {
+  for (const s of [...depthFirst].reverse()) {
     ends[s] = Math.max(1, ends[s]);
     if (parents[s] >= 0) ends[parents[s]] += ends[s];
   }
-  const all = ends.reduce((sum, n, s) => sum + (parents[s] < 0 ? n : 0), 0);
+  const all = roots.reduce((sum, s) => sum + ends[s], 0);
   let root = 0;
-  parents.forEach((parent, s) => {
-    begins.push(parent < 0 ? root : begins[parent]);
-    found.push(360 * (begins[s] + ends[s] / 2) / all);
+  for (const s of depthFirst) {
+    const parent = parents[s];
+    begins[s] = parent < 0 ? root : begins[parent];
+    found[s] = 360 * (begins[s] + ends[s] / 2) / all;
     if (parent < 0) root += ends[s]; else begins[parent] += ends[s];
-  });
+  }
   return found;
 })();
 // Where one sequence alone goes on behind another they have one hue, and differ in lightness.
@@ -490,13 +499,13 @@ function element(name, parts, attributes) {
   e.append(...[].concat(parts === undefined ? [] : parts));
   return Object.assign(e, attributes);
 }
-const swatch = colour => { const i = element('i'); i.style.background = 'var(--' + colour + ')'; return i; };
+)page",
+    R"page(const swatch = colour => { const i = element('i'); i.style.background = 'var(--' + colour + ')'; return i; };
 function table(head, rows) {
   const row = (cells, kind) => element('tr', cells.map(c => element(kind, c)));
   return element('table', [element('thead', row(head, 'th')), element('tbody', rows.map(cells => row(cells, 'td')))]);
 }
-)page",
-    R"page(const workOf = plan => plan.spent && plan.spent.useful + plan.spent.collectives > 0 ? plan.spent.useful / (plan.spent.useful + plan.spent.collectives) : 1;
+const workOf = plan => plan.spent && plan.spent.useful + plan.spent.collectives > 0 ? plan.spent.useful / (plan.spent.useful + plan.spent.collectives) : 1;
 const usefulOf = plan => (1 - plan.bubble) * workOf(plan);
 const peakOf = plan => Math.max(...plan.replicas.flatMap(r => r.peak));
 // A plan that was made without a limit, as one that does not fit, is held to that of the first plan.
@@ -706,14 +715,14 @@ const plotWidth = () => Math.max(50, $('lanes').clientWidth - left - right);
 const xOf = t => left + (t - show.t0) / (show.t1 - show.t0) * plotWidth();
 const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
 
-// Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
+)page",
+    R"page(// Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
 function cover(share, x0, x1) {
   const last = Math.min(share.length - 1, Math.floor(x1));
   for (let column = Math.max(0, Math.floor(x0)); column <= last; ++column)
     share[column] += Math.min(x1, column + 1) - Math.max(x0, column);
 }
-)page",
-    R"page(// Forward from the top, a spread vocabulary under it, backward from below, weight gradients over it; what stays free between
+// Forward from the top, a spread vocabulary under it, backward from below, weight gradients over it; what stays free between
 // them is idle.
 const noShares = columns => [0, 1, 2, 3].map(() => new Float32Array(columns)), shareOf = unit => Math.min(E, kindOf(unit));
 function drawShares(c, [forward, backward, weights, words], x, y, h) {
@@ -999,14 +1008,14 @@ function drawArrows(c, marked, from) {
     arrow(c, xOf(lane.end[i]), a.y - from + a.h / 2, xOf(there.lane.start[there.i]), b.y - from + b.h / 2, false);
   }
   for (const {lane, i} of marked) {
-    const kind = kindOf(lane.unit[i]), place = placeOf(lane.plan, lane, i);
+)page",
+    R"page(    const kind = kindOf(lane.unit[i]), place = placeOf(lane.plan, lane, i);
     if (kind > 1 || !inView({lane, i})) continue;
     for (const {replicas, rows: shared} of lane.plan.merges)
       for (const packs of shared[kind]) {
         const k = replicas.indexOf(lane.r);
         if (k < 0 || packs[k] !== lane.pack[i]) continue;
-)page",
-    R"page(        for (let other = k + 1; other < packs.length; ++other) {
+        for (let other = k + 1; other < packs.length; ++other) {
           const there = at.get(key({...lane, r: replicas[other]}, kind, place, packs[other]));
           if (!there || !rowOf.has(there.lane)) continue;
           const a = rowOf.get(lane), b = rowOf.get(there.lane), x = (Math.max(lane.start[i], there.lane.start[there.i]) +
@@ -1261,13 +1270,13 @@ function memoryDetails(lane, i, t) {
   const {plan} = lane, replica = plan.replicas[lane.r], runs = i < lane.n && lane.start[i] <= t;
   const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
   const open = new Map();
-  let tokens = 0;
+)page",
+    R"page(  let tokens = 0;
   for (let k = 0; k < i + (runs ? 1 : 0); ++k) {
     const kind = kindOf(lane.unit[k]), frees = kind === 2 || (kind === 1 && !apart(replica, lane.pack[k]));
     if (kind !== 0 && (!frees || k === i)) continue;
     const {slices, first} = replica.passes[kind === 0 ? 0 : 1];
-)page",
-    R"page(    for (let at = first[lane.pack[k]]; at < first[lane.pack[k] + 1]; ++at) {
+    for (let at = first[lane.pack[k]]; at < first[lane.pack[k] + 1]; ++at) {
       const change = kind === 0 ? slices[3 * at + 2] : -slices[3 * at + 2];
       open.set(slices[3 * at], (open.get(slices[3 * at]) || 0) + change);
       tokens += change;
@@ -1554,15 +1563,15 @@ const svgSpace = (() => {  // without an address in the page, which loads nothin
 })();
 function svg(name, attributes, parts) {
   const e = document.createElementNS(svgSpace, name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+)page",
+    R"page(  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
   e.append(...(parts || []));
   return e;
 }
 function plotOf(series, width) {
   const height = 210, left = 74, right = 10, top = 10, bottom = 40;
   const n = series[0].steps.length, most = Math.max(1, ...series.flatMap(s => s.steps));
-)page",
-    R"page(  const unit = [1, 2, 2.5, 5, 10].map(f => f * 10 ** Math.floor(Math.log10(most / 4))).find(u => most / u <= 5);
+  const unit = [1, 2, 2.5, 5, 10].map(f => f * 10 ** Math.floor(Math.log10(most / 4))).find(u => most / u <= 5);
   const end = unit * Math.ceil(most / unit);
   const x = b => left + (n > 1 ? b / (n - 1) : .5) * (width - left - right), y = t => top + (1 - t / end) * (height - top - bottom);
   const plot = svg('svg', {viewBox: '0 0 ' + width + ' ' + height, width, height, role: 'img', 'aria-label': 'Step time of each batch'});

@@ -57,10 +57,10 @@ inline void read_forest(const json_place& file, plan& p) {
   if (const std::optional<json_place> parents = file.find({"parents"})) {
     parents->must_have(p.lengths.size(), "one per sequence");
     for (std::size_t i = 0; i < parents->size(); ++i) {
-      const auto parent = parents->at(i).integer(-1, static_cast<std::int64_t>(i) - 1);
+      const auto parent = parents->at(i).integer(-1, static_cast<std::int64_t>(p.lengths.size()) - 1);
       p.parents.push_back(parent < 0 ? no_parent : sequence_id{static_cast<std::uint32_t>(parent)});
     }
-    agree(*parents, "the parents of sequences in depth-first order");
+    agree(*parents, "the parents of a forest");
   }
   if (const std::optional<json_place> samples = file.find({"samples"})) {
     for (std::size_t i = 0; i < samples->size(); ++i) {
