@@ -79,9 +79,11 @@ class generator {
 [[nodiscard]] inline forest trial_forest(generator& random, std::int64_t n, tokens longest) {
   forest made;
   std::vector<sequence_id> path;
-  const std::int64_t bushy = random.between(1, 4);  // how often a sequence goes on where the one before ends
+  const std::int64_t depth = random.between(0, 4);  // 0: a list; the larger, the longer paths get
   while (static_cast<std::int64_t>(made.lengths.size()) < n) {
-    if (random.once_in(bushy))
+    if (depth == 0)
+      path.clear();
+    else if (random.once_in(depth))
       for (std::int64_t up = random.between(0, static_cast<std::int64_t>(path.size())); up > 0; --up) path.pop_back();
     made.parents.push_back(path.empty() ? no_parent : path.back());
     path.push_back({static_cast<std::uint32_t>(made.lengths.size())});

@@ -101,7 +101,7 @@ requires solver_for<Solver, Slicer, Cost, Schedule>
     for (std::int64_t n = random.between(1, 24); n > 0; --n) lengths.push_back(random.length(o.longest));
     add(std::move(lengths));
   }
-  for (int i = 0; i < o.cases && plans_prefixes<Solver>() && on.replicas == 1; ++i)
+  for (int i = 0; i < o.cases && plans_prefixes_of(solver) && on.replicas == 1; ++i)
     batches.push_back(trial_forest(random, random.between(1, 24), o.longest));
   for (const forest& asked : batches) {
     problem batch{asked.lengths, on};
