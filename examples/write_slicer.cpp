@@ -11,13 +11,13 @@ struct halves {
   template <class Cost>
   slimpack::slice next(const slimpack::sequence& s, slimpack::tokens at, slimpack::pass p,
                        const slimpack::cut_budget& left, const Cost& cost) const {
-    const std::int64_t middle =
-        s.length > whole_up_to ? s.length.value / 2 / left.quantum.value * left.quantum.value : 0;
+    const std::int64_t cut = s.length > whole_up_to ? s.length.value / 2 / left.quantum.value * left.quantum.value : 0;
+    const slimpack::tokens middle = s.begin + slimpack::tokens{cut};
     slimpack::slice half{s.id, at, {0}};
     if (p == slimpack::pass::forward) {
-      half.length = {at.value < middle ? middle - at.value : s.length.value - at.value};
+      half.length = (at < middle ? middle : s.end()) - at;
     } else {
-      half.begin = {at.value > middle ? middle : 0};
+      half.begin = at > middle ? middle : s.begin;
       half.length = at - half.begin;
     }
     const bool fits = half.length <= left.size && (left.empty || cost.time(half, p, left.part) <= left.time);

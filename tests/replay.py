@@ -88,20 +88,121 @@ def on_stage(plan, kind, place):
     return {"U": ("V", place), "W": ("B", place)}.get(kind)
 
 
+def parents_of(plan):
+    """Which sequence each goes on behind, -1 of a root: all are roots where samples share no beginnings."""
+    return plan.get("parents", [-1] * len(plan["lengths"]))
+
+
+def depths(plan):
+    """How many tokens a path has before each sequence: its slices begin there."""
+    parents = parents_of(plan)
+    found = [0 if parent < 0 else None for parent in parents]
+    for sequence in range(len(parents)):
+        path = [sequence]
+        while found[path[-1]] is None:
+            path.append(parents[path[-1]])
+        for above, below in zip(path[::-1], path[-2::-1]):
+            found[below] = found[above] + plan["lengths"][above]
+    return found
+
+
+def check_forest(plan):
+    """Sequences go on where their parents end, without end, and in depth-first order where no paths are copied; samples and targets are of
+    tokens that there are."""
+    lengths, parents = plan["lengths"], parents_of(plan)
+    claim(len(parents) == len(lengths), "each sequence has a parent, or is a root")
+    open_ = []  # the path of the sequence before
+    for sequence, parent in enumerate(parents):
+        while open_ and open_[-1] != parent:
+            open_.pop()
+        claim(parent == -1 or open_ or plan.get("copies"), f"sequence {sequence} is in one piece with the subtree of its parent, {parent}")
+        open_.append(sequence)
+        steps = 0
+        while parent >= 0:
+            steps, parent = steps + 1, parents[parent]
+            claim(steps <= len(parents), f"sequence {sequence} has a path that begins")
+    first = depths(plan)
+    for name, runs in (("samples", [(s, at - 1, at, count) for s, at, count in plan.get("samples", [])]),
+                       ("targets", [(s, begin, begin + n, count) for s, begin, n, count in plan.get("targets", [])])):
+        last = (-1, 0)
+        for sequence, begin, end, count in runs:
+            what = f"{name}: tokens {begin} to {end} of sequence {sequence}"
+            claim(0 <= sequence < len(lengths), f"{what} are of a sequence that is there")
+            claim(first[sequence] <= begin < end <= first[sequence] + lengths[sequence], f"{what} are its own")
+            claim(name == "samples" or begin > 0, f"{what} are behind a token that predicts them")
+            claim((sequence, begin) >= last, f"{what} come behind those before")
+            claim(count > 0, f"{what} count for a sample")
+            last = (sequence, end)
+
+
+def check_copies(plan):
+    """Tokens that are computed again are those of a path of the batch, which has each of its tokens at home once.
+
+    A copy is [sequence, of, until]: the sequence's tokens before `until` are those at the same places of the path of `of`.
+    """
+    parents, first, lengths = parents_of(plan), depths(plan), plan["lengths"]
+    copied = {s: (of, until) for s, of, until in plan["copies"]}
+    claim(list(copied) == sorted(copied) and len(copied) == len(plan["copies"]), "copies are in order, one of a sequence")
+    batch = [s for s in range(len(lengths)) if s not in copied or copied[s][1] < first[s] + lengths[s]]  # which have tokens at home
+    claim(batch == list(range(len(batch))), "sequences of copies alone are behind those of the batch")
+    # Of each sequence of the batch, where its own tokens begin, and what they go on behind.
+    begin = [copied[s][1] if s in copied else first[s] for s in batch]
+    above = [copied[s][0] if s in copied else parents[s] if parents[s] in batch or parents[s] < 0 else copied[parents[s]][0] for s in batch]
+
+    def home(sequence, place):
+        """At which sequence of the batch the token is at home that stands at a place of its path; -1 before its first."""
+        while sequence >= 0 and place < begin[sequence]:
+            sequence = above[sequence]
+        return sequence
+
+    for s, (of, until) in copied.items():
+        claim(of in batch and first[s] < until <= first[s] + lengths[s] and until == first[of] + lengths[of],
+              f"sequence {s} copies the path of sequence {of}, up to its end")
+        # What it goes on behind is what stands there on the copied path.
+        before = parents[s] if parents[s] < 0 or parents[s] in batch else copied[parents[s]][0]
+        claim(before == home(of, first[s] - 1), f"sequence {s} copies the path of sequence {of} from token {first[s]} on")
+    for s in batch:
+        claim(begin[s] == (0 if above[s] < 0 else first[above[s]] + lengths[above[s]]), f"sequence {s} goes on where sequence {above[s]} ends")
+
+
+def check_paths(plan):
+    """A path is on one replica, where each sequence runs forward after its parent and backward before it."""
+    for merge in plan["merges"]:
+        s = merge["sequence"]
+        claim(parents_of(plan)[s] < 0 and s not in parents_of(plan), f"sequence {s}, which replicas share, is the whole of a path")
+    for r, replica in enumerate(plan["replicas"]):
+        here = set(replica["sequences"])
+        for kind, ascending in passes(plan):
+            first, last = {}, {}  # slice of a sequence, in run order
+            for at, s in enumerate(s for pack in replica[kind] for s, _, _ in pack["slices"]):
+                first.setdefault(s, at)
+                last[s] = at
+            for sequence, parent in enumerate(parents_of(plan)):
+                if parent < 0:
+                    continue
+                claim((sequence in here) == (parent in here), f"sequence {sequence} is on the replica of its parent, {parent}")
+                before, behind = (parent, sequence) if ascending else (sequence, parent)
+                claim(sequence not in here or last[before] < first[behind], f"{kind} on replica {r}: sequence {before} has run before {behind} begins")
+
+
 def pieces_in_order(slices, ascending):
     return sorted(slices, key=lambda x: x[1], reverse=not ascending)
 
 
-def check_order(plan, kind, ascending, sequence, rows):
-    """Rows of slices, in run order, cover a sequence once: in order forward, in reverse order backward; cuts on the quantum."""
+def check_order(plan, kind, ascending, sequence, rows, first):
+    """Rows of slices, in run order, cover a sequence once: in order forward, in reverse order backward; cuts on the quantum.
+
+    Its first token has the number `first`, from which cuts are counted.
+    """
     length, quantum = plan["lengths"][sequence], plan["quantum"]
     at = 0 if ascending else length
     for row in rows:
         # Inside a pack, or a row, the order of a sequence's slices is free: they run together.
-        for _, begin, count in pieces_in_order(row, ascending):
-            piece = f"{kind}: slice {[sequence, begin, count]}"
+        for _, token, count in pieces_in_order(row, ascending):
+            begin = token - first
+            piece = f"{kind}: slice {[sequence, token, count]}"
             claim(count > 0 and begin % quantum == 0, f"{piece} starts on the quantum")
-            claim((begin if ascending else begin + count) == at, f"{piece} follows {at}")
+            claim((begin if ascending else begin + count) == at, f"{piece} follows {first + at}")
             claim((begin + count) % quantum == 0 or begin + count == length, f"{piece} ends on the quantum")
             at = begin + count if ascending else begin
     claim(at == (length if ascending else 0), f"{kind} covers every token of sequence {sequence}")
@@ -121,6 +222,7 @@ def runs_of(replica, kind, sequence):
 def check_coverage(plan):
     """Every token once in each pass, on one replica or on those that share its sequence."""
     merged = {m["sequence"]: m for m in plan["merges"]}
+    first = depths(plan)
     claim(len(merged) == len(plan["merges"]), "a sequence is merged once")
     for sequence in range(len(plan["lengths"])):
         on = [r for r, replica in enumerate(plan["replicas"]) if sequence in replica["sequences"]]
@@ -137,7 +239,7 @@ def check_coverage(plan):
                     claim(s in rows, f"{kind}: sequence {s} belongs to replica {r}")
                     rows[s].append([x for x in pack["slices"] if x[0] == s])
             for s in set(rows) - set(merged):
-                check_order(plan, kind, ascending, s, rows[s])
+                check_order(plan, kind, ascending, s, rows[s], first[s])
     for s, merge in merged.items():
         for kind, ascending in passes(plan):
             for j, r in enumerate(merge["replicas"]):
@@ -147,7 +249,7 @@ def check_coverage(plan):
             rows = [[x for r, i in zip(merge["replicas"], row) if i is not None
                      for x in plan["replicas"][r][kind][i]["slices"] if x[0] == s] for row in merge[kind]]
             claim(all(rows), f"{kind}: each row of sequence {s} has tokens")
-            check_order(plan, kind, ascending, s, rows)
+            check_order(plan, kind, ascending, s, rows, first[s])
         for r in merge["replicas"] if len(passes(plan)) > 1 else []:
             replica = plan["replicas"][r]
             claim(runs_of(replica, "forward", s) == runs_of(replica, "backward", s),
@@ -338,13 +440,15 @@ def simulate(plan):
         for lender, helper, _, _ in loans_of(plan, r):
             partners.setdefault((r, *lender), []).append((r, *helper))
             partners.setdefault((r, *helper), []).append((r, *lender))
-    last_forward = [{} for _ in replicas]
+    parents = parents_of(plan)
+    last_forward = [{} for _ in replicas]  # that reads a sequence's tokens: its own, or one of what goes on behind it
     for r, own in enumerate(packs):
         for i, pack in enumerate(own["F"]):
             for s, _, _ in pack["slices"]:
-                last_forward[r][s] = i
+                while s >= 0 and last_forward[r].get(s) != i:
+                    last_forward[r][s], s = i, parents[s]
 
-    # Where nothing runs backward, a sequence's tokens are released at the end of its last forward.
+    # Where nothing runs backward, a sequence's tokens are released at the end of the last forward that reads them.
     ended = [[0] * len(own["F"]) for own in packs]
     for r, own in enumerate(packs if len(passes(plan)) == 1 else []):
         for pack in own["F"]:
@@ -521,7 +625,7 @@ def check_rank_time(plan):
 
 def check_origin(made, plan):
     claim(set(made) == {"version", "longest", "options", "batch", "inputs"}, "what made the plan has its five fields")
-    claim(made["longest"] >= max(plan["lengths"]), "the longest of all batches is as long as this one's")
+    claim(made["longest"] >= max(map(sum, zip(depths(plan), plan["lengths"]))), "the longest of all batches is as long as this one's")
     claim(all(isinstance(value, str) for group in ("options", "batch") for value in made[group].values()), "options are texts")
     if "number" in made["batch"]:
         claim(0 <= int(made["batch"]["number"]) < int(made["batch"]["batches"]), "the batch is one of the batches")
@@ -606,8 +710,13 @@ def replay(plan):
             check_relays(merge)
             if merge["exchange"] == "ring":
                 claim(max(len(merge["forward"]), len(merge["backward"])) == 1, f"ring of sequence {merge['sequence']} is for one row")
+    claim(plan["format"] == "slimpack-plan/2" or not {"parents", "copies", "samples", "targets"} & set(plan), "forests are of slimpack-plan/2")
     claim(len(plan["replicas"]) == plan["dp"], "one entry per replica")
+    check_forest(plan)
+    if "copies" in plan:
+        check_copies(plan)
     check_coverage(plan)
+    check_paths(plan)
     claim(plan["format"] == "slimpack-plan/2" or not any("loans" in replica for replica in plan["replicas"]), "loans are a field of slimpack-plan/2")
     check_loans(plan)
     check_prices(plan)

@@ -310,6 +310,95 @@ class Replay(unittest.TestCase):
                 replay.replay(made)
             made = json.loads(kept)
 
+    def test_samples_that_share_beginnings(self):
+        """A root of 3 tokens and two sequences behind it, of 4 and 2 tokens, on one stage: a second a token forward, two backward."""
+        def packs(*of, each):
+            return [{"slices": slices, "time": [each * sum(n for _, _, n in slices)]} for slices in of]
+
+        replica = {"sequences": [0, 1, 2], "forward": packs([[0, 0, 3], [1, 3, 2]], [[1, 5, 2]], [[2, 3, 2]], each=1.0),
+                   "backward": packs([[2, 3, 2], [1, 3, 4]], [[0, 0, 3]], each=2.0), "message": {"forward": [0, 0, 0], "backward": [0, 0]},
+                   "programs": [["F0", "F1", "F2", "B0", "B1"]], "peak_memory": [9], "makespan": 27.0, "lower_bound": 0.0}
+        made = {"format": "slimpack-plan/2", "transfers": "start", "cost": "by hand", "planner": "hand", "lengths": [3, 4, 2], "parents": [-1, 0, 0],
+                "samples": [[1, 7, 2], [2, 4, 1], [2, 5, 1]], "targets": [[0, 1, 2, 4], [1, 3, 4, 2], [2, 4, 1, 1]], "stages": 1, "dp": 1, "vpp": 1,
+                "quantum": 2, "replicas": [replica], "merges": [], "memory_unit": "tokens", "memory_limit": None, "reduce_time": 0.0,
+                "step_time": 27.0, "bounds": {"work": 27.0}, "lower_bound": 27.0, "efficiency": 1.0}
+        replay.replay(made)
+
+        def forward(*of):
+            made["replicas"][0]["forward"] = packs(*of, each=1.0)
+
+        def backward(*of):
+            made["replicas"][0]["backward"] = packs(*of, each=2.0)
+
+        changes = {"a sequence before its parent": (lambda: forward([[1, 3, 2], [0, 0, 3]], [[1, 5, 2]], [[2, 3, 2]]), "sequence 0 has run before 1 begins"),
+                   "a parent before its child": (lambda: backward([[2, 3, 2], [0, 0, 3]], [[1, 3, 4]]), "sequence 1 has run before 0 begins"),
+                   "a parent in two, about its child": (lambda: backward([[1, 3, 4], [0, 2, 1]], [[2, 3, 2], [0, 0, 2]]), "sequence 2 has run before 0 begins"),
+                   "a cut off the quantum of its sequence": (lambda: forward([[0, 0, 3], [1, 3, 1]], [[1, 4, 3]], [[2, 3, 2]]), "ends on the quantum"),
+                   "places without their depth": (lambda: forward([[0, 0, 3], [1, 0, 2]], [[1, 2, 2]], [[2, 0, 2]]), "starts on the quantum|follows 3"),
+                   "a parent that comes later": (lambda: made.update(parents=[-1, 2, -1]), "in one piece"),
+                   "parents of too few": (lambda: made.update(parents=[-1, 0]), "each sequence has a parent"),
+                   "an order that is not depth-first": (lambda: made.update(lengths=[3, 4, 2, 1], parents=[-1, 0, -1, 1]), "sequence 3 is in one piece"),
+                   "a sample that ends elsewhere": (lambda: made["samples"][0].__setitem__(1, 8), "samples: tokens 7 to 8 of sequence 1 are its own"),
+                   "samples in another order": (lambda: made["samples"].reverse(), "come behind those before"),
+                   "a target that nothing predicts": (lambda: made["targets"][0].__setitem__(1, 0), "are behind a token"),
+                   "targets twice": (lambda: made["targets"].insert(1, [0, 2, 1, 1]), "come behind those before"),
+                   "targets of nobody": (lambda: made["targets"][1].__setitem__(3, 0), "count for a sample"),
+                   "another format": (lambda: made.update(format="slimpack-plan/1"), "forests are of slimpack-plan/2"),
+                   "half a tree": (lambda: made["replicas"][0]["sequences"].pop(), "sequence 2 is on one replica"),
+                   "a list": (lambda: made.pop("parents"), "samples: tokens 6 to 7 of sequence 1 are its own")}
+        for name, (change, says) in changes.items():
+            kept = json.dumps(made)
+            change()
+            with self.subTest(change=name), self.assertRaisesRegex(replay.Wrong, says):
+                replay.replay(made)
+            made = json.loads(kept)
+
+    def test_tokens_that_are_forwarded_alone_are_held_for_those_behind_them(self):
+        """The root's tokens are held to the end of the last forward behind them, and those of its children to their own."""
+        replica = {"sequences": [0, 1, 2], "forward": [{"slices": [[s, begin, n]], "time": [1.0]} for s, begin, n in ([0, 0, 3], [1, 3, 4], [2, 3, 2])],
+                   "backward": [], "message": {"forward": [0, 0, 0], "backward": []}, "programs": [["F0", "F1", "F2"]], "peak_memory": [7],
+                   "makespan": 3.0, "lower_bound": 0.0}
+        made = {"format": "slimpack-plan/2", "transfers": "start", "cost": "by hand", "planner": "hand", "lengths": [3, 4, 2], "parents": [-1, 0, 0],
+                "stages": 1, "dp": 1, "vpp": 1, "quantum": 2, "replicas": [replica], "merges": [], "memory_unit": "tokens", "memory_limit": None,
+                "reduce_time": 0.0, "step_time": 3.0, "bounds": {"work": 3.0}, "lower_bound": 3.0, "efficiency": 1.0}
+        replay.replay(made)
+        replica["forward"][1], replica["forward"][2] = replica["forward"][2], replica["forward"][1]
+        replay.replay(made)  # now 3 + 2, then 3 + 4
+        made["parents"], replica["forward"][1]["slices"], replica["forward"][2]["slices"] = [-1, 0, 1], [[1, 3, 4]], [[2, 7, 2]]
+        with self.assertRaisesRegex(replay.Wrong, "peak .7. replays as .9.0."):
+            replay.replay(made)
+
+    def test_paths_that_replicas_compute_again(self):
+        """A root of 3 tokens and two sequences behind it, of 4 and 2 tokens, one on each replica: the second has the root's tokens again."""
+        def replica(*slices):
+            packs = [{"slices": list(slices), "time": [sum(n for _, _, n in slices) * 1.0]}]
+            tokens = packs[0]["time"][0]
+            return {"sequences": sorted({s for s, _, _ in slices}), "forward": packs, "backward": [{**packs[0], "slices": list(slices)[::-1]}],
+                    "message": {"forward": [0], "backward": [0]}, "programs": [["F0", "B0"]], "peak_memory": [tokens], "makespan": 2 * tokens, "lower_bound": 0.0}
+
+        def plan_of(lengths, parents, copies, other):
+            return {"format": "slimpack-plan/2", "transfers": "start", "cost": "by hand", "planner": "hand", "lengths": lengths, "parents": parents,
+                    "copies": copies, "stages": 1, "dp": 2, "vpp": 1, "quantum": 1, "replicas": [replica([0, 0, 3], [1, 3, 4]), other], "merges": [],
+                    "memory_unit": "tokens", "memory_limit": None, "reduce_time": 0.0, "step_time": 14.0, "bounds": {"work": 9.0}, "lower_bound": 9.0,
+                    "efficiency": 9 / 14}
+
+        inside = plan_of([3, 4, 5], [-1, 0, -1], [[2, 0, 3]], replica([2, 0, 5]))
+        behind = plan_of([3, 4, 2, 3], [-1, 0, 3, -1], [[3, 0, 3]], replica([3, 0, 3], [2, 3, 2]))
+        for made in (inside, behind):
+            replay.replay(made)
+        changes = {"another length": (inside, lambda p: p["copies"][0].__setitem__(2, 2), "up to its end"),
+                   "another path": (inside, lambda p: p["copies"][0].__setitem__(1, 1), "up to its end"),
+                   "no copy": (inside, lambda p: p.update(copies=[[2, 0, 3], [1, 0, 3]]), "in order"),
+                   "twice": (behind, lambda p: p["copies"].append([3, 0, 3]), "in order, one of a sequence"),
+                   "of a copy": (behind, lambda p: p["copies"][0].__setitem__(1, 3), "copies the path of sequence 3"),
+                   "a list": (behind, lambda p: p.update(copies=[]), "sequence 2 is in one piece"),
+                   "in another place": (plan_of([3, 3, 4, 2], [-1, -1, 0, 1], [[1, 0, 3]], replica([1, 0, 3], [3, 3, 2])), lambda p: None, "behind those of the batch")}
+        for name, (made, change, says) in changes.items():
+            changed = json.loads(json.dumps(made))
+            change(changed)
+            with self.subTest(change=name), self.assertRaisesRegex(replay.Wrong, says):
+                replay.replay(changed)
+
     def test_an_order_of_transfers_that_ranks_do_not_come_to(self):
         """Two replicas run the rows of two sequences in one order; where transfers were in another, each would wait for the other."""
         programs = [[[("F", 0, 0), ("F", 1, 0), ("B", 0, 0), ("B", 1, 0)]] for _ in range(2)]

@@ -684,6 +684,52 @@ class TimelinePage(unittest.TestCase):
         self.browser.evaluate("$('sequence').value = '987654321', $('sequence').oninput({target: $('sequence')})")
         self.assertIn("sequences are 0 to", self.browser.evaluate("$('found').textContent"))
 
+    def test_sequences_have_hues_near_their_parents_and_the_path_under_the_pointer_is_marked(self):
+        found = 0
+        for page in self.pages:
+            self.browser.open(page.as_uri())
+            parents = self.browser.evaluate("data.parents || []")
+            if not parents:
+                self.assertEqual("none", self.browser.evaluate("document.querySelector('.key.forest').style.display"))
+                continue
+            found += 1
+            lengths, hues = self.browser.evaluate("[data.lengths, hues]")
+            paths = [[s] if parent < 0 else [] for s, parent in enumerate(parents)]
+            for s, parent in enumerate(parents):
+                paths[s] = paths[s] or [*paths[parent], s]
+                children = [hues[c] for c, p in enumerate(parents) if p == s]
+                self.assertTrue(not children or min(children) - 1e-9 <= hues[s] <= max(children) + 1e-9, "in the middle of its children")
+            ends = [hues[s] for s in range(len(parents)) if s not in parents]
+            self.assertEqual(len(set(ends)), len(ends), "no two paths have one hue at their ends")
+            # Sequences of one tree are nearer to each other than the next tree is to any.
+            roots = [path[0] for path in paths]
+            self.assertEqual([roots[s] for s in sorted(range(len(hues)), key=lambda s: hues[s])], sorted(roots))
+            self.browser.evaluate("move(0, 6 * rows[0].lane.end[0])")
+            self.browser.settle()
+            deep = self.browser.evaluate("""(() => {
+                const {lane, y, h} = rows[0], box = $('lanes').getBoundingClientRect(), places = [];
+                for (let i = 0; i < lane.n && lane.end[i] < show.t1; ++i)
+                    eachSlice(lane, i, (sequence, from, to) => places.push([sequence, box.left + xOf(lane.start[i] + (from + to) / 2 * (lane.end[i] - lane.start[i])), box.top + y + h / 2]));
+                return places;
+            })()""")
+            sequence, x, y = max(deep, key=lambda place: len(paths[place[0]]))
+            self.assertGreater(len(paths[sequence]), 1)
+            pixels = "[...$('lanes').getContext('2d').getImageData(0, 0, $('lanes').width, $('lanes').height).data].reduce((a, b, k) => (a * 31 + b) % 1000003, 7)"
+            before = self.browser.evaluate(pixels)
+            self.browser.mouse("mouseMoved", x, y)
+            self.assertEqual(paths[sequence], self.browser.evaluate("[...markedPath()]"))
+            self.assertNotEqual(before, self.browser.evaluate(pixels))
+            length = sum(lengths[s] for s in paths[sequence])
+            self.assertIn(f"path{' › '.join(map(str, paths[sequence]))}, {length:,} tokens", self.tip())
+            self.assertIn(f"sequence{sequence}, {lengths[sequence]:,} from token {length - lengths[sequence]:,} on, behind sequence {parents[sequence]}", self.tip())
+            self.browser.mouse("mouseMoved", 5, 5)
+            self.assertEqual([], self.browser.evaluate("[...markedPath()]"))
+            self.browser.evaluate(f"$('sequence').value = '{sequence}', $('sequence').oninput({{target: $('sequence')}})")
+            self.assertEqual(paths[sequence], self.browser.evaluate("[...markedPath()]"))
+            self.assertIn(f"behind sequence {parents[sequence]}: ", self.browser.evaluate("$('found').textContent"))
+        if found == 0:
+            self.skipTest("no page is of samples that share beginnings")
+
     @on_pages_in_turn
     def test_arrows_lead_from_a_picked_pack(self, page):
         self.browser.evaluate("pick({lane: rows[0].lane, i: 0})")

@@ -73,14 +73,14 @@ function relaysOf(lane, i) {
     }
   return found;
 }
-function details(lane, i) {
+function details(lane, i, pointed) {
   const {plan} = lane, kind = kindOf(lane.unit[i]), pass = passOf(lane.unit[i]), pack = lane.pack[i];
   const all = plan.replicas[lane.r].passes[pass];
   const slices = [];
   for (let k = all.first[pack]; k < all.first[pack + 1] && slices.length < 8; ++k) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
-    const whole = ' of ' + count(data.lengths[sequence]);
+    const whole = ' of ' + sequenceText(sequence);
     const shared = plan.merges.find(m => m.sequence === sequence);
     const sharers = shared ? ', shared by replicas ' + shared.replicas.join(', ') : '';
     slices.push(['sequence ' + sequence, range + whole + sharers]);
@@ -98,6 +98,7 @@ function details(lane, i) {
     ...loansOf(lane, i),
     ...relaysOf(lane, i),
     ['tokens', count(all.tokens[pack]) + ' in ' + several(all.counts[pack], 'slice')],
+    ...(pointed >= 0 ? [['sequence', pointed + ', ' + sequenceText(pointed)], ['path', pathText(pointed)]] : []),
   ];
   const more = all.counts[pack] - slices.length;
   if (more > 0) slices.push(['', 'and ' + count(more) + ' more']);
@@ -151,8 +152,8 @@ function memoryDetails(lane, i, t) {
 const whereOf = lane => ['stage ' + lane.stage + (lane.plan.replicas.length > 1 ? ' of replica ' + lane.r : ''),
                          ...(lane.twin ? [nameOf(lane.measured)] : []), ...(show.below >= 0 ? [labelOf(lane.plan)] : [])];
 const apart = (replica, pack) => replica.weights && replica.weights.packs.includes(pack);
-function showDetails({lane, i, what, t}) {
-  const [title, lines, more] = what === 'idle' ? idleDetails(lane, i) : what === 'memory' ? memoryDetails(lane, i, t) : details(lane, i);
+function showDetails({lane, i, what, t, sequence}) {
+  const [title, lines, more] = what === 'idle' ? idleDetails(lane, i) : what === 'memory' ? memoryDetails(lane, i, t) : details(lane, i, sequence);
   const words = [...lines, ...more].map(([name, text]) => element('p', [element('span', name), element('span', text)]));
   $('tip').replaceChildren(element('b', title.join(' \u00b7 ')), element('div', words));
 }
@@ -184,7 +185,7 @@ function follow(sequence) {
   followed = occurrences(show.sequence);
   const packs = pass => new Set(followed.filter(({lane, i}) => kindOf(lane.unit[i]) === pass).map(({lane, i}) => lane.r + '.' + lane.pack[i])).size;
   $('found').textContent = show.sequence < 0 ? (String($('sequence').value) === '' ? '' : 'sequences are 0 to ' + (data.lengths.length - 1)) :
-      count(data.lengths[show.sequence]) + ' tokens in ' + packs(0) + ' forward and ' + several(packs(1), 'backward pack');
+      sequenceText(show.sequence) + (isForest ? ': ' : ' tokens in ') + packs(0) + ' forward and ' + several(packs(1), 'backward pack');
 }
 // The next or the previous of its packs after the one that is picked, brought into view.
 function step(by) {

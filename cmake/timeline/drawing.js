@@ -47,7 +47,7 @@ function drawShares(c, [forward, backward, weights, words], x, y, h) {
 function drawPacks(c, lane, y, h) {
   const width = plotWidth(), scale = width / (show.t1 - show.t0);
   const shares = noShares(Math.ceil(width));
-  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'];
+  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'], marked = markedPath();
   c.textAlign = 'center';
   for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
     const x0 = Math.max(0, (lane.start[i] - show.t0) * scale), x1 = Math.min(width, (lane.end[i] - show.t0) * scale);
@@ -58,6 +58,7 @@ function drawPacks(c, lane, y, h) {
     const fill = names[kindOf(lane.unit[i])];
     c.fillStyle = colour[lane.pack[i] & 1 ? fill + '2' : fill];
     c.fillRect(left + x0, y, x1 - x0, h);
+    if (isForest) drawSequences(c, lane, i, xOf(lane.start[i]), xOf(lane.end[i]), y, h, marked);
     if (x1 - x0 < 24 || h < 12) continue;
     const name = packName(lane, i);
     if (x1 - x0 < 7 * name.length + 6) continue;

@@ -6,10 +6,12 @@ function thingAt(event) {
   if (!row || x < left || x > left + plotWidth() || t < 0 || t >= row.lane.step || row.lane.n === 0) return null;
   const {lane} = row, i = firstAfter(lane, t);
   if (y >= row.y + row.h) return lane.memory ? {lane, i, what: 'memory', t} : null;
-  return {lane, i, what: i < lane.n && lane.start[i] <= timeAt(x + .5) ? 'pack' : 'idle', t};
+  if (i === lane.n || lane.start[i] > timeAt(x + .5)) return {lane, i, what: 'idle', t};
+  return {lane, i, what: 'pack', t, sequence: isForest ? sequenceAt(lane, i, t) : -1};
 }
 function select(found) {
-  const same = found && hover ? found.lane === hover.lane && found.i === hover.i && found.what === hover.what && found.what !== 'memory' : found === hover;
+  const same = found && hover ? found.lane === hover.lane && found.i === hover.i && found.what === hover.what && found.what !== 'memory' &&
+      found.sequence === hover.sequence : found === hover;
   if (same) return;
   hover = found;
   journey = [];  // the pack on every stage

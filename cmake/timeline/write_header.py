@@ -20,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 HEADER = HERE.parents[1] / "include/slimpack/io/detail/timeline_page.hpp"
 PARTS = [
     "plans.js",    # the data unpacked, figures as text, what is shown and its address
+    "forest.js",   # samples that share beginnings: paths, and the hues of their sequences
     "panels.js",   # tabs, key figures, tables and controls around the chart
     "drawing.js",  # what is in view; packs thinner than a pixel are drawn as the share of it that they fill
     "details.js",  # what a place of the chart, a sequence and a range of time have to say

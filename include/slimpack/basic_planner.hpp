@@ -78,8 +78,8 @@ class basic_planner {
   /// Whether a batch may be planned at all, before any work.
   [[nodiscard]] result<void> check(const batch_view& batch) const {
     constexpr bool takes_any_cost = solver_for<Solver, Slicer, searched_cost, Schedule>;
-    if (result<void> fine = detail::batch_check(
-            shape_, batch, detail::abilities_of(cost_, takes_any_cost, plans_prefixes<Solver>()));
+    if (result<void> fine =
+            detail::batch_check(shape_, batch, detail::abilities_of(cost_, takes_any_cost, plans_prefixes_of(solver_)));
         !fine)
       return fine;
     return detail::longest_check(detail::answers_of(cost_), shape_, batch.longest())(weight_gradients_of<Schedule>);

@@ -5,6 +5,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
@@ -63,6 +64,8 @@ concept suits_sharing = exchanges_of<Compute>()
 ///                                             the same places, and prices each piece as a call
 ///   splits_weight_gradients = true            may run weight gradients apart, by schedules::zero_bubble; otherwise
 ///                                             schedules::list runs them with those of inputs
+///   shares_prefixes = true                    may be of samples that share beginnings; otherwise such a batch is
+///                                             refused: plan it flat, each sample as a sequence of its own
 ///
 /// Policies of your own are taken as planner takes them: a solver is told how to share, or put into solvers::refined,
 /// where the compute needs it; a schedule must be one that the compute can run (computes_for).
@@ -78,6 +81,7 @@ requires computes_for<Compute, Schedule> && detail::suits_sharing<Compute, Solve
   using suited = detail::suited_solver<Compute, Solver>;
   suited chosen{std::move(solver)};
   chosen = sharing_by(std::move(chosen), detail::exchanges_of<Compute>());
+  if constexpr (!detail::shares_prefixes<Compute>) chosen = planning_flat(std::move(chosen));
   return planner<Slicer, Cost, suited, Schedule, Simulator>(on, std::move(slicer), std::move(cost), std::move(chosen),
                                                             std::move(schedule), std::move(simulator));
 }

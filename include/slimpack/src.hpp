@@ -22,6 +22,7 @@
 #include <slimpack/executors/impl/greeting.ipp>
 #include <slimpack/executors/impl/messages.ipp>
 #include <slimpack/executors/impl/outgoing.ipp>
+#include <slimpack/executors/impl/path_facts.ipp>
 #include <slimpack/executors/impl/running_sums.ipp>
 #include <slimpack/executors/impl/shared/row_order.ipp>
 #include <slimpack/executors/impl/shared/row_rehearsal.ipp>

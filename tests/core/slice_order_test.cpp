@@ -28,12 +28,14 @@ TEST(SliceOrder, RunsForwardFromTheFirstTokenAndBackwardFromTheLast) {
 }
 
 TEST(SliceOrder, ReadsAllTokensBeforeASlice) {
+  const std::vector<tokens> lengths{{4}, {10}};
+  const slice_order order(lengths);
   const slice back{{1}, {6}, {4}};
-  EXPECT_TRUE(slice_order::reads_before(back, {{1}, {0}, {6}}));
-  EXPECT_TRUE(slice_order::reads_before(back, {{1}, {2}, {3}}));
+  EXPECT_TRUE(order.reads_before(back, {{1}, {0}, {6}}));
+  EXPECT_TRUE(order.reads_before(back, {{1}, {2}, {3}}));
   for (const slice& other : {slice{{1}, {0}, {7}}, slice{{0}, {0}, {4}}, slice{{1}, {2}, {0}}, slice{{1}, {-1}, {2}}})
-    EXPECT_FALSE(slice_order::reads_before(back, other));
-  EXPECT_FALSE(slice_order::reads_before({{1}, {0}, {6}}, {{1}, {0}, {1}}));
+    EXPECT_FALSE(order.reads_before(back, other));
+  EXPECT_FALSE(order.reads_before({{1}, {0}, {6}}, {{1}, {0}, {1}}));
 }
 
 TEST(PassFront, TakesWhatComesNextAndNothingElse) {

@@ -16,6 +16,7 @@
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
+#include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <cstdint>
@@ -151,6 +152,34 @@ std::vector<named_planner> splitting_and_sharing_planners() {
        [](const shape& on, lengths l) { return split(on, l, 4, zero_bubble{}, exchange::queries); }},
       {"sharing, weight gradients of the second half late",
        [](const shape& on, lengths l) { return split(on, l, 4, delayed_weights{.delay = 2, .whole = 0.5}); }},
+  };
+}
+
+std::vector<forest_planner> forest_planners() {
+  static constexpr solvers::two_phase search{.effort = solvers::search_budget::fast(), .most_sharers = 1};
+  return {
+      {"list", backward_cuts::any,
+       [](const shape& on, const batch_view& batch) {
+         return planned(on, batch, slicers::equal_cost{}, search, schedules::list{});
+       }},
+      {"one_f_one_b", backward_cuts::any,
+       [](const shape& on, const batch_view& batch) {
+         return planned(on, batch, slicers::equal_cost{}, search, schedules::one_f_one_b{});
+       }},
+      {"weights apart", backward_cuts::any,
+       [](const shape& on, const batch_view& batch) {
+         return planned(on, batch, slicers::equal_cost{}, search, delayed_weights{});
+       }},
+      {"refined", backward_cuts::forward_cuts,
+       [](const shape& on, const batch_view& batch) {
+         return planned(on, batch, slicers::equal_cost{}, solvers::refined<solvers::two_phase>{search},
+                        schedules::list{});
+       }},
+      {"refined, weights apart", backward_cuts::forward_cuts,
+       [](const shape& on, const batch_view& batch) {
+         return planned(on, batch, slicers::equal_cost{}, solvers::refined<solvers::two_phase>{search},
+                        schedules::zero_bubble{});
+       }},
   };
 }
 

@@ -1,8 +1,10 @@
 #ifndef SLIMPACK_TESTS_EXECUTORS_EVERYWHERE_HPP
 #define SLIMPACK_TESTS_EXECUTORS_EVERYWHERE_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/threads.hpp>
@@ -106,6 +108,15 @@ struct named_planner {
 /// Those whose plans run weight gradients apart, without sequences that replicas share, and with them.
 [[nodiscard]] std::vector<named_planner> splitting_planners();
 [[nodiscard]] std::vector<named_planner> splitting_and_sharing_planners();
+
+/// Those that plan samples that share beginnings: one by one, with weight gradients apart, and in pieces that both
+/// passes share.
+struct forest_planner {
+  const char* name;
+  backward_cuts cuts;  ///< of who runs its plans
+  result<plan> (*make)(const shape&, const batch_view&);
+};
+[[nodiscard]] std::vector<forest_planner> forest_planners();
 
 }  // namespace slimpack::tests
 

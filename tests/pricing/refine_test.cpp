@@ -83,7 +83,7 @@ TEST(CommonRefinement, ObeysItsLawsOnRandomPartitions) {
         EXPECT_EQ(joined, before) << "pack " << i;
       }
       for (const auto& [s, run] : testing::naive::by_sequence(refined.of(p)))
-        EXPECT_EQ(testing::naive::gap(run, lengths[s.value], p), std::nullopt);
+        EXPECT_EQ(testing::naive::gap(run, {s, {0}, lengths[s.value]}, p), std::nullopt);
     }
     EXPECT_EQ(found, wanted);
   }

@@ -14,6 +14,7 @@
 
 #include "../costs/models.hpp"
 #include "../laws/cases.hpp"
+#include "../support/drawn_cost.hpp"
 #include "../support/every_merge.hpp"
 #include "../support/every_plan.hpp"
 
@@ -232,48 +233,6 @@ TEST(LowerBounds, HoldForEveryPlanOfAttention) {
 }
 TEST(LowerBounds, HoldForEveryPlanOfUnevenParts) { no_plan_beats_the_bounds(crooked{}, 103); }
 
-/// A cost model drawn at random: parts alike or not, with or without attention, overhead, floor and messages.
-struct drawn {
-  explicit drawn(testing::generator& random) {
-    const bool even = random.once_in(2);
-    const double attention = random.once_in(2) ? 0.05 * random.ratio() : 0;
-    const double overhead = random.once_in(3) ? 0 : 3 * random.ratio();
-    const double forward = random.ratio();
-    for (const std::size_t d : {std::size_t{0}, std::size_t{1}}) {
-      const double ratio = d == 0 ? 1 : 0.5 + 3 * random.ratio();
-      for (std::size_t part = 0; part < 4; ++part) {
-        const double speed = even ? 1 : 0.3 + 1.4 * random.ratio();
-        linear[d][part] = forward * ratio * speed;
-        pair[d][part] = attention * ratio * speed;
-        per_pack[d][part] = even ? overhead : overhead * random.ratio();
-      }
-    }
-    floor = random.once_in(4) ? 8 * random.ratio() : 0;
-    weights = random.once_in(2) ? 0.5 : random.ratio();
-    hop = random.once_in(2) ? 0 : 3 * random.ratio();
-    hop_token = random.once_in(2) ? 0 : 0.2 * random.ratio();
-  }
-  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
-    return {of(linear, p, part) * static_cast<double>(s.length.value) + of(pair, p, part) * s.pairs()};
-  }
-  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
-    seconds sum{};
-    for (const slice& s : pack) sum += time(s, p, part);
-    return overhead(p, part) + std::max(sum, seconds{floor});
-  }
-  [[nodiscard]] seconds overhead(pass p, int part) const { return {of(per_pack, p, part)}; }
-  [[nodiscard]] seconds weight_time(const slice& s, int part) const {
-    return {weights * of(linear, pass::backward, part) * static_cast<double>(s.length.value)};
-  }
-  [[nodiscard]] seconds message(tokens n, pass, int) const { return {hop + hop_token * static_cast<double>(n.value)}; }
-
- private:
-  static double of(const double (&values)[2][4], pass p, int part) {
-    return values[p == pass::backward][static_cast<std::size_t>(part)];
-  }
-  double linear[2][4], pair[2][4], per_pack[2][4], floor, weights, hop, hop_token;
-};
-
 TEST(LowerBounds, HoldForEveryPlanOfRandomCosts) {
   testing::generator random(109);
   double closest = 0;  // of a bound to the best plan where there is something to lose
@@ -293,7 +252,7 @@ TEST(LowerBounds, HoldForEveryPlanOfRandomCosts) {
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
     if (random.once_in(2))
       on.memory = memory_limit{memory_unit::token, static_cast<double>(longest.value + random.between(0, 8))};
-    const drawn cost(random);
+    const tests::drawn_cost cost(random);
     const seconds best = tests::shortest_step(cost, on, batch, true);
     for (const bound& b : bounds_of(cost, on, batch)) {
       EXPECT_LE(b.time.value, best.value * (1 + 1e-12)) << b.name << ", seed 109, case " << i;

@@ -1,8 +1,12 @@
+#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/pack/align.hpp>
 #include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/naive/slices.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
+#include "../laws/cases.hpp"
 #include "batches.hpp"
 
 #include <gtest/gtest.h>
@@ -11,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -86,6 +91,24 @@ TEST(Aligned, KeepsTokensOrderAndPlacesWhereTheSlicerCut) {
         after += common_refinement(made).forward.slices().size();
   }
   EXPECT_LT(after, before);
+}
+
+// A cut moves to the beginning of its sequence on its path, and not to the root's.
+TEST(Aligned, KeepsToPaths) {
+  for (int seed = 1; seed <= tests::cases(200); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const forest batch = testing::trial_forest(random, random.between(1, 12), {6000});
+    const std::vector<sequence> all = batch_view(batch).sequences();
+    const partition packs = testing::random_partition(batch, {128}, costs::quadratic{}, random);
+    const partition made = detail::aligned(packs, 0.05 * static_cast<double>(random.between(0, 30)));
+    for (const pass p : both_passes) {
+      EXPECT_EQ(testing::naive::broken_path(made.of(p), all, p), std::nullopt) << "seed " << seed;
+      const auto slices = testing::naive::by_sequence(made.of(p));
+      ASSERT_EQ(slices.size(), all.size()) << "seed " << seed;
+      for (const sequence& s : all)
+        EXPECT_EQ(testing::naive::gap(slices.at(s.id), s.whole(), p), std::nullopt) << "seed " << seed;
+    }
+  }
 }
 
 TEST(Aligned, OfNothingIsNothing) { EXPECT_EQ(detail::aligned({}, 1), partition{}); }

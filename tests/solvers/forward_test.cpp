@@ -48,7 +48,7 @@ TEST(ForwardSearch, HasEachSequenceOnceAndNothingBackward) {
       EXPECT_EQ(slices.size(), r.sequences.size());
       for (const sequence_id id : r.sequences) {
         ++times[id.value];
-        EXPECT_EQ(testing::naive::gap(slices.at(id), lengths[id.value], pass::forward), std::nullopt)
+        EXPECT_EQ(testing::naive::gap(slices.at(id), {id, {0}, lengths[id.value]}, pass::forward), std::nullopt)
             << "seed " << seed;
       }
     }

@@ -1,3 +1,4 @@
+#include <slimpack/core/forest.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/testing/naive/slices.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -114,7 +116,7 @@ TEST(SequenceSite, KeepsTheTokensOfAPass) {
     numbers.of(packs, own, most).run_before(p, moved, before);
     const auto slices = testing::naive::by_sequence(packs.of(p));
     for (const sequence& s : own)
-      EXPECT_EQ(testing::naive::gap(slices.at(s.id), s.length, p), std::nullopt) << "seed " << seed;
+      EXPECT_EQ(testing::naive::gap(slices.at(s.id), s.whole(), p), std::nullopt) << "seed " << seed;
     for (std::size_t i = 0; i < packs.of(p).size(); ++i) EXPECT_LE(size_of(packs.of(p)[i]), most) << "seed " << seed;
     EXPECT_EQ(others(), rest) << "seed " << seed;
     const std::span<const slice> all = packs.of(p).slices();
@@ -122,6 +124,72 @@ TEST(SequenceSite, KeepsTheTokensOfAPass) {
     const auto first = std::find_if(all.begin(), all.end(), of(moved)),
                next = std::find_if(all.begin(), all.end(), of(before));
     EXPECT_TRUE(moved == before ? all.back().sequence == moved : first < next) << "seed " << seed;
+  }
+}
+
+// A sequence takes all along that goes on behind it, and goes among those with its parent.
+TEST(SequenceSite, MovesWhatGoesOnBehindASequenceAlong) {
+  const std::vector<sequence> tree{{{0}, {10}}, {{1}, {10}, {10}, {0}}, {{2}, {10}, {20}, {1}}, {{3}, {10}, {10}, {0}}};
+  const auto of = [&](const order& packs, pass p) {
+    micropacks made;
+    for (const std::vector<std::uint32_t>& pack : packs) {
+      for (const std::uint32_t id : pack) made.push(tree[id].whole());
+      made.close();
+    }
+    return p == pass::forward ? partition{made, {}} : partition{{}, made};
+  };
+  drawing numbers;
+  partition packs = of({{0, 1}, {2}, {3}}, pass::forward);
+  improve::sequence_site forward = numbers.of(packs, tree, {100});
+  EXPECT_EQ(forward.siblings({0}), 1u);
+  EXPECT_EQ(forward.siblings({3}), 2u);
+  EXPECT_EQ(forward.sibling({3}, 0), sequence_id{1});
+  EXPECT_EQ(forward.sibling({1}, 1), sequence_id{3});
+  forward.run_before(pass::forward, {1}, {1});  // behind its siblings
+  EXPECT_EQ(ids(packs.forward), (order{{0, 3}, {1}, {2}}));
+  forward.run_before(pass::forward, {1}, {3});
+  EXPECT_EQ(ids(packs.forward), (order{{0, 1}, {2}, {3}}));
+  packs = of({{3}, {2, 1}, {0}}, pass::backward);
+  improve::sequence_site backward = numbers.of(packs, tree, {100});
+  backward.run_before(pass::backward, {3}, {3});  // behind its siblings, before its parent
+  EXPECT_EQ(ids(packs.backward), (order{{2, 1}, {3}, {0}}));
+  backward.run_before(pass::backward, {3}, {1});
+  EXPECT_EQ(ids(packs.backward), (order{{3}, {2, 1}, {0}}));
+}
+
+TEST(SequenceSite, KeepsToPaths) {
+  for (int seed = 1; seed <= tests::cases(200); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const forest batch = testing::trial_forest(random, random.between(2, 12), {4000});
+    const std::vector<sequence> own = batch_view(batch).sequences();
+    partition packs = testing::random_partition(batch, {64}, costs::quadratic{}, random);
+    const pass p = random.once_in(2) ? pass::forward : pass::backward;
+    ASSERT_EQ(testing::naive::broken_path(packs.of(p), own, p), std::nullopt);
+    tokens most{};
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i) most = std::max(most, size_of(packs.of(p)[i]));
+    drawing numbers;
+    improve::sequence_site at = numbers.of(packs, own, most);
+    const sequence_id moved =
+        own[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(own.size()) - 1))].id;
+    const std::size_t siblings = at.siblings(moved);
+    const sequence_id before =
+        at.sibling(moved, static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(siblings) - 1)));
+    ASSERT_EQ(own[before.value].parent, own[moved.value].parent);
+    at.run_before(p, moved, before);
+    EXPECT_EQ(testing::naive::broken_path(packs.of(p), own, p), std::nullopt);
+    const auto slices = testing::naive::by_sequence(packs.of(p));
+    for (const sequence& s : own) EXPECT_EQ(testing::naive::gap(slices.at(s.id), s.whole(), p), std::nullopt);
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i) EXPECT_LE(size_of(packs.of(p)[i]), most);
+    const std::span<const slice> all = packs.of(p).slices();
+    const auto first = [&](sequence_id id) {
+      return std::find_if(all.begin(), all.end(), [&](const slice& s) { return s.sequence == id; });
+    };
+    for (std::size_t k = 0; k < siblings; ++k) {
+      const sequence_id other = at.sibling(moved, k);
+      if (other == moved || (moved != before && other != before)) continue;
+      EXPECT_EQ(first(moved) < first(other), moved != before);
+    }
   }
 }
 

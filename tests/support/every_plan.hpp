@@ -22,31 +22,43 @@
 /// orders, programs, and backward packs with their weight gradients left in or taken out. Merges: every_merge.hpp.
 namespace slimpack::tests {
 
-/// Every way to run sequences in packs, in order of the pass: all compositions of their quanta.
+/// Every way to run sequences in packs, in order of the pass: all compositions of their quanta. A sequence begins when
+/// its parent has ended forward, and all its children backward, in the same pack or before.
+/// Requires  a batch in depth-first order that has the parents of all its sequences
 [[nodiscard]] inline std::vector<micropacks> every_order(std::span<const sequence> batch, pass p, tokens quantum) {
   std::vector<micropacks> found;
   std::vector<std::int64_t> done(batch.size(), 0);  // tokens
+  const auto has_ended = [&](const sequence& s) {
+    return done[static_cast<std::size_t>(&s - batch.data())] == s.length.value;
+  };
+  const auto may_run = [&](const sequence& s) {
+    return std::all_of(batch.begin(), batch.end(), [&](const sequence& other) {
+      return (p == pass::forward ? s.parent != other.id : other.parent != s.id) || has_ended(other);
+    });
+  };
   const std::function<void(const micropacks&)> extend = [&](const micropacks& so_far) {
-    const std::function<void(std::size_t, const micropacks&, bool)> take = [&](std::size_t s, const micropacks& open,
+    const std::function<void(std::size_t, const micropacks&, bool)> take = [&](std::size_t k, const micropacks& open,
                                                                                bool some) {
-      if (s == batch.size()) {
+      if (k == batch.size()) {
         if (!some) return;
         micropacks closed = open;
         closed.close();
         extend(closed);
         return;
       }
-      take(s + 1, open, some);
-      const std::int64_t length = batch[s].length.value;
+      take(k + 1, open, some);
+      const std::size_t s = p == pass::forward ? k : batch.size() - 1 - k;  // a parent first, or its children
+      if (!may_run(batch[s])) return;
+      const std::int64_t begin = batch[s].begin.value, length = batch[s].length.value;
       const std::int64_t at = done[s];
       for (std::int64_t next = at; next < length;) {
         // The next cut, from the front or from the back.
         next = p == pass::forward ? std::min(length, (next / quantum.value + 1) * quantum.value)
                                   : length - (length - next - 1) / quantum.value * quantum.value;
         micropacks more = open;
-        more.push({batch[s].id, {p == pass::forward ? at : length - next}, {next - at}});
+        more.push({batch[s].id, {begin + (p == pass::forward ? at : length - next)}, {next - at}});
         done[s] = next;
-        take(s + 1, more, true);
+        take(k + 1, more, true);
         done[s] = at;
       }
     };
@@ -237,7 +249,7 @@ template <class Cost>
   return {best};
 }
 
-/// The shortest step of a batch.
+/// The shortest step of a batch; of samples that share beginnings on one replica.
 template <class Cost>
 [[nodiscard]] seconds shortest_step(const Cost& cost, const shape& on, std::span<const sequence> batch,
                                     bool split_weights) {

@@ -1,3 +1,5 @@
+#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>
@@ -44,12 +46,37 @@ TEST(LawGenerator, GivesLengthsOfEveryMagnitude) {
 TEST(LawGenerator, CutsPiecesOnTheQuantumWithinTheSequence) {
   generator random(3);
   for (int i = 0; i < 1000; ++i) {
-    const sequence s{{0}, random.length({3000})};
+    const sequence s{{0}, random.length({3000}), {random.between(0, 300)}};
     const slice piece = random.slice_of(s, {128});
-    EXPECT_EQ(piece.begin.value % 128, 0);
-    EXPECT_GT(piece.length, tokens{0});
-    EXPECT_TRUE(piece.end() == s.length || (piece.end() < s.length && piece.end().value % 128 == 0));
+    const tokens begin = piece.begin - s.begin, end = piece.end() - s.begin;
+    EXPECT_EQ(begin.value % 128, 0);
+    EXPECT_TRUE(begin >= tokens{0} && piece.length > tokens{0});
+    EXPECT_TRUE(end == s.length || (end < s.length && end.value % 128 == 0));
   }
+}
+
+// From lists to chains; what its samples and targets have to obey is asked by BatchView's tests.
+TEST(LawGenerator, GivesForestsOfEveryShape) {
+  int lists = 0, chains = 0, forks = 0, inside = 0, repeated = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    generator random(seed);
+    const forest f = testing::trial_forest(random, 8, {100});
+    ASSERT_EQ(f.lengths.size(), 8u);
+    const batch_view batch = f;
+    std::vector<int> children(8);
+    for (const sequence& s : batch.sequences())
+      if (!s.is_root()) ++children[s.parent.value];
+    lists += !batch.shares_prefixes();
+    chains += std::count(children.begin(), children.end(), 1) == 7;
+    forks += *std::max_element(children.begin(), children.end()) > 1;
+    for (const sample_end& s : f.samples) {
+      inside += s.at < batch.sequences()[s.sequence.value].end();
+      repeated += s.count > 1;
+    }
+    generator again(seed);
+    EXPECT_EQ(testing::trial_forest(again, 8, {100}), f);
+  }
+  for (const int seen : {lists, chains, forks, inside, repeated}) EXPECT_GT(seen, 0);
 }
 
 TEST(LawGenerator, ShufflesWithoutLoss) {

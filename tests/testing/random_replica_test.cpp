@@ -34,7 +34,7 @@ TEST(RandomReplica, HasEveryTokenOnceInEachPassCutAtQuanta) {
       const auto slices = testing::naive::by_sequence(made.packs.of(p));
       ASSERT_EQ(slices.size(), made.lengths.size()) << "seed " << seed;
       for (const auto& [id, own] : slices) {
-        EXPECT_EQ(testing::naive::gap(own, made.lengths[id.value], p), std::nullopt) << "seed " << seed;
+        EXPECT_EQ(testing::naive::gap(own, {id, {0}, made.lengths[id.value]}, p), std::nullopt) << "seed " << seed;
         for (const slice& s : own) EXPECT_EQ(s.begin.value % asked.quantum.value, 0) << "seed " << seed;
       }
     }

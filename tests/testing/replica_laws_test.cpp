@@ -1,3 +1,5 @@
+#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 
 #include <gtest/gtest.h>
@@ -21,6 +23,7 @@ micropacks packs_of(const std::vector<std::vector<slice>>& lists) {
 /// Sequences of 20 and 10 tokens on one replica of one stage, cut at 10; the test changes one thing.
 struct example {
   std::vector<tokens> lengths{{20}, {10}};
+  std::vector<sequence_id> parents{};
   shape on{.quantum = {10}, .memory = memory_limit{memory_unit::token, 30}};
   std::vector<sequence_id> sequences{{0}, {1}};
   std::vector<std::vector<slice>> forward{{{{0}, {0}, {10}}}, {{{0}, {10}, {10}}, {{1}, {0}, {10}}}};
@@ -35,9 +38,10 @@ struct example {
   [[nodiscard]] std::vector<std::int64_t> broken() const {
     const partition packs{packs_of(forward), packs_of(backward)};
     const std::vector<program> programs{code};
-    const std::vector<testing::replica_view> replicas{{sequences, packs, programs}};
+    const std::vector<testing::replica_view> replicas{{sequences, packs, programs, {}, parents}};
     testing::report r("replica laws", 1);
-    if (testing::check_slices(r, lengths, on, replicas, merges) && testing::check_programs(r, on, replicas, merges))
+    if (testing::check_slices(r, batch_view{lengths, parents}, on, replicas, merges) &&
+        testing::check_programs(r, on, replicas, merges))
       testing::check_memory(r, on, replicas[0], std::vector<memory_rates>{{.live_token = 1}},
                             [](const slice&, int) { return bytes{0}; });
     std::vector<std::int64_t> counts;
@@ -83,6 +87,54 @@ TEST(ReplicaLaws, FindTooMuchHeld) {
   example e;
   e.on.memory->amount = 29;
   EXPECT_EQ(e.broken(), (counts{0, 0, 0, 1}));
+}
+
+/// Sequence 1, of 20 tokens, goes on where sequence 0, of 15, ends; it is cut backward, at a multiple of 10 of its own.
+example path() {
+  example e;
+  e.lengths = {{15}, {20}};
+  e.parents = {no_parent, {0}};
+  e.on.memory->amount = 35;
+  e.forward = {{{{0}, {0}, {10}}}, {{{0}, {10}, {5}}, {{1}, {15}, {20}}}};
+  e.backward = {{{{1}, {25}, {10}}}, {{{1}, {15}, {10}}, {{0}, {0}, {15}}}};
+  return e;
+}
+
+TEST(ReplicaLaws, HoldForAPath) { EXPECT_EQ(path().broken(), (counts{0, 0, 0, 0})); }
+
+TEST(ReplicaLaws, FindASequenceThatRunsBeforeItsParent) {
+  example e = path();
+  std::swap(e.forward[1][0], e.forward[1][1]);
+  EXPECT_EQ(e.broken()[0], 0);
+  EXPECT_GT(e.broken()[2], 0);
+  e = path();
+  std::swap(e.backward[1][0], e.backward[1][1]);
+  EXPECT_EQ(e.broken()[0], 0);
+  EXPECT_GT(e.broken()[2], 0);
+}
+
+TEST(ReplicaLaws, FindACutOffTheQuantumOfASequence) {
+  example e = path();
+  e.backward = {{{{1}, {20}, {15}}}, {{{1}, {15}, {5}}, {{0}, {0}, {15}}}};
+  EXPECT_GT(e.broken()[1], 0) << "20 is a multiple of the quantum on the path, and not in the sequence";
+}
+
+TEST(ReplicaLaws, FindSlicesThatBeginWithoutTheirDepth) {
+  example e = path();
+  e.forward[1][1] = {{1}, {0}, {20}};
+  EXPECT_GT(e.broken()[0], 0);
+}
+
+TEST(ReplicaLaws, FindAPathThatReplicasShare) {
+  example e = path();
+  e.merges.push_back({{1}, {0, 1}, {}, {}});
+  EXPECT_GT(e.broken()[0], 0);
+}
+
+TEST(ReplicaLaws, FindABatchThatIsNoForest) {
+  example e = path();
+  e.parents = {{1}, {0}};
+  EXPECT_GT(e.broken()[0], 0);
 }
 
 TEST(ReplicaLaws, FindAMergeOfOneReplica) {

@@ -39,7 +39,7 @@ struct other_sequence {
 struct forward_only {  // cuts from the front, whatever the pass
   template <class Cost>
   [[nodiscard]] slice next(const sequence& s, tokens at, pass, const cut_budget& left, const Cost& cost) const {
-    return slicers::equal_cost{}.next(s, at == s.length ? tokens{0} : at, pass::forward, left, cost);
+    return slicers::equal_cost{}.next(s, at == s.end() ? s.begin : at, pass::forward, left, cost);
   }
 };
 struct beyond_the_end {
@@ -60,12 +60,27 @@ TEST(SlicerLawsReport, FindsSlicesThatDoNotTile) {
 struct anywhere {  // takes what there is room for
   template <class Cost>
   [[nodiscard]] slice next(const sequence& s, tokens at, pass p, const cut_budget& left, const Cost&) const {
-    const tokens n = std::min(left.size, p == pass::forward ? s.length - at : at);
+    const tokens n = std::min(left.size, p == pass::forward ? s.end() - at : at - s.begin);
     return p == pass::forward ? slice{s.id, at, n} : slice{s.id, at - n, n};
   }
 };
 
-TEST(SlicerLawsReport, FindsCutsOffTheQuantum) { expect_broken(anywhere{}, {2}); }
+struct from_the_root {  // cuts where the path has multiples of the quantum, and not its sequence
+  template <class Cost>
+  [[nodiscard]] slice next(const sequence& s, tokens at, pass p, const cut_budget& left, const Cost&) const {
+    const tokens room = std::min(left.size, p == pass::forward ? s.end() - at : at - s.begin), q = left.quantum;
+    const bool all = p == pass::forward ? at + room == s.end() : at - room == s.begin;
+    const tokens cut{p == pass::forward ? (at + room).value / q.value * q.value
+                                        : ((at - room).value + q.value - 1) / q.value * q.value};
+    const tokens n = all ? room : std::max(tokens{}, p == pass::forward ? cut - at : at - cut);
+    return p == pass::forward ? slice{s.id, at, n} : slice{s.id, at - n, n};
+  }
+};
+
+TEST(SlicerLawsReport, FindsCutsOffTheQuantum) {
+  expect_broken(anywhere{}, {2});
+  expect_broken(from_the_root{}, {2});
+}
 
 struct blind {  // to the room that is left
   template <class Cost>

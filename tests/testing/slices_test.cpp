@@ -34,13 +34,15 @@ TEST(NaiveSlices, AreGatheredBySequenceInRunOrder) {
   EXPECT_TRUE(by_sequence({}).empty());
 }
 
+constexpr slice ten{one, {0}, {10}};
+
 /// What is wrong with slices of a sequence of 10 tokens.
-std::string wrong(const std::vector<slice>& slices, pass p) { return gap(slices, {10}, p).value_or("nothing"); }
+std::string wrong(const std::vector<slice>& slices, pass p) { return gap(slices, ten, p).value_or("nothing"); }
 
 TEST(NaiveSlices, RunThroughASequenceFromEndToEnd) {
   const slice front{one, {0}, {4}}, back{one, {4}, {6}};
-  EXPECT_EQ(gap(std::vector{front, back}, {10}, pass::forward), std::nullopt);
-  EXPECT_EQ(gap(std::vector{back, front}, {10}, pass::backward), std::nullopt);
+  EXPECT_EQ(gap(std::vector{front, back}, ten, pass::forward), std::nullopt);
+  EXPECT_EQ(gap(std::vector{back, front}, ten, pass::backward), std::nullopt);
   EXPECT_EQ(wrong({back, front}, pass::forward), "at 4 instead of 0");
   EXPECT_EQ(wrong({front, back}, pass::backward), "at 4 instead of 10");
 }
@@ -53,6 +55,28 @@ TEST(NaiveSlices, MissOrRepeatNothing) {
   EXPECT_EQ(wrong({{one, {0}, {11}}}, pass::forward), "stops at 11 instead of 10");
   EXPECT_EQ(wrong({}, pass::forward), "stops at 0 instead of 10");
   EXPECT_EQ(wrong({{one, {0}, {0}}, {one, {0}, {10}}}, pass::forward), "a slice of 0 tokens");
+}
+
+TEST(NaiveSlices, OfASequenceInsideAPathBeginAtItsDepth) {
+  const slice whole{one, {5}, {4}};
+  EXPECT_EQ(gap(std::vector{slice{one, {5}, {1}}, slice{one, {6}, {3}}}, whole, pass::forward), std::nullopt);
+  EXPECT_EQ(gap(std::vector{slice{one, {0}, {4}}}, whole, pass::forward), "at 0 instead of 5");
+  EXPECT_EQ(gap(std::vector{slice{one, {6}, {3}}}, whole, pass::backward), "stops at 6 instead of 5");
+}
+
+// Sequence 1 and 2 go on behind 0: forward after it, backward before it.
+TEST(NaiveSlices, RunThroughPaths) {
+  const std::vector<sequence> batch{{{0}, {4}}, {{1}, {2}, {4}, {0}}, {{2}, {3}, {4}, {0}}};
+  const slice root{{0}, {0}, {4}}, first{{0}, {0}, {2}}, rest{{0}, {2}, {2}}, left = batch[1].whole(),
+                                                                              right = batch[2].whole();
+  const auto said = [&](const std::vector<slice>& slices, pass p) {
+    return testing::naive::broken_path(packs_of({slices}), batch, p).value_or("nothing");
+  };
+  EXPECT_EQ(said({root, right, left}, pass::forward), "nothing");
+  EXPECT_EQ(said({first, right, rest, left}, pass::forward), "sequence 2 runs before sequence 0 has run");
+  EXPECT_EQ(said({left, root}, pass::forward), "sequence 1 runs before sequence 0 has run");
+  EXPECT_EQ(said({right, left, rest, first}, pass::backward), "nothing");
+  EXPECT_EQ(said({right, rest, left, first}, pass::backward), "sequence 0 runs before sequence 1 has run");
 }
 
 // In whatever order they run; slices that touch are one run.

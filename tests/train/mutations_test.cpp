@@ -54,18 +54,6 @@ sample sample_of(std::string name, std::unique_ptr<exact_batch> batch, plan made
   return {std::move(name), std::move(batch), std::move(made), json::parse(text.str())};
 }
 
-/// What a file that somebody has changed and given a fitting hash is read as.
-result<plan> read_with_its_hash(json& file) {
-  for (int tries = 0;; ++tries) {
-    std::istringstream in(file.dump());
-    result<plan> read = io::read_plan(in);
-    const std::string says = ", the hash of what the file holds";
-    if (read || tries > 0 || read.error().detail.find(says) == std::string::npos) return read;
-    const std::size_t end = read.error().detail.find(says);
-    file["hash"] = read.error().detail.substr(end - 17, 16);
-  }
-}
-
 /// What has become of a plan on one rank.
 struct ending {
   bool ran{};
@@ -152,7 +140,7 @@ void try_all(const char* kind, const std::vector<sample>& samples, std::uint64_t
     for (std::int64_t left = random.between(0, 3) == 0 ? random.between(2, 3) : 1; left > 0; --left)
       changed += ", " + mutations.change(file);
     const bool in_whole_pieces = random.between(0, 1) == 0;
-    const result<plan> read = read_with_its_hash(file);
+    const result<plan> read = tests::read_with_its_hash(file);
     if (only != nullptr)
       std::printf("seed %llu: %s: %s\n%s\n", static_cast<unsigned long long>(seed), changed.c_str(),
                   read ? "read" : read.error().detail.c_str(), file.dump().c_str());

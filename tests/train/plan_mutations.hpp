@@ -1,6 +1,9 @@
 #ifndef SLIMPACK_TESTS_TRAIN_PLAN_MUTATIONS_HPP
 #define SLIMPACK_TESTS_TRAIN_PLAN_MUTATIONS_HPP
 
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/io/plan_json.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -290,7 +294,7 @@ class plan_mutations {
       json* below = at;
       if (at->is_object() && !at->empty()) {
         const auto member = std::next(at->begin(), static_cast<std::ptrdiff_t>(index(at->size())));
-        if (member.key() == "lengths") continue;
+        if (is_of_batch(member.key())) continue;
         way += '/' + member.key();
         below = &member.value();
         if (random_.between(0, 15) == 0) return at->erase(member), way + " left out";
@@ -311,8 +315,24 @@ class plan_mutations {
     return way + " stays";
   }
 
+  [[nodiscard]] static bool is_of_batch(const std::string& key) {
+    return key == "lengths" || key == "parents" || key == "samples" || key == "targets";
+  }
+
   testing::generator& random_;
 };
+
+/// What a file that somebody has changed and given a fitting hash is read as.
+inline result<plan> read_with_its_hash(json& file) {
+  for (int tries = 0;; ++tries) {
+    std::istringstream in(file.dump());
+    result<plan> read = io::read_plan(in);
+    const std::string says = ", the hash of what the file holds";
+    if (read || tries > 0 || read.error().detail.find(says) == std::string::npos) return read;
+    const std::size_t end = read.error().detail.find(says);
+    file["hash"] = read.error().detail.substr(end - 17, 16);
+  }
+}
 
 }  // namespace slimpack::tests
 

@@ -79,7 +79,8 @@ concept plans_batches = plans_batches_as<P, plan> || plans_batches_as<P, rank_pl
 /// A slicer says where a sequence may be cut to fill what is left of a pack. Forward, `at` is where the next slice
 /// begins; backward, where it ends, since gradients run from a sequence's end to its beginning.
 ///  1. the slices given one after the other tile the sequence, in order of the pass
-///  2. cuts fall on multiples of the budget's quantum, or on the sequence's ends
+///  2. cuts fall on multiples of the budget's quantum from the sequence's first token, whose place on the path is
+///     sequence::begin, or on the sequence's ends
 ///  3. a slice never exceeds the budget's size; one of length 0 says that nothing fits into this pack
 ///  4. with an empty pack and room for it, some slice is given
 ///  5. equal questions get equal slices, on several threads at once, too

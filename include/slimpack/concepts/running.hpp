@@ -262,6 +262,8 @@ concept transport = detail::moves_bytes<T> || detail::unmet<
 ///  8. an evaluation by the plan of a step gives the bits of that step's loss and, with log_probabilities, of the
 ///     log-probability of each edge, while weights are the same: forward computes these alike in both, by the same
 ///     kernels (executors/packflow.hpp)
+///  9. with shares_prefixes = true samples may share beginnings: a piece's prefix may be of other sequences, whose
+///     gradients of keys and values add up over all that go on where they end (executors/hooks.hpp)
 /// testing/stage_compute_laws.hpp checks 2 and 8; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
 concept stage_compute = detail::met < detail::has_member_format<C>,

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_CORE_FOREST_HPP
 #define SLIMPACK_CORE_FOREST_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 
@@ -31,7 +30,7 @@ struct target_run {
   friend constexpr bool operator==(const target_run&, const target_run&) = default;
 };
 
-/// A batch of samples that share beginnings. Its nodes are sequences (core/sequence.hpp) in depth-first order; one ends
+/// A batch of samples that share beginnings; planners take it as a batch_view (core/batch_view.hpp). Its nodes are sequences (core/sequence.hpp) in depth-first order; one ends
 /// where samples part, and elsewhere only where its builder let it.
 ///
 ///   slimpack::forest two_answers{.lengths = {{512}, {90}, {70}},
@@ -47,7 +46,6 @@ struct forest {
   std::vector<sample_end> samples;
   std::vector<target_run> targets;
 
-  operator batch_view() const noexcept { return {lengths, parents}; }
   friend bool operator==(const forest&, const forest&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/detail/sequence_pages.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -28,6 +29,11 @@ namespace slimpack::executors {
 ///   store.begin_backward(p)   accumulators of the sequence's prefix, unless it runs backward in one piece
 ///   store.end_backward(p)     the piece's rows and accumulators are freed
 ///
+/// Where samples share beginnings, a sequence's prefix goes on above it (piece::prefix): rows are found by token of the
+/// path, whichever sequence has them, and the first backward piece of a sequence makes accumulators of those above it,
+/// too. They are freed with their own tokens, after the backward of all that go on where these end. A parent and its
+/// children may be begun together, the children first.
+///
 /// Of a sequence that replicas share (piece::shared) it keeps this replica's tokens, with gaps between them, and of the
 /// others' the fields that they send each other:
 ///
@@ -50,10 +56,11 @@ namespace slimpack::executors {
 /// Law       the peak of a program is what simulators::peak_memory says with rates(). With several chunks on a stage,
 ///           if they hold equally much: a (token, chunk) counts 1 / chunks token there
 /// Errors    out_of_order, naming sequence and tokens: a forward that does not continue its sequence, a backward that
-///           does not end where the last one began, tokens that are not held
+///           does not end where the last one began, a parent that has not run forward, or has children that have not
+///           run backward, tokens that are not held
 ///           invalid_input: a cut off the quantum, a span of another size than the rows
 ///           After an error nothing has changed.
-/// Complexity  O(log sequences + pages touched)
+/// Complexity  O(depth log sequences + pages touched)
 template <class T>
 requires std::is_arithmetic_v<T>
 class activation_store {
@@ -89,10 +96,17 @@ class activation_store {
     const tokens done = known == sequences_.end() ? p.own_begin : known->second.forwarded;
     const tokens length = known == sequences_.end() ? p.sequence_length : known->second.length;
     if ((p.shared ? p.slice.begin < done : p.slice.begin != done) || p.sequence_length != length ||
-        p.slice.end() > length)
-      return refused(
-          errc::out_of_order, "forward", p,
-          "does not continue the " + std::to_string(done.value) + " tokens held of " + std::to_string(length.value));
+        p.slice.end() > p.sequence_end())
+      return refused(errc::out_of_order, "forward", p,
+                     "does not continue the " + std::to_string((done - p.sequence_begin).value) + " tokens held of " +
+                         std::to_string(length.value));
+    if (known == sequences_.end() && !p.prefix.empty()) {
+      const auto above = sequences_.find({p.chunk, p.prefix.back().sequence.value});
+      if (above == sequences_.end() || above->second.forwarded != p.sequence_begin)
+        return refused(errc::out_of_order, "forward", p,
+                       "goes on where sequence " + std::to_string(p.prefix.back().sequence.value) +
+                           " ends, which has not run forward");
+    }
     if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "forward", p, off_quantum());
     held_sequence& s = held(p);
     s.forwarded = p.slice.end();
@@ -116,7 +130,8 @@ class activation_store {
   }
 
   /// Opens the backward of a piece. The first of a sequence that takes several, or is shared, makes accumulators, all
-  /// zero, for all that is held of the sequence. A piece whose weight gradients run apart gets rows for them.
+  /// zero, for all that is held of the sequence; the first of any makes them for the sequences above it. Those that are
+  /// there already stay. A piece whose weight gradients run apart gets rows for them.
   [[nodiscard]] result<void> begin_backward(const piece& p) {
     const auto known = sequences_.find(key_of(p));
     if (known == sequences_.end())
@@ -124,14 +139,26 @@ class activation_store {
     held_sequence& s = known->second;
     if (s.forwarded < s.own_end)
       return refused(errc::out_of_order, "backward", p,
-                     "begins after " + std::to_string(s.forwarded.value) + " of " + std::to_string(s.own_end.value) +
-                         " tokens of forward");
+                     "begins after " + std::to_string((s.forwarded - p.sequence_begin).value) + " of " +
+                         std::to_string((s.own_end - p.sequence_begin).value) + " tokens of forward");
+    if (s.children > 0)
+      return refused(errc::out_of_order, "backward", p,
+                     "begins before that of " + std::to_string(s.children) + " that go on where its sequence ends");
     if (p.slice.end() > s.opened || own_within(s, p.slice.end(), s.opened))
       return refused(errc::out_of_order, "backward", p, "does not end at " + std::to_string(s.opened.value));
     if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "backward", p, off_quantum());
-    if (s.opened == s.own_end && (p.shared || p.slice.begin > tokens{}))
-      count(s.pages.accumulate(widths_of(p).gradients));
+    const bool opens = s.opened == s.own_end;
+    for (const slice& above : opens ? p.prefix : std::span<const slice>{})
+      if (!sequences_.contains({p.chunk, above.sequence.value}))
+        return refused(errc::out_of_order, "backward", p,
+                       "reads sequence " + std::to_string(above.sequence.value) + ", which is not held");
+    if (opens) {
+      if (p.shared || !p.is_first()) accumulate(s, p);
+      for (std::size_t above = p.prefix.size(); above-- > 0;)
+        if (!accumulate(sequences_.at({p.chunk, p.prefix[above].sequence.value}), p)) break;
+    }
     s.opened = p.slice.begin;
+    if (p.is_first()) leave_parent(known);
     if (p.weights_apart) count(s.pages.allocate(&paged::weights, p.slice.begin, p.slice.end(), widths_of(p).weights));
     return success();
   }
@@ -156,7 +183,7 @@ class activation_store {
   [[nodiscard]] result<void> begin_weights(const piece& p) const {
     const auto known = sequences_.find(key_of(p));
     if (known == sequences_.end() || !on_quantum(p, p.slice) || p.slice.begin < known->second.end ||
-        p.slice.end() > known->second.length || !known->second.pages.has(&paged::weights, p.slice.begin, p.slice.end()))
+        p.slice.end() > p.sequence_end() || !known->second.pages.has(&paged::weights, p.slice.begin, p.slice.end()))
       return refused(errc::out_of_order, "weight gradients", p, "were not left by a backward");
     return success();
   }
@@ -180,16 +207,17 @@ class activation_store {
   }
 
   /// Calls f(page) for each page that holds tokens of p.slice, in rising order: the keys and values of a prefix where
-  /// they lie, for a piece whose slice begins at 0.
+  /// they lie, for a piece whose slice begins at 0. Pages of the sequences above its own come before its own.
   template <class F>
   [[nodiscard]] result<void> visit(const piece& p, F&& f) {
-    const auto known = sequences_.find(key_of(p));
-    std::int64_t held = 0;
-    if (known != sequences_.end() && p.slice.begin >= tokens{})
-      held = known->second.pages.held_up_to(p.slice.begin, std::min(p.slice.end(), known->second.length)).value;
-    if (p.slice.begin < tokens{} || held < p.slice.end().value)
-      return refused(errc::out_of_order, "access", p, "reaches beyond the " + std::to_string(held) + " tokens held");
-    each_page(known->second.pages, p, f);
+    tokens held = sequences_.contains(key_of(p)) ? p.slice.begin : tokens{};
+    each_run(p, [&](held_sequence* s, tokens begin, tokens end) {
+      if (s && begin == held) held = std::min(s->pages.held_up_to(begin, end), end);
+    });
+    if (p.slice.begin < tokens{} || held < p.slice.end())
+      return refused(errc::out_of_order, "access", p,
+                     "reaches beyond the " + std::to_string(held.value) + " tokens held");
+    each_run(p, [&](held_sequence* s, tokens begin, tokens end) { each_page(s->pages, p, begin, end, f); });
     return success();
   }
 
@@ -199,10 +227,13 @@ class activation_store {
   template <class F>
   [[nodiscard]] result<void> visit_held(const piece& p, F&& f) {
     const auto known = sequences_.find(key_of(p));
-    if (known == sequences_.end() || p.slice.begin < tokens{} || p.slice.end() > known->second.length)
+    if (known == sequences_.end() || p.slice.begin < tokens{} || p.slice.end() > p.sequence_end())
       return refused(errc::out_of_order, "access", p, "is of a sequence that is not held, or reaches beyond it");
-    each_page(known->second.pages, p, [&](const page& here) {
-      if (known->second.pages.has(&paged::activations, here.begin(), here.end())) f(here);
+    each_run(p, [&](held_sequence* s, tokens begin, tokens end) {
+      if (s)
+        each_page(s->pages, p, begin, end, [&](const page& here) {
+          if (s->pages.has(&paged::activations, here.begin(), here.end())) f(here);
+        });
     });
     return success();
   }
@@ -230,7 +261,8 @@ class activation_store {
   void discard(sequence_id s, std::uint32_t chunk = 0) {
     const auto known = sequences_.find({chunk, s.value});
     if (known == sequences_.end()) return;
-    const slice whole{s, {0}, known->second.length};
+    if (known->second.opened != known->second.begin) leave_parent(known);
+    const slice whole{s, known->second.begin, known->second.length};
     release(known, {&whole, 1});
   }
 
@@ -274,12 +306,16 @@ class activation_store {
   };
 
   struct held_sequence {
+    tokens begin;  // on the path
     tokens length;
     tokens own_end;    // of this replica's tokens
     tokens forwarded;  // of this replica's tokens, those before it have run forward
     tokens end;        // those before it are held, once all have run forward
     tokens opened;     // backward has begun down to here
     paged pages;
+    sequence_id parent;
+    std::uint32_t children{};  // that are held, and whose backward has not begun with their first tokens
+    bool has_accumulators{};
   };
   using sequence_map = std::map<key, held_sequence>;
 
@@ -289,8 +325,10 @@ class activation_store {
     return chunks_[p.chunk];
   }
   [[nodiscard]] bool on_quantum(const piece& p, const slice& s) const noexcept {
-    const auto fine = [&](tokens at) { return at.value % quantum_ == 0 || at == p.sequence_length; };
-    return s.begin >= tokens{} && s.length >= tokens{1} && fine(s.begin) && fine(s.end());
+    const auto fine = [&](tokens at) {
+      return (at - p.sequence_begin).value % quantum_ == 0 || at == p.sequence_end();
+    };
+    return s.begin >= p.sequence_begin && s.length >= tokens{1} && fine(s.begin) && fine(s.end());
   }
   /// Whether tokens of this replica are held between two places.
   [[nodiscard]] bool own_within(const held_sequence& s, tokens begin, tokens end) const {
@@ -308,11 +346,25 @@ class activation_store {
     return {static_cast<double>(elements * sizeof(T))};
   }
 
+  /// Calls f(sequence, begin, end) for the runs of tokens of a piece's path that its slice has, in rising order; the
+  /// sequence is null where it is not held.
   template <class F>
-  void each_page(paged& pages, const piece& p, F&& f) const {
-    for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value;) {
-      const std::int64_t next = std::min((at / quantum_ + 1) * quantum_, p.slice.end().value);
-      f(page(pages, widths_of(p), at, next));
+  void each_run(const piece& p, F&& f) {
+    const auto run = [&](sequence_id s, tokens begin, tokens end) {
+      begin = std::max(begin, p.slice.begin), end = std::min(end, p.slice.end());
+      if (begin >= end) return;
+      const auto known = sequences_.find({p.chunk, s.value});
+      f(known == sequences_.end() ? nullptr : &known->second, begin, end);
+    };
+    for (const slice& above : p.prefix) run(above.sequence, above.begin, above.end());
+    run(p.slice.sequence, p.sequence_begin, p.sequence_end());
+  }
+
+  template <class F>
+  void each_page(paged& pages, const piece& p, tokens begin, tokens end, F&& f) const {
+    for (tokens at = begin; at < end;) {
+      const tokens next = std::min(pages.begin_of(pages.first(at) + 1), end);
+      f(page(pages, widths_of(p), at.value, next.value));
       at = next;
     }
   }
@@ -341,8 +393,29 @@ class activation_store {
   held_sequence& held(const piece& p) {
     const auto known = sequences_.find(key_of(p));
     if (known != sequences_.end()) return known->second;
-    held_sequence made{p.sequence_length, p.own_end, {}, p.own_end, p.own_end, paged(p.sequence_length, quantum_)};
+    const sequence_id parent = p.prefix.empty() ? no_parent : p.prefix.back().sequence;
+    if (const auto above = sequences_.find({p.chunk, parent.value}); above != sequences_.end())
+      ++above->second.children;
+    held_sequence made{p.sequence_begin,
+                       p.sequence_length,
+                       p.own_end,
+                       p.sequence_begin,
+                       p.own_end,
+                       p.own_end,
+                       paged(p.sequence_begin, p.sequence_length, quantum_),
+                       parent};
     return sequences_.emplace(key_of(p), std::move(made)).first->second;
+  }
+  /// Its parent no longer waits for it.
+  void leave_parent(typename sequence_map::iterator known) {
+    const auto parent = sequences_.find({known->first.first, known->second.parent.value});
+    if (parent != sequences_.end()) --parent->second.children;
+  }
+  /// Makes a sequence's accumulators; says whether it had none.
+  bool accumulate(held_sequence& s, const piece& p) {
+    if (std::exchange(s.has_accumulators, true)) return false;
+    count(s.pages.accumulate(widths_of(p).gradients));
+    return true;
   }
 
   void count(std::size_t allocated) {
@@ -373,7 +446,7 @@ class activation_store {
   std::size_t peak_{};
 };
 
-/// The rows [begin(), end()) of a sequence that lie in one page, for visit().
+/// The rows [begin(), end()) of a path that lie in one page of a sequence, for visit().
 template <class T>
 requires std::is_arithmetic_v<T>
 class activation_store<T>::page {

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_HOOKS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/executors/edge_values.hpp>
@@ -16,6 +17,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 /// How the runtime asks a stage compute. forward, backward, discard and format must be there (concepts.hpp); each other
 /// question has a default, and a member of the same meaning replaces it:
@@ -28,16 +30,26 @@
 ///   static constexpr bool joins_rows                it can be called with a whole pack, such rows among    false
 ///                                                   it (executors/joined/joined_row.hpp)
 ///   row_format rows(uint32_t chunk) const           what it then sends for a token of a layer      required then
+///   static constexpr bool shares_prefixes           it can run samples that share beginnings: see    false
+///                                                   below
 ///   static constexpr bool lends_attention           it can lend other stages attention, and help   false
 ///                                                   them (executors/lending/lending.hpp)
 ///   loan_format loans(uint32_t chunk) const         what stages then send each other in a layer    required then
 ///   int chunks() const                              virtual stages it computes                     1
 ///   tokens valid_tokens(const slice&) const         tokens that have a loss; asked before          all of them
 ///                                                   begin_step, about slices of both passes. The
-///                                                   batch's are counted on last stages alone
+///                                                   batch's are counted on last stages alone. Not asked
+///                                                   where the batch says what is trained on
+///                                                   (core/forest.hpp)
 ///   void begin_step(const step_outline&)            before the first forward; may give result<void> nothing
 ///   void sequence_forwarded(sequence_id)            after the forward of its last token, per chunk; nothing
 ///                                                   or (sequence_id, uint32_t chunk)
+///   void sample_forwarded(const sample_end&)        on the last part, after the forward of the       nothing
+///                                                   sample's last token: the whole sample has run
+///                                                   forward there, and none of it backward. So a loss
+///                                                   of whole samples can be known before gradients are
+///                                                   asked for. Before sequence_forwarded; not with a
+///                                                   spread vocabulary, whose calls make gradients at once
 ///   void sequence_done(sequence_id)                 after the backward of its first (its weights   nothing
 ///                                                   where they run apart), per chunk; or
 ///                                                   (sequence_id, uint32_t chunk)
@@ -80,6 +92,15 @@
 ///                 span<byte> to)                    gradients of keys and values (exchange::keep),   never called else
 ///                                                   as elements of row_format::gradients. May give
 ///                                                   result<void>
+///
+/// Where samples share beginnings, a sequence is a node of their forest, run forward after its parent and backward after
+/// all its children: each token once in each pass, for all samples that have it. A compute that says shares_prefixes
+/// attends to the tokens of piece::prefix, too, and adds their gradients of keys and values up until they run backward
+/// themselves; activation_store finds the ones and keeps the others by token of the path. A parent and its children may
+/// come in one call: forward the parent's pieces first, backward the children's. Its loss is that of the piece's edges:
+/// one for each target, at a fork one for each child, with the weight of the samples that train on it (target_run); over
+/// the valid tokens of the batch (step_outline), which counts these samples. With a spread vocabulary, partial rows have
+/// room for the weighted sum over the edges of a token; log-probabilities of each edge are not to be had from them.
 ///
 /// log_probabilities: an edge goes from a token to the one that the model predicts from it (edge_values.hpp). A compute
 /// gives one for each token that valid_tokens counts, once, whatever pieces the plan cuts; it keeps them from forward
@@ -125,15 +146,18 @@
 /// call of sharing.hpp.
 ///
 /// Where packflow evaluates (step_outline::forward_only), backward, sequence_done and the reductions are not called:
-/// what a sequence has on a chunk goes to discard right after sequence_forwarded.
+/// what a sequence has on a chunk goes to discard right after sequence_forwarded, of it and of all that go on where it
+/// ends.
 /// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
 
 namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(chunks);
+SLIMPACK_DETAIL_HAS_MEMBER(shares_prefixes);
 SLIMPACK_DETAIL_HAS_MEMBER(valid_tokens);
 SLIMPACK_DETAIL_HAS_MEMBER(begin_step);
 SLIMPACK_DETAIL_HAS_MEMBER(sequence_forwarded);
+SLIMPACK_DETAIL_HAS_MEMBER(sample_forwarded);
 SLIMPACK_DETAIL_HAS_MEMBER(sequence_done);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce_part);
@@ -147,6 +171,24 @@ SLIMPACK_DETAIL_HAS_MEMBER(make_tensor);
 SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_rows);
 SLIMPACK_DETAIL_HAS_MEMBER(copy_rows);
 SLIMPACK_DETAIL_HAS_MEMBER(add_rows);
+
+template <class Compute>
+consteval bool says_shares_prefixes() {
+  if constexpr (requires {
+                  { Compute::shares_prefixes } -> std::same_as<const bool&>;
+                  typename std::bool_constant<Compute::shares_prefixes>;
+                }) {
+    return Compute::shares_prefixes;
+  } else {
+    static_assert(!has_member_shares_prefixes<Compute>,
+                  "a stage compute's shares_prefixes is a public static constexpr bool");
+    return false;
+  }
+}
+
+/// Whether a compute says `static constexpr bool shares_prefixes = true`: it can run samples that share beginnings.
+template <class Compute>
+concept shares_prefixes = says_shares_prefixes<Compute>();
 }  // namespace detail
 
 /// The compute's answer, or none where it says nothing of chunks.
@@ -207,6 +249,17 @@ void sequence_forwarded(Compute& compute, sequence_id s, std::uint32_t chunk) {
     static_assert(!detail::has_member_sequence_forwarded<Compute>,
                   "a stage compute's sequence_forwarded(sequence_id), or sequence_forwarded(sequence_id, uint32_t "
                   "chunk), is public and gives void");
+}
+
+template <class Compute>
+void sample_forwarded(Compute& compute, const sample_end& sample) {
+  if constexpr (requires {
+                  { compute.sample_forwarded(sample) } -> std::same_as<void>;
+                })
+    compute.sample_forwarded(sample);
+  else
+    static_assert(!detail::has_member_sample_forwarded<Compute>,
+                  "a stage compute's sample_forwarded(const sample_end&) is public and gives void");
 }
 
 template <class Compute>

@@ -11,6 +11,7 @@
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
 #include <slimpack/io/detail/plan/data_json.hpp>
+#include <slimpack/io/detail/plan/forest_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/plan_writer.hpp>
 #include <slimpack/io/detail/plan/replica_in.hpp>
@@ -33,25 +34,45 @@
 /// One pack or stage a line, so that large files are read by people and by line tools.
 ///
 /// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks, a spread
-///           vocabulary or loans, a model flops utilisation, an origin, data, or is written with its rank time; 2 has
-///           more fields:
-///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
-///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for
-///             a replica that has no tokens of the row; with "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1},
-///             ...] where rows that go round cross between nodes over proxies (core/relays/relay.hpp); their legs have
-///             the order of core/relays/legs.hpp "layers": [9, 9, 9, 5]   of the model on each part, where they were
-///             chosen; 0 at an end of the model "ep": 8   expert-parallel ranks, where there are more than one
-///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage,
-///             forward "embed", "output" and "output_weights", backward "embed_gradients", and "message" has what these
-///             send and are sent: "embedded", "hidden", "partial", "statistics", "gradients", and
-///             "to_gradients", from B to G "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32],
-///             "context": [0, 0, 32]}, ...]   of a replica whose stages lend each other attention
-///             (core/lending/loan.hpp): who lends, its stage and instruction, and who helps; these start together, and
-///             end together with the longer. Times of packs have it in "weight_waits": [s, ...]   of a replica: what
-///             the first packs and calls of each stage wait for weights that are gathered beside the work; their times
-///             have it in "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may
-///             be left out "mfu": 0.41   model flops utilisation, where the model and the GPU are known
-///             "any_layout_bound": s   what no layout of as many GPUs has a plan faster than, where it is known
+///           vocabulary or loans, samples that share beginnings or targets, a model flops utilisation, an origin, data,
+///           or is written with its rank time; 2 has more fields:
+///             "transfers": "start"
+///             the rule that gives the order of all transfers (simulators/transfer_order.hpp)
+///             "parents": [-1, 0, 0]
+///             which sequence each goes on behind, -1 of a root, where samples share beginnings (core/sequence.hpp);
+///             slices then begin at their depth
+///             "samples": [[1, 602, 1], ...]
+///             where samples end (core/forest.hpp): in which sequence, at which token of its path, and how many equal
+///             ones there are
+///             "targets": [[1, 512, 90, 1], ...]
+///             which tokens are predicted: sequence, begin, length, and on how many samples' account. Their weights are
+///             not written
+///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}]
+///             in whose rows null stands for a replica that has no tokens of the row; with
+///             "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...]
+///             where rows that go round cross between nodes over proxies (core/relays/relay.hpp); their legs have the
+///             order of core/relays/legs.hpp
+///             "layers": [9, 9, 9, 5]
+///             of the model on each part, where they were chosen; 0 at an end of the model
+///             "ep": 8
+///             expert-parallel ranks, where there are more than one
+///             "vocabulary": "spread"
+///             over the stages; packs then have the times of their calls on each stage, forward "embed", "output" and
+///             "output_weights", backward "embed_gradients", and "message" has what these send and are sent:
+///             "embedded", "hidden", "partial", "statistics", "gradients", and "to_gradients", from B to G
+///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32], "context": [0, 0, 32]}, ...]
+///             of a replica whose stages lend each other attention (core/lending/loan.hpp): who lends, its stage and
+///             instruction, and who helps; these start together, and end together with the longer. Times of packs have
+///             it in.
+///             "weight_waits": [s, ...]
+///             of a replica: what the first packs and calls of each stage wait for weights that are gathered beside the
+///             work; their times have it in.
+///             "rank_time": {"useful": s, ...}
+///             where the time of the stages goes (core/plan.hpp); it may be left out
+///             "mfu": 0.41
+///             model flops utilisation, where the model and the GPU are known
+///             "any_layout_bound": s
+///             what no layout of as many GPUs has a plan faster than, where it is known
 ///             "made_with": {"version": "0.1.0", "longest": 4096, "options": {"pp": "2", ...}, "batch": {"seed": "7",
 ///             ...}, "inputs": [{"option": "model", "name": "...", "hash": "...", "content": "..."}, ...]}
 ///             what made the plan (plan_origin); inputs without a content are known by their hash alone
@@ -212,7 +233,10 @@ namespace detail {
                        is_second ? "mfu" : "format",
                        is_second ? "any_layout_bound" : "format",
                        is_second ? "made_with" : "format",
-                       is_second ? "data" : "format"});
+                       is_second ? "data" : "format",
+                       is_second ? "parents" : "format",
+                       is_second ? "samples" : "format",
+                       is_second ? "targets" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -223,6 +247,7 @@ namespace detail {
   const json_place lengths = file["lengths"];
   for (std::size_t i = 0; i < lengths.size(); ++i)
     p.lengths.push_back({lengths.at(i).integer(1, longest_supported.value)});
+  read_forest(file, p);
   if (const std::optional<json_place> data = file.find({"data"})) p.data = data_in(*data, p.lengths.size());
   p.shape = shape_in(file);
   if (const std::optional<json_place> layers = file.find({"layers"})) {
@@ -232,7 +257,9 @@ namespace detail {
   }
   const json_place replicas = file["replicas"];
   replicas.must_have(static_cast<std::size_t>(p.shape.replicas), "one per data-parallel rank");
-  for (std::size_t r = 0; r < replicas.size(); ++r) p.replicas.push_back(replica_in(replicas.at(r), p, is_second));
+  const std::vector<sequence> sequences = batch_of(p).sequences();
+  for (std::size_t r = 0; r < replicas.size(); ++r)
+    p.replicas.push_back(replica_in(replicas.at(r), p, sequences, is_second));
   const json_place merges = file["merges"];
   for (std::size_t m = 0; m < merges.size(); ++m) p.merges.push_back(merge_in(merges.at(m), p, is_second));
   if (const std::optional<json_place> reduction = file.find({"reduction"})) p.reduction = reduction_in(*reduction, p);

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
@@ -76,6 +77,11 @@ class timeline_writer {
                      const batch_times& batches, const page_facts& facts) {
     json_.open('{').key("lengths");
     list(plans.front().lengths, [](tokens t) { return t.value; });
+    if (batch_of(plans.front()).shares_prefixes()) {
+      json_.key("parents");
+      list(plans.front().parents,
+           [](sequence_id parent) { return parent == no_parent ? std::int64_t{-1} : std::int64_t{parent.value}; });
+    }
     json_.key("plans").open('[');
     for (std::size_t k = 0; k < plans.size(); ++k) {
       const std::span<const step_report> ranks = k < measured.size() ? measured[k] : std::span<const step_report>{};
@@ -401,6 +407,8 @@ class timeline_writer {
 /// limit, or, where it has none, into that of the first plan.
 /// Of a plan that was run, the page shows the measured step as well: alone, and each lane under the predicted one on
 /// the same axis, with the ratio of every instruction, of the step, and the measured bubble.
+/// Where samples share beginnings, each pack shows its sequences, in hues near their parents', and the path of the one
+/// under the pointer is marked.
 /// The page is self-contained and loads nothing. A view is its address: `#tab=1&t0=0.5&t1=0.7&replica=2&critical=1&
 /// memory=0&pick=F12@2.3` shows seconds 0.5 to 0.7 of replica 2 in the second tab, its pack F12 on stage 3 picked
 /// (`F12@2.3m` as measured). Lanes get lower until all of them are in view; `tall=1` shows them higher.
@@ -408,7 +416,7 @@ class timeline_writer {
 ///           is empty or left out was not measured. Of a report, loss and token counts of the batch are not read.
 ///           `batches` adds a plot of their step times. `simulator` finds the predicted times and the critical path
 ///           (concepts/planning.hpp). `facts` says what the plans do not.
-/// Requires  plans that share their lengths; as many steps of each planner
+/// Requires  plans that share their lengths and their parents; as many steps of each planner
 /// Errors    invalid_input: no plan, a measured step that is not one of its plan, facts of another number of plans, or
 ///           a range of a speed-up that is none; those of task_graph::assign, when programs cannot run; those of the
 ///           simulator; unwritable: the stream has failed

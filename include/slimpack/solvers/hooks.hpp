@@ -18,10 +18,12 @@
 ///   void share_by(exchange_set)             from then on replicas share sequences by these exchanges  nothing
 ///                                           alone, and none in an empty set; does nothing in one
 ///                                           that lets none share
-///   static constexpr bool plans_prefixes    it plans samples that share beginnings (problem::parents)  false
+///   bool plans_prefixes, or                 it plans samples that share beginnings (problem::parents)  false
+///   plans_prefixes() const
+///   void plan_flat()                        from then on it plans no such samples                      nothing
 ///
 /// A member of one of these names that cannot be read or called so is an error of compilation, not a default. A solver
-/// around another one offers both, and gives the other's answers.
+/// around another one offers all, and gives the other's answers.
 namespace slimpack {
 
 namespace detail {
@@ -29,9 +31,13 @@ namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(threads);
 SLIMPACK_DETAIL_HAS_MEMBER(share_by);
 SLIMPACK_DETAIL_HAS_MEMBER(plans_prefixes);
+SLIMPACK_DETAIL_HAS_MEMBER(plan_flat);
 
 template <class T>
 concept counts_threads = std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, bool>;
+template <class T>
+concept says = std::same_as < std::remove_cvref_t<T>,
+bool > ;
 
 }  // namespace detail
 
@@ -55,14 +61,32 @@ template <class Solver>
 
 /// Whether the solver plans samples that share beginnings.
 template <class Solver>
-[[nodiscard]] constexpr bool plans_prefixes() noexcept {
-  if constexpr (requires { requires std::same_as<decltype(Solver::plans_prefixes), const bool>; }) {
-    return Solver::plans_prefixes;
+[[nodiscard]] constexpr bool plans_prefixes_of(const Solver& solver) {
+  if constexpr (requires {
+                  { solver.plans_prefixes } -> detail::says;
+                }) {
+    return solver.plans_prefixes;
+  } else if constexpr (requires {
+                         { solver.plans_prefixes() } -> std::same_as<bool>;
+                       }) {
+    return solver.plans_prefixes();
   } else {
     static_assert(!detail::has_member_plans_prefixes<Solver>,
-                  "a solver's plans_prefixes is a public static constexpr bool");
+                  "a solver's plans_prefixes is a public bool, or a public const function that gives one");
     return false;
   }
+}
+
+/// The solver, but that it plans no samples that share beginnings, where it can be told so.
+template <class Solver>
+[[nodiscard]] constexpr Solver planning_flat(Solver solver) {
+  if constexpr (requires {
+                  { solver.plan_flat() } -> std::same_as<void>;
+                })
+    solver.plan_flat();
+  else
+    static_assert(!detail::has_member_plan_flat<Solver>, "a solver's plan_flat() is public and gives void");
+  return solver;
 }
 
 /// The solver, but that replicas share sequences by these exchanges alone, where it can be told so. One that says

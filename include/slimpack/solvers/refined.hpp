@@ -41,6 +41,9 @@ template <class Solver = two_phase>
 struct refined {
   Solver solver{};
 
+  [[nodiscard]] constexpr bool plans_prefixes() const { return plans_prefixes_of(solver); }
+  constexpr void plan_flat() { solver = planning_flat(solver); }
+
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
@@ -85,7 +88,7 @@ struct refined {
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
     result<void> ordered = slimpack::detail::cut_in_pieces(found, replicas, threads(), [&](replica_solution& r) {
-      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule);
+      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule, batch.parents);
     });
     if (!ordered) return std::move(ordered).error();
     found.runners_up.clear();  // whose packs are not cut in pieces

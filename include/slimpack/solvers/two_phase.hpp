@@ -33,8 +33,6 @@ namespace slimpack::solvers {
 ///           invalid_input: a constant of `options` is out of its range
 /// Complexity O(effort) for each replica
 struct two_phase {
-  static constexpr bool plans_prefixes = true;
-
   search_budget effort{search_budget::normal()};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
   sharing_zones zone{};               ///< lets fewer share one unless memory asks for more; as it is, it limits nothing
@@ -43,7 +41,10 @@ struct two_phase {
   search_options options{};           ///< what tunes the search, if the defaults do not do
   search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on
                                    ///< it
+  bool plans_prefixes{true};       ///< samples may share beginnings (core/forest.hpp)
 
+  /// For who runs each sample as a sequence of its own.
+  constexpr void plan_flat() noexcept { plans_prefixes = false; }
   /// For who runs each sequence on one replica (solvers/hooks.hpp).
   constexpr void share_by(exchange_set these) noexcept {
     exchanges = these;

@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_TESTING_GENERATOR_HPP
 #define SLIMPACK_TESTING_GENERATOR_HPP
 
+#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
@@ -43,7 +45,7 @@ class generator {
     const std::int64_t first = between(0, cuts - 1);
     const tokens begin{first * quantum.value};
     const tokens end{std::min(between(first + 1, cuts) * quantum.value, s.length.value)};
-    return {s.id, begin, end - begin};
+    return {s.id, s.begin + begin, end - begin};
   }
 
   template <class T>
@@ -69,6 +71,39 @@ class generator {
   std::vector<tokens> lengths = edge_lengths(o);
   for (int i = 0; i < o.cases; ++i) lengths.push_back(random.length(o.longest));
   return lengths;
+}
+
+/// A batch whose samples share beginnings, of as many sequences: any shape between a list and a chain. Samples end with
+/// each sequence that nothing goes on behind, and inside or at the end of some others; they train on some runs of tokens.
+/// Requires  n >= 1, longest >= 1
+[[nodiscard]] inline forest trial_forest(generator& random, std::int64_t n, tokens longest) {
+  forest made;
+  std::vector<sequence_id> path;
+  const std::int64_t depth = random.between(0, 4);  // 0: a list; the larger, the longer paths get
+  while (static_cast<std::int64_t>(made.lengths.size()) < n) {
+    if (depth == 0)
+      path.clear();
+    else if (random.once_in(depth))
+      for (std::int64_t up = random.between(0, static_cast<std::int64_t>(path.size())); up > 0; --up) path.pop_back();
+    made.parents.push_back(path.empty() ? no_parent : path.back());
+    path.push_back({static_cast<std::uint32_t>(made.lengths.size())});
+    made.lengths.push_back(random.length(longest));
+  }
+  for (const sequence& s : batch_view(made).sequences()) {
+    const bool goes_on = s.id.value + 1 < made.parents.size() && made.parents[s.id.value + 1] == s.id;
+    if (s.length > tokens{1} && random.once_in(4))
+      made.samples.push_back({s.id, s.begin + tokens{random.between(1, s.length.value - 1)}});
+    if (!goes_on || random.once_in(3))
+      made.samples.push_back({s.id, s.end(), static_cast<std::uint32_t>(random.between(1, 3))});
+    for (tokens at = std::max(s.begin, tokens{1}); at < s.end();) {
+      if (!random.once_in(3)) at += tokens{random.between(0, (s.end() - at).value)};
+      const tokens run{random.between(0, (s.end() - at).value)};
+      if (run > tokens{0})
+        made.targets.push_back({s.id, at, run, static_cast<std::uint32_t>(random.between(1, 3)), random.ratio()});
+      at += run + tokens{1};
+    }
+  }
+  return made;
 }
 
 }  // namespace slimpack::testing

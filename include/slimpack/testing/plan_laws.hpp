@@ -84,9 +84,9 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
   if (measured && knows_pieces) {
     check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
-      const double peak =
-          naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
-                             static_cast<int>(stage), kept, replica.times.apart.flags, view.others, replica.loans);
+      const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
+                                             static_cast<int>(stage), kept, replica.times.apart.flags, view.others,
+                                             replica.loans, p.parents);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -106,7 +106,7 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
 /// Requires  replicas that is_priced, and programs that end
 [[nodiscard]] inline std::vector<naive::outcome> replayed(const plan& p) {
   std::vector<naive::running> running;
-  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs, one.loans});
+  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs, one.loans, p.parents});
   return naive::joint_run(
       std::span<const naive::running>(running), p.merges, p.shape,
       [&](std::size_t replica, const instruction& i, std::size_t place) {
@@ -203,9 +203,9 @@ template <class Kept>
 std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   std::vector<replica_view> replicas;
   for (const replica_plan& one : p.replicas)
-    replicas.push_back({one.sequences, one.partition, one.programs, one.times.apart.flags});
+    replicas.push_back({one.sequences, one.partition, one.programs, one.times.apart.flags, p.parents});
   std::optional<seconds> busy;
-  if (check_slices(r, p.lengths, p.shape, replicas, p.merges, passes_of(p))) {
+  if (check_slices(r, batch_of(p), p.shape, replicas, p.merges, passes_of(p))) {
     const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
     for (std::uint32_t i = 0; i < replicas.size(); ++i) replicas[i].others = naive::others_of(p.merges, packs_of, i);
     bool priced = true;
@@ -262,9 +262,10 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 
 /// Checks a finished plan with slow code that shares nothing with the simulator (testing/naive.hpp):
 ///  1. every token of every sequence is once in a forward pack and once in a backward pack of one replica, or of those
-///     that share it (core/merge.hpp); of a forward-only plan, once in a forward pack
-///  2. cuts fall on the quantum
-///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock, and
+///     that share it (core/merge.hpp); of a forward-only plan, once in a forward pack. Where samples share beginnings,
+///     a path is on one replica
+///  2. cuts fall on the quantum, counted from the first token of each sequence
+///  3. slices run in order, sequences forward after their parents and backward before them, and the rows of shared sequences; programs run each pack once and are free of deadlock, and
 ///     readers and executors take the plan (core/soundness/is_sound.hpp)
 ///  4. peak memory is as written, and within the limit
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 #define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -15,11 +16,11 @@
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -50,19 +51,38 @@ struct random_replica {
   dense_scores scores{};  ///< of the pieces: none, unless keep_scores has been called
 };
 
-/// Random sequences in random orders, cut by a random slicer under random budgets, forward and backward apart.
-[[nodiscard]] inline partition random_partition(std::span<const tokens> lengths, tokens quantum,
-                                                const costs::quadratic& cost, generator& random) {
+/// Any order in which a pass may run whole sequences that go on behind each other: a parent before its children forward,
+/// and after them backward.
+[[nodiscard]] inline std::vector<sequence> any_order(std::vector<sequence> all, pass p, generator& random) {
   std::vector<sequence> order;
-  double work[2] = {0, 0};
-  for (const tokens length : lengths) {
-    order.push_back({{static_cast<std::uint32_t>(order.size())}, length});
-    for (const pass p : {pass::forward, pass::backward})
-      work[p == pass::backward] += cost.time({order.back().id, {0}, length}, p, 0).value;
+  random.shuffle(all);
+  const auto waits = [&](const sequence& s) {
+    return std::any_of(all.begin(), all.end(), [&](const sequence& other) {
+      return p == pass::forward ? s.parent == other.id : other.parent == s.id;
+    });
+  };
+  while (!all.empty()) {
+    const auto next = std::find_if_not(all.begin(), all.end(), waits);
+    order.push_back(*next);
+    all.erase(next);
   }
+  return order;
+}
+
+/// Random packs of a batch, its sequences in random orders, cut by a random slicer under random budgets, forward and
+/// backward apart.
+[[nodiscard]] inline partition random_partition(const batch_view& batch, tokens quantum, const costs::quadratic& cost,
+                                                generator& random) {
+  std::vector<sequence> order = batch.sequences();
+  double work[2] = {0, 0};
+  for (const sequence& s : order)
+    for (const pass p : {pass::forward, pass::backward}) work[p == pass::backward] += cost.time(s.whole(), p, 0).value;
   partition packs;
   for (const pass p : {pass::forward, pass::backward}) {
-    if (random.once_in(2)) random.shuffle(order);
+    if (batch.shares_prefixes())
+      order = any_order(batch.sequences(), p, random);
+    else if (random.once_in(2))
+      random.shuffle(order);
     const double share = work[p == pass::backward] / static_cast<double>(random.between(1, 24));
     const auto budget = [&](seconds) { return seconds{share * (0.25 + random.ratio())}; };
     const bool apart = random.once_in(4);
@@ -167,7 +187,7 @@ inline void spread_vocabulary(random_replica& made, generator& random) {
 /// Makes the pieces of a replica keep the scores of dense attention.
 inline void keep_scores(random_replica& made, generator& random) {
   made.scores.per_score = 0.25 * static_cast<double>(random.between(1, 8));
-  slimpack::detail::follow_kept(made.packs, dense_cost{{}, made.scores}, made.work);
+  slimpack::detail::follow_kept(made.packs, dense_cost{{}, made.scores}, {}, made.work);
 }
 
 }  // namespace slimpack::testing

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_REPLICA_LAWS_HPP
 #define SLIMPACK_TESTING_REPLICA_LAWS_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
@@ -30,6 +31,7 @@ struct replica_view {
   const partition& packs;
   std::span<const program> programs;
   naive::apart_packs apart{};
+  std::span<const sequence_id> parents{};  ///< of the batch, where samples share beginnings; else empty
   naive::others_of_packs others{};
 };
 
@@ -38,11 +40,11 @@ namespace detail {
 /// Laws 1 and 3 of a shared sequence: rows name the packs of its slices, whose tokens, taken over all sharers, run like
 /// slices; and each sharer runs backward what it ran forward.
 /// Returns   whether rows can be run
-inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<const replica_view> replicas,
+inline bool check_merge(report& r, std::span<const sequence> batch, std::span<const replica_view> replicas,
                         const merge& m, std::span<const pass> passes) {
   const sequence_id id = m.sequence;
   const bool sound =
-      id.value < lengths.size() && m.replicas.size() > 1 &&
+      id.value < batch.size() && m.replicas.size() > 1 &&
       std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>()) == m.replicas.end() &&
       m.replicas.back() < replicas.size();
   r.check(1, sound, "a merge names a sequence and two or more replicas in ascending order", "sequence", id);
@@ -87,11 +89,11 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
       });
       all.insert(all.end(), row.begin(), row.end());
     }
-    const std::optional<std::string> disorder = naive::gap(all, lengths[id.value], p);
+    const std::optional<std::string> disorder = naive::gap(all, batch[id.value].whole(), p);
     r.check(3, !disorder, "rows run in order forward and in reverse order backward", "sequence", id, p,
             disorder.value_or(""));
     std::sort(all.begin(), all.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
-    const std::optional<std::string> hole = naive::gap(all, lengths[id.value], pass::forward);
+    const std::optional<std::string> hole = naive::gap(all, batch[id.value].whole(), pass::forward);
     r.check(1, !hole, "every token is once in a pack of each pass", "sequence", id, p, hole.value_or(""));
   }
   for (const std::uint32_t replica : passes.size() > 1 ? m.replicas : std::vector<std::uint32_t>{})
@@ -105,21 +107,26 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
 }  // namespace detail
 
 /// Law 1: every sequence is on one replica, or on those that share it, which run each of its tokens once forward and
-/// once backward. Law 2: cuts fall on the quantum. Law 3, first half: in order forward, in reverse order backward.
+/// once backward; where samples share beginnings, a path is on one replica. Law 2: cuts fall on the quantum, counted
+/// from the first token of each sequence. Law 3, first half: in order forward, in reverse order backward; a sequence
+/// runs forward after its parent and backward after all that go on behind it.
 /// passes: those that run; forward alone of a forward-only plan
 /// Returns   whether all slices are of known sequences, and merges name packs there are, so that the programs can be
 ///           run
-inline bool check_slices(report& r, std::span<const tokens> lengths, const shape& on,
-                         std::span<const replica_view> replicas, std::span<const merge> merges,
-                         std::span<const pass> passes = both_passes) {
+inline bool check_slices(report& r, const batch_view& given, const shape& on, std::span<const replica_view> replicas,
+                         std::span<const merge> merges, std::span<const pass> passes = both_passes) {
   r.check(1, replicas.size() == static_cast<std::size_t>(on.replicas), "there is one entry per replica",
           replicas.size(), "for", on.replicas);
+  const std::optional<std::string> fault = given.parents().empty() ? std::nullopt : given.fault();
+  r.check(1, !fault, "sequences that go on where others end are a forest", fault.value_or(""));
+  if (fault) return false;
+  const std::vector<sequence> batch = given.sequences();
   std::map<sequence_id, std::vector<std::uint32_t>> owners;
   std::map<sequence_id, std::vector<std::uint32_t>> sharers;
   bool known = true;
   for (const merge& m : merges) {
     r.check(1, sharers.try_emplace(m.sequence, m.replicas).second, "a sequence is merged once", "sequence", m.sequence);
-    known = detail::check_merge(r, lengths, replicas, m, passes) && known;
+    known = detail::check_merge(r, batch, replicas, m, passes) && known;
   }
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const replica_view& v = replicas[i];
@@ -129,30 +136,40 @@ inline bool check_slices(report& r, std::span<const tokens> lengths, const shape
       std::map<sequence_id, std::vector<slice>> slices = naive::by_sequence(v.packs.of(p));
       for (const sequence_id s : own) slices[s];  // one without slices has a gap
       for (const auto& [s, run] : slices) {
-        const bool listed = std::find(own.begin(), own.end(), s) != own.end() && s.value < lengths.size();
+        const bool listed = std::find(own.begin(), own.end(), s) != own.end() && s.value < batch.size();
         r.check(1, listed, "a replica runs only sequences that it lists", "sequence", s, p);
         if (!listed) {
           known = false;
           continue;
         }
-        const tokens length = lengths[s.value];
+        const slice whole = batch[s.value].whole();
         for (const slice& each : run)
-          for (const tokens cut : {each.begin, each.end()})
-            r.check(2, cut.value % on.quantum.value == 0 || cut == length, "cuts fall on the quantum", "slice", each, p,
-                    "quantum", on.quantum);
+          for (const tokens cut : {each.begin - whole.begin, each.end() - whole.begin})
+            r.check(2, cut.value % on.quantum.value == 0 || cut == whole.length, "cuts fall on the quantum", "slice",
+                    each, p, "quantum", on.quantum);
         if (sharers.contains(s)) continue;
         std::vector<slice> sorted = run;
         std::sort(sorted.begin(), sorted.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
-        const std::optional<std::string> hole = naive::gap(sorted, length, pass::forward);
-        r.check(1, !hole, "every token is once in a pack of each pass", "sequence", s, "of", length, p,
+        const std::optional<std::string> hole = naive::gap(sorted, whole, pass::forward);
+        r.check(1, !hole, "every token is once in a pack of each pass", "sequence", s, "of", whole.length, p,
                 hole.value_or(""));
-        const std::optional<std::string> disorder = naive::gap(run, length, p);
-        r.check(3, !disorder, "slices run in order forward and in reverse order backward", "sequence", s, "of", length,
-                p, disorder.value_or(""));
+        const std::optional<std::string> disorder = naive::gap(run, whole, p);
+        r.check(3, !disorder, "slices run in order forward and in reverse order backward", "sequence", s, "of",
+                whole.length, p, disorder.value_or(""));
       }
+      if (!known) continue;
+      const std::optional<std::string> broken = naive::broken_path(v.packs.of(p), batch, p);
+      r.check(3, !broken, "sequences run forward after their parents, and backward before them", p,
+              broken.value_or(""));
     }
   }
-  for (std::size_t s = 0; s < lengths.size(); ++s) {
+  for (const sequence& s : batch) {
+    if (s.is_root()) continue;
+    r.check(1, owners[s.id] == owners[s.parent], "a path is on one replica", "sequence", s.id, "parent", s.parent);
+    r.check(1, !sharers.contains(s.id) && !sharers.contains(s.parent), "shared sequences are whole paths", "sequence",
+            s.id, "parent", s.parent);
+  }
+  for (std::size_t s = 0; s < batch.size(); ++s) {
     const sequence_id id{static_cast<std::uint32_t>(s)};
     if (const auto shared = sharers.find(id); shared != sharers.end())
       r.check(1, owners[id] == shared->second, "a shared sequence is on the replicas of its merge", "sequence", id);
@@ -178,7 +195,7 @@ inline bool check_programs(report& r, const shape& on, std::span<const replica_v
       r.check(3, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
       sound = sound && !wrong;
     }
-    running.push_back({&v.packs, v.programs});
+    running.push_back({&v.packs, v.programs, {}, v.parents});
   }
   if (!sound) return false;
   for (const naive::outcome& one : naive::run(running, merges, on)) {
@@ -196,7 +213,7 @@ void check_memory(report& r, const shape& on, const replica_view& v, std::span<c
   if (!on.memory) return;
   for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
     const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on, static_cast<int>(stage), kept,
-                                           v.apart, v.others);
+                                           v.apart, v.others, {}, v.parents);
     r.check(4, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
             on.memory->amount);
   }

@@ -33,8 +33,8 @@ void cut_through(report& r, const Slicer& slicer, const Cost& cost, const sequen
                  generator& random) {
   const Slicer copy = slicer;
   const bool forward = p == pass::forward;
-  tokens at = forward ? tokens{0} : s.length;
-  const tokens goal = s.length - at;
+  tokens at = s.whole().entry(p);
+  const tokens goal = s.whole().exit(p);
   bool refused = false;
   while (at != goal) {
     cut_budget left = any_budget(random, s, p, quantum, cost);
@@ -52,15 +52,15 @@ void cut_through(report& r, const Slicer& slicer, const Cost& cost, const sequen
     }
     r.check(3, given.length <= left.size, "a slice never exceeds the budget's size", "slice", given, p, "room for",
             left.size);
-    const bool within = given.begin >= tokens{0} && given.length > tokens{0} && given.end() <= s.length;
+    const bool within = given.begin >= s.begin && given.length > tokens{0} && given.end() <= s.end();
     const bool adjacent = given.sequence == s.id && within && (forward ? given.begin : given.end()) == at;
     r.check(1, adjacent, "slices tile the sequence, in order of the pass", "slice", given, p, "at", at, "of sequence",
             s.id, "with", s.length, "tokens");
     if (!adjacent) return;
     at = forward ? given.end() : given.begin;
-    const bool cut_ok = at == goal || at.value % quantum.value == 0;
-    r.check(2, cut_ok, "cuts fall on multiples of the quantum or on the sequence's ends", "slice", given, p, "quantum",
-            quantum);
+    const bool cut_ok = at == goal || (at - s.begin).value % quantum.value == 0;
+    r.check(2, cut_ok, "cuts fall on multiples of the quantum from the sequence's first token, or on its ends", "slice",
+            given, p, "of", s.whole(), "quantum", quantum);
     if (!cut_ok) return;
     refused = false;
   }
@@ -68,8 +68,8 @@ void cut_through(report& r, const Slicer& slicer, const Cost& cost, const sequen
 
 }  // namespace detail
 
-/// Checks the laws of slimpack::slicer: sequences of edge and random lengths are cut through, forward and backward,
-/// under random budgets of time and tokens. Run it with every cost model that the slicer is to be used with.
+/// Checks the laws of slimpack::slicer: sequences of edge and random lengths, roots and such as begin at a random depth,
+/// are cut through, forward and backward, under random budgets of time and tokens. Run it with every cost model that the slicer is to be used with.
 ///
 /// Law 4 asks for a slice where the pack is empty and has room for the whole sequence, whatever its time budget:
 /// that is what a slicer which never cuts needs. A slicer that cuts may well give some with less room.
@@ -83,10 +83,11 @@ template <slicer Slicer, cost_model Cost>
   generator random(o.seed);
   std::uint32_t id = 0;
   for (const tokens length : trial_lengths(o, random)) {
-    const sequence s{{id++}, length};
-    for (const pass p : {pass::forward, pass::backward})
-      for (const tokens quantum : {o.quantum, tokens{random.between(1, 2 * o.quantum.value)}})
-        if (length.value / quantum.value <= 8192) detail::cut_through(r, slicer, cost, s, p, quantum, random);
+    const sequence root{{id++}, length}, inner{{id}, length, random.length(o.longest), {id - 1}};
+    for (const sequence& s : {root, inner})
+      for (const pass p : {pass::forward, pass::backward})
+        for (const tokens quantum : {o.quantum, tokens{random.between(1, 2 * o.quantum.value)}})
+          if (length.value / quantum.value <= 8192) detail::cut_through(r, slicer, cost, s, p, quantum, random);
   }
   return r;
 }

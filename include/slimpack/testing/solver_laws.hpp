@@ -2,7 +2,9 @@
 #define SLIMPACK_TESTING_SOLVER_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/hooks.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/replica_laws.hpp>
@@ -12,6 +14,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace slimpack::testing {
@@ -58,8 +61,8 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
     apart.push_back(weights_apart(s.programs, s.partition.backward.size()));
   std::vector<replica_view> replicas;
   for (const replica_solution& s : all.replicas)
-    replicas.push_back({s.sequences, s.partition, s.programs, apart[replicas.size()]});
-  if (!check_slices(r, batch.lengths, batch.shape, replicas, all.merges)) return true;
+    replicas.push_back({s.sequences, s.partition, s.programs, apart[replicas.size()], batch.parents});
+  if (!check_slices(r, batch.batch(), batch.shape, replicas, all.merges)) return true;
   const auto packs_of = [&](std::uint32_t one) -> const partition& { return all.replicas[one].partition; };
   for (std::uint32_t i = 0; i < replicas.size(); ++i) replicas[i].others = naive::others_of(all.merges, packs_of, i);
   const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
@@ -74,7 +77,8 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
 
 /// Checks the laws of slimpack::solver_for on edge and random batches over `on`, with one slicer, cost model and
 /// schedule. Each batch is solved under the shape's own memory limit; if that is none, then also under limits in
-/// tokens: one that every order fits, the longest sequence, and half of that. Coverage, order, deadlock and memory are
+/// tokens: one that every order fits, the longest path, and half of that. A solver that plans_prefixes is asked random
+/// batches whose samples share beginnings as well, where there is one replica. Coverage, order, deadlock and memory are
 /// checked slice by slice (testing/replica_laws.hpp), with nothing taken from the simulator.
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
 ///           (testing/report.hpp)
@@ -85,24 +89,29 @@ requires solver_for<Solver, Slicer, Cost, Schedule>
                                  const shape& on, options o = {.cases = 20}) {
   report r("solver laws", o.seed);
   generator random(o.seed);
-  std::vector<std::vector<tokens>> batches;
+  std::vector<forest> batches;
+  const auto add = [&](std::vector<tokens> lengths) { batches.emplace_back().lengths = std::move(lengths); };
   for (const tokens t : edge_lengths(o)) {
-    batches.push_back({t});                                      // fewer sequences than replicas
-    batches.push_back(std::vector<tokens>(9, t));                // all the same
-    batches.push_back({t, {1}, {1}, {1}, o.longest, {1}, {1}});  // one that outweighs all others
+    add({t});                                      // fewer sequences than replicas
+    add(std::vector<tokens>(9, t));                // all the same
+    add({t, {1}, {1}, {1}, o.longest, {1}, {1}});  // one that outweighs all others
   }
   for (int i = 0; i < o.cases; ++i) {
-    batches.emplace_back();
-    for (std::int64_t n = random.between(1, 24); n > 0; --n) batches.back().push_back(random.length(o.longest));
+    std::vector<tokens> lengths;
+    for (std::int64_t n = random.between(1, 24); n > 0; --n) lengths.push_back(random.length(o.longest));
+    add(std::move(lengths));
   }
-  for (const std::vector<tokens>& lengths : batches) {
-    problem batch{lengths, on};
+  for (int i = 0; i < o.cases && plans_prefixes_of(solver) && on.replicas == 1; ++i)
+    batches.push_back(trial_forest(random, random.between(1, 24), o.longest));
+  for (const forest& asked : batches) {
+    problem batch{asked.lengths, on};
+    batch.parents = asked.parents;
     batch.shape.quantum = o.quantum;
     detail::check_batch(r, solver, slicer, cost, schedule, batch, !on.memory);
     if (on.memory) continue;
     std::int64_t all = 0;
-    std::int64_t longest = 0;
-    for (const tokens t : lengths) all += t.value, longest = std::max(longest, t.value);
+    const std::int64_t longest = batch.batch().longest().value;
+    for (const tokens t : asked.lengths) all += t.value;
     for (const std::int64_t limit : {all, longest, longest / 2}) {
       batch.shape.memory = memory_limit{memory_unit::token, static_cast<double>(limit)};
       detail::check_batch(r, solver, slicer, cost, schedule, batch, limit == all);

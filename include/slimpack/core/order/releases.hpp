@@ -125,6 +125,41 @@ class open_gradients {
   std::vector<state> of_;
 };
 
+/// Which sequences nothing reads any more, where forward runs alone: those that have ended, with all of their
+/// descendants.
+/// Shapes    sequences: those of a replica, with the parents of all that have one
+/// Errors    none            Complexity  to make it, O(largest id); to ask it of all, O(sequences)
+class ended_sequences {
+ public:
+  explicit ended_sequences(std::span<const sequence> sequences) {
+    for (const sequence& s : sequences) {
+      of(s.id).parent = s.parent;
+      ++of(s.id).left;
+      if (!s.is_root()) ++of(s.parent).left;
+    }
+  }
+
+  /// Ends a sequence, and calls visit(id) for those that this lets go of, each before its parent.
+  /// Requires  one of its sequences, whose ancestors have ended; once
+  template <class Visit>
+  void end(sequence_id s, Visit&& visit) {
+    for (; s != no_parent && --of_[s.value].left == 0; s = of_[s.value].parent) visit(s);
+  }
+
+ private:
+  struct state {
+    sequence_id parent{no_parent};
+    std::uint32_t left{};  // it and its children: those that have not ended, or that are still read
+  };
+
+  state& of(sequence_id s) {
+    if (of_.size() <= s.value) of_.resize(std::size_t{s.value} + 1);
+    return of_[s.value];
+  }
+
+  std::vector<state> of_;  // by sequence
+};
+
 }  // namespace slimpack
 
 #endif

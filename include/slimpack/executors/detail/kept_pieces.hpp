@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_KEPT_PIECES_HPP
 
 #include <slimpack/concepts/running.hpp>
+#include <slimpack/core/order/releases.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 
@@ -38,7 +39,9 @@ class kept_pieces {
 
   kept_pieces(Compute& compute, const stage_script& script)
       : compute_(&compute), script_(&script), chunks_(static_cast<std::size_t>(script.on.chunks)) {
+    const bool evaluates = script.outline.forward_only;
     for (chunk_state& c : chunks_) {
+      if (evaluates) c.ended = ended_sequences(script.sequences);
       if constexpr (any_cuts) {
         c.live.resize(script.ids());
       } else {
@@ -46,7 +49,7 @@ class kept_pieces {
         if constexpr (has_state) c.states.resize(script.forward.pieces.size());
       }
     }
-    if (any_cuts || !script.outline.forward_only) return;
+    if (any_cuts || !evaluates) return;
     pieces_of_.resize(script.ids());
     for (std::uint32_t at = 0; at < script.forward.pieces.size(); ++at)
       pieces_of_[script.forward.pieces[at].slice.sequence.value].push_back(at);
@@ -56,7 +59,7 @@ class kept_pieces {
   void keep(const piece& one, std::size_t at) {
     chunk_state& c = chunks_[one.chunk];
     if constexpr (any_cuts)
-      c.live[one.slice.sequence.value] = one.slice.end();
+      c.live[one.slice.sequence.value] = up_to(one, one.slice.end());
     else
       c.held[at] = 1;
   }
@@ -75,7 +78,7 @@ class kept_pieces {
   void release(const piece& one, std::size_t at) {
     chunk_state& c = chunks_[one.chunk];
     if constexpr (any_cuts)
-      c.live[one.slice.sequence.value] = one.is_own_first() ? tokens{} : one.slice.begin;
+      c.live[one.slice.sequence.value] = one.is_own_first() ? piece{} : up_to(one, one.slice.begin);
     else
       c.held[script_->forward_of[at]] = 0;
   }
@@ -101,19 +104,22 @@ class kept_pieces {
   void discard_all() {
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       if constexpr (any_cuts)
-        for (const sequence& s : script_->sequences) discard(s, static_cast<std::uint32_t>(chunk));
+        for (const sequence& s : script_->sequences) discard(s.id, static_cast<std::uint32_t>(chunk));
       else
         for (std::size_t at = chunks_[chunk].held.size(); at-- > 0;) discard(at, static_cast<std::uint32_t>(chunk));
     }
   }
-  /// All of a sequence that has ended on a chunk and runs no backward, the last first.
+  /// Where nothing runs backward: all of a sequence that ends on a chunk, the last first, once its descendants have
+  /// ended, too; and then that of those above it.
   void let_go(const piece& last) {
-    if constexpr (any_cuts) {
-      discard(sequence{last.slice.sequence, last.sequence_length}, last.chunk);
-    } else {
-      const std::vector<std::uint32_t>& own = pieces_of_[last.slice.sequence.value];
-      for (auto at = own.rbegin(); at != own.rend(); ++at) discard(*at, last.chunk);
-    }
+    chunks_[last.chunk].ended.end(last.slice.sequence, [&](sequence_id s) {
+      if constexpr (any_cuts) {
+        discard(s, last.chunk);
+      } else {
+        const std::vector<std::uint32_t>& own = pieces_of_[s.value];
+        for (auto at = own.rbegin(); at != own.rend(); ++at) discard(*at, last.chunk);
+      }
+    });
   }
 
  private:
@@ -122,9 +128,10 @@ class kept_pieces {
   using slot = std::conditional_t<by_piece, std::optional<state>, state>;
 
   struct chunk_state {
-    std::vector<tokens> live;        // any cuts: per sequence, tokens [0, live) wait for their backward
+    std::vector<piece> live;         // any cuts: per sequence, its tokens that wait for their backward
     std::vector<std::uint8_t> held;  // else: per forward piece, whether it waits
     std::vector<slot> states;        // per forward piece
+    ended_sequences ended{{}};       // where nothing runs backward
   };
 
   static state taken(slot& s) {
@@ -134,10 +141,20 @@ class kept_pieces {
       return std::exchange(s, state{});
   }
 
+  /// A piece's sequence up to a place.
+  [[nodiscard]] static piece up_to(const piece& one, tokens end) {
+    return {.slice = {one.slice.sequence, one.sequence_begin, end - one.sequence_begin},
+            .sequence_length = one.sequence_length,
+            .chunk = one.chunk,
+            .own_begin = one.sequence_begin,
+            .own_end = one.sequence_end(),
+            .sequence_begin = one.sequence_begin,
+            .prefix = one.prefix};
+  }
   /// What a sequence has on a chunk, if anything.
-  void discard(const sequence& s, std::uint32_t chunk) requires(any_cuts) {
-    const tokens live = std::exchange(chunks_[chunk].live[s.id.value], tokens{});
-    if (live != tokens{}) compute_->discard(piece{{s.id, {0}, live}, s.length, chunk, 0});
+  void discard(sequence_id s, std::uint32_t chunk) requires(any_cuts) {
+    const piece live = std::exchange(chunks_[chunk].live[s.value], piece{});
+    if (live.slice.length != tokens{}) compute_->discard(live);
   }
   /// What a forward piece has on a chunk, if anything.
   void discard(std::size_t at, std::uint32_t chunk) requires(!any_cuts) {

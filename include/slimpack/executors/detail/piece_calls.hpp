@@ -377,6 +377,8 @@ class piece_calls {
   }
 
   void tell(pass p, const piece& one) {
+    if (p == pass::forward && script_->ends_samples(one.chunk))
+      for (const sample_end& e : one.ends) sample_forwarded(*compute_, e);
     if (p == pass::forward && one.is_own_last()) {
       sequence_forwarded(*compute_, one.slice.sequence, one.chunk);
       if (script_->outline.forward_only) kept_.let_go(one);

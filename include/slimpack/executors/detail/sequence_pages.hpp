@@ -57,11 +57,13 @@ class sequence_pages {
   using pages = std::vector<std::optional<memory>>;
   using kind = pages sequence_pages::*;
 
-  sequence_pages(tokens length, std::int64_t quantum)
+  /// begin: where the sequence begins on its path
+  sequence_pages(tokens begin, tokens length, std::int64_t quantum)
       : activations(static_cast<std::size_t>((length.value + quantum - 1) / quantum)),
         gradients(activations.size()),
         weights(activations.size()),
         own(activations.size()),
+        begin_(begin.value),
         length_(length.value),
         quantum_(quantum) {}
 
@@ -70,16 +72,18 @@ class sequence_pages {
   pages weights;                  ///< what weight gradients need beside activations
   std::vector<std::uint8_t> own;  ///< run by this replica
 
-  [[nodiscard]] std::size_t first(tokens at) const noexcept { return static_cast<std::size_t>(at.value / quantum_); }
+  [[nodiscard]] std::size_t first(tokens at) const noexcept {
+    return static_cast<std::size_t>((at.value - begin_) / quantum_);
+  }
   [[nodiscard]] std::size_t end(tokens at) const noexcept {
-    return static_cast<std::size_t>((at.value + quantum_ - 1) / quantum_);
+    return static_cast<std::size_t>((at.value - begin_ + quantum_ - 1) / quantum_);
   }
   [[nodiscard]] std::size_t count() const noexcept { return activations.size(); }
   [[nodiscard]] tokens begin_of(std::size_t page) const noexcept {
-    return {static_cast<std::int64_t>(page) * quantum_};
+    return {begin_ + static_cast<std::int64_t>(page) * quantum_};
   }
   [[nodiscard]] std::size_t rows(std::size_t page) const noexcept {
-    return static_cast<std::size_t>(std::min(quantum_, length_ - begin_of(page).value));
+    return static_cast<std::size_t>(std::min(quantum_, begin_ + length_ - begin_of(page).value));
   }
 
   /// Whether a page of tokens [from, to) is what a predicate says of its number.
@@ -149,6 +153,7 @@ class sequence_pages {
     return {reinterpret_cast<T*>(all.data()), all.size() / sizeof(T)};
   }
 
+  std::int64_t begin_;
   std::int64_t length_;
   std::int64_t quantum_;
   std::size_t held_{};  // pages of activations

@@ -59,6 +59,7 @@ class stage_run final : public stage_step {
             cuts_of<Compute>(),
             exchanges_of<Compute>(),
             joins_rows<Compute>,
+            shares_prefixes<Compute>,
             port_->moves_device_memory() || port_->keeps_plan_order()};
   }
   [[nodiscard]] result<void> open([[maybe_unused]] bool on_device) override {

@@ -9,6 +9,7 @@
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
+#include <slimpack/executors/detail/script/path_facts.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/message_format.hpp>
@@ -62,6 +63,7 @@ class stage_script {
   piece_list backward;                    // empty of a step that is forward only
   std::vector<std::uint32_t> forward_of;  // per backward piece, its forward piece; empty under backward_cuts::any
   std::vector<sequence> sequences;
+  path_facts paths;  // nothing of an idle replica's
   shared_sequences shared;
   transfer_script transfers;
   step_outline outline;  // valid_tokens is left to the runtime
@@ -104,6 +106,12 @@ class stage_script {
   /// Whether it is a U that reads the statistics of this stage's V.
   [[nodiscard]] bool takes_statistics(const instruction& i) const {
     return i.kind == instruction_kind::output_weights && stage + 1 == on.stages;
+  }
+
+  /// Whether a forward on a chunk is a sample's last, whose loss it knows: that on the last part. Where the vocabulary
+  /// is spread, V knows it, and makes gradients at once.
+  [[nodiscard]] bool ends_samples(std::uint32_t chunk) const noexcept {
+    return !spreads_vocabulary() && stage + 1 == on.stages && chunk + 1 == static_cast<std::uint32_t>(on.chunks);
   }
 
   /// What its messages in have for a token.
@@ -198,9 +206,8 @@ class stage_script {
 
   result<void> read(const plan& p, backward_cuts cuts);
   void idle(const plan& p);
-  void list(const partition& packs, std::span<const tokens> lengths);
-  void list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices, tokens& size,
-                 std::span<const tokens> lengths) const;
+  void list(const partition& packs);
+  void list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices, tokens& size) const;
   void split(const apart_packs& of);
   void match();
   void follow();

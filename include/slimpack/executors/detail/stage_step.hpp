@@ -121,7 +121,12 @@ class stage_step : public message_owner {
   virtual void abort_step() = 0;
 
   result<void> prepare();
-  /// Tokens of this rank's sequences that have a loss, as its compute counts them.
+  /// Tokens that have a loss: the edges of the piece, where the batch says what is trained on; else as the compute
+  /// counts them.
+  tokens valid_tokens_in(const piece& one) const {
+    return script_->paths.has_targets() ? edges_of(one) : valid_tokens(one.slice);
+  }
+  /// The same of this rank's sequences.
   result<tokens> counted_tokens();
   /// Ranks must hold one plan, or parts of one division and the same part within a group, and one message format; then
   /// all know the batch's valid tokens.

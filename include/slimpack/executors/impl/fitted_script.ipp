@@ -42,6 +42,17 @@ namespace slimpack::detail {
                    (has.chunks ? std::to_string(*has.chunks) : std::string("says nothing of chunks: it has 1"))};
 }
 
+/// Sequences go on where others end only if the compute can do so.
+[[nodiscard]] inline result<void> fits_paths(const plan& p, const stage_abilities& has) {
+  const auto child = std::find_if(p.parents.begin(), p.parents.end(), [](sequence_id s) { return s != no_parent; });
+  if (child == p.parents.end() || has.shares_prefixes) return success();
+  return error{errc::invalid_input, "samples of the plan share prefixes (sequence " +
+                                        std::to_string(child - p.parents.begin()) + " goes on where sequence " +
+                                        std::to_string(child->value) +
+                                        " ends), the compute does not say shares_prefixes = true: plan it flat, each "
+                                        "sample as a sequence of its own"};
+}
+
 /// The plan is for the ranks of the transport, and says what this one runs.
 [[nodiscard]] inline result<void> fits_ranks(const plan& p, const rank_plan* part, const stage_abilities& has) {
   const std::int64_t ranks = std::int64_t{p.shape.stages} * p.shape.replicas;
@@ -62,6 +73,7 @@ SLIMPACK_DECL result<stage_script> fitted_script(const plan& p, const rank_plan*
   if (result<void> fits = fits_shape(p, has); !fits) return std::move(fits).error();
   if (result<void> fits = fits_vocabulary(p, has); !fits) return std::move(fits).error();
   if (result<void> fits = fits_ranks(p, part, has); !fits) return std::move(fits).error();
+  if (result<void> fits = fits_paths(p, has); !fits) return std::move(fits).error();
   if (has.format.width < 1)
     return error{errc::invalid_input,
                  "the message format has " + std::to_string(has.format.width) + " elements per token"};

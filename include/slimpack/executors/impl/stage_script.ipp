@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
@@ -95,14 +96,17 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
   if (own.sequences.empty()) {
     idle(p);
   } else {
-    for (const sequence_id id : own.sequences) sequences.push_back({id, p.lengths[id.value]});
+    const slice_order order(batch_of(p));
+    for (const sequence_id id : own.sequences) sequences.push_back(order.of(id));
+    paths = path_facts(p);
     code = own.programs[own_stage];
     if (cuts == backward_cuts::any || outline.forward_only) {
-      list(own.partition, p.lengths);
+      list(own.partition);
     } else {
-      list(common_refinement(own.partition), p.lengths);
+      list(common_refinement(own.partition));
       match();
     }
+    paths.add_edges(forward, backward);
     split(own.times.apart);
   }
   wires_ = wiring(on);
@@ -115,17 +119,21 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
 }
 
 /// A replica without work runs one piece of weight 0, so that whatever the trainer's layers do in backward (hooks
-/// that reduce gradients) happens on every rank: the beginning of the batch's shortest sequence.
+/// that reduce gradients) happens on every rank: the beginning of the batch's shortest sequence that has no parent.
 SLIMPACK_DECL void stage_script::idle(const plan& p) {
   outline.idle = true;
-  const auto shortest = std::min_element(p.lengths.begin(), p.lengths.end());
-  if (shortest == p.lengths.end()) return;
-  const sequence_id id{static_cast<std::uint32_t>(shortest - p.lengths.begin())};
-  const tokens length = std::min(*shortest, p.shape.quantum);
+  const std::vector<sequence> all = batch_of(p).sequences();
+  const auto shortest = std::min_element(all.begin(), all.end(), [](const sequence& a, const sequence& b) {
+    return a.is_root() != b.is_root() ? a.is_root() : a.length < b.length;
+  });
+  if (shortest == all.end()) return;
+  const sequence_id id = shortest->id;
+  const tokens length = std::min(shortest->length, p.shape.quantum);
   sequences.push_back({id, length});
   for (const pass way : passes()) {
     piece_list& list = of(way);
     list.pieces.push_back({{id, {0}, length}, length, 0, 0});
+    list.pieces.back().samples = 0;
     list.held.push_back(length.value);
     list.ends.push_back(1);
     list.size.push_back(length);
@@ -142,17 +150,17 @@ SLIMPACK_DECL void stage_script::idle(const plan& p) {
 }
 
 /// Lists the pieces of both passes.
-SLIMPACK_DECL void stage_script::list(const partition& packs, std::span<const tokens> lengths) {
+SLIMPACK_DECL void stage_script::list(const partition& packs) {
   for (const pass p : passes()) {
     piece_list& list = of(p);
     const micropacks& from = packs.of(p);
     for (std::size_t i = 0; i < from.size(); ++i) {
       tokens size{};
-      list_rows(list, p, static_cast<std::uint32_t>(i), from[i], size, lengths);
+      list_rows(list, p, static_cast<std::uint32_t>(i), from[i], size);
       for (const slice& s : from[i]) {
         if (shared.find(s.sequence) != nullptr) continue;
-        list.pieces.push_back({s, lengths[s.sequence.value], 0, 0});
-        list.held.push_back(s.end().value);
+        const piece& one = list.pieces.emplace_back(paths.piece_of(s));
+        list.held.push_back((s.end() - one.sequence_begin).value);
         size += s.length;
       }
       list.ends.push_back(static_cast<std::uint32_t>(list.pieces.size()));
@@ -164,7 +172,7 @@ SLIMPACK_DECL void stage_script::list(const partition& packs, std::span<const to
 /// Lists the pieces of a pack that belong to shared rows: they come first, row by row in the order of the shared
 /// sequences, which is the same on all ranks; so no rank waits for a row that another runs after one that it waits for.
 SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices,
-                                           tokens& size, std::span<const tokens> lengths) const {
+                                           tokens& size) const {
   for (std::uint32_t k = 0; k < shared.all().size(); ++k) {
     const shared_sequence& with = shared.all()[k];
     const std::vector<row_part>& rows = with.rows[p];
@@ -172,9 +180,12 @@ SLIMPACK_DECL void stage_script::list_rows(piece_list& list, pass p, std::uint32
     if (row == rows.end()) continue;
     const auto first = static_cast<std::uint32_t>(list.pieces.size());
     for (const slice& s : slices)
-      if (s.sequence == with.id)
-        list.pieces.push_back(
-            {s, lengths[s.sequence.value], 0, 0, false, true, with.own.front().begin, with.own.back().end()});
+      if (s.sequence == with.id) {
+        piece& one = list.pieces.emplace_back(paths.piece_of(s));
+        one.shared = true;
+        one.own_begin = with.own.front().begin;
+        one.own_end = with.own.back().end();
+      }
     std::sort(list.pieces.begin() + first, list.pieces.end(), [&](const piece& a, const piece& b) {
       return p == pass::forward ? a.slice.begin < b.slice.begin : b.slice.begin < a.slice.begin;
     });
@@ -212,7 +223,7 @@ SLIMPACK_DECL void stage_script::match() {
 
 /// Walks through the program and counts what is live.
 SLIMPACK_DECL void stage_script::follow() {
-  script_walk walk(static_cast<std::size_t>(on.chunks), ids(), forward, backward);
+  script_walk walk(static_cast<std::size_t>(on.chunks), sequences, forward, backward);
   for (const instruction& i : code) walk.take(i);
   outline.replica = replica;
   outline.stage = stage;

@@ -133,7 +133,7 @@ SLIMPACK_DECL result<void> stage_step::greet() {
   script_->outline.backward_calls = calls(pass::backward);
   for (piece_list* list : {&script_->forward, &script_->backward})
     for (piece& one : list->pieces)
-      one.loss_weight = script_->outline.idle || batch == tokens{} ? 0 : valid_tokens(one.slice) / batch;
+      one.loss_weight = script_->outline.idle || batch == tokens{} ? 0 : valid_tokens_in(one) / batch;
   return success();
 }
 
@@ -141,8 +141,8 @@ SLIMPACK_DECL result<tokens> stage_step::counted_tokens() {
   tokens sum{};
   if (script_->outline.idle) return sum;
   for (const piece& one : script_->forward.pieces) {
-    const tokens valid = valid_tokens(one.slice);
-    if (valid < tokens{} || valid > one.slice.length)
+    const tokens valid = valid_tokens_in(one);
+    if (!script_->paths.has_targets() && (valid < tokens{} || valid > one.slice.length))
       return error{errc::compute_failed,
                    "valid_tokens counts " + std::to_string(valid.value) + " of the " +
                        std::to_string(one.slice.length.value) + " tokens [" + std::to_string(one.slice.begin.value) +

@@ -85,6 +85,7 @@ dd small { font-size: 13px; font-weight: 500; }
 .key .held { background: var(--memory-fill); border-top: 2px solid var(--memory); }
 .key .dashes { height: 2px; background: repeating-linear-gradient(90deg, var(--limit) 0 5px, transparent 5px 9px); }
 .key .sum { background: var(--reduce); }
+.key .hues { background: linear-gradient(90deg, hsl(0, 75%, 53%), hsl(60, 75%, 53%), hsl(120, 75%, 53%), hsl(240, 75%, 53%)); height: 5px; }
 .key .shades { background: repeating-linear-gradient(90deg, var(--forward) 0 6px, var(--forward2) 6px 11px); }
 canvas { display: block; width: 100%; touch-action: pan-y; }
 #overview { height: 72px; cursor: ew-resize; }
@@ -158,6 +159,7 @@ input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--t
     <span class="key memory strips"><i class="held"></i><span id="held"></span></span>
     <span class="key limit strips"><i class="dashes"></i><span id="limit"></span></span>
     <span class="key reduce"><i class="sum"></i>weights and gradients between replicas</span>
+    <span class="key forest"><i class="hues"></i>sequences of a pack, with hues near their parents&rsquo;; point at one to mark its path</span>
     <span class="key" id="shades"><i class="shades"></i>light and dark alternate from pack to pack; packs too thin to draw are dark</span>
     <span class="space"></span>
     <label>sequence <input type="search" id="sequence" inputmode="numeric" size="6" aria-label="Sequence to follow"
@@ -402,13 +404,103 @@ function setRange(t0, t1) {
   show.t1 = show.t0 + span;
 }
 
+// ---- samples that share beginnings: where a sequence is on its path, and the hue that its slices have
+const parents = data.parents || [], isForest = parents.some(parent => parent >= 0);
+const behind = parents.map(() => []), roots = [];  // what goes on behind each sequence, and behind none
+parents.forEach((parent, s) => (parent < 0 ? roots : behind[parent]).push(s));
+const depthFirst = [];
+for (const open = [...roots].reverse(); open.length > 0;) {
+  depthFirst.push(open.pop());
+  open.push(...[...behind[depthFirst[depthFirst.length - 1]]].reverse());
+}
+const depths = [], levels = [];  // of each sequence: the tokens and the sequences before it on its path
+for (const s of depthFirst) {
+  const parent = parents[s];
+  depths[s] = parent < 0 ? 0 : depths[parent] + data.lengths[parent];
+  levels[s] = parent < 0 ? 0 : levels[parent] + 1;
+}
+const depthOf = sequence => depths[sequence] || 0;
+// From the root down to a sequence.
+function pathOf(sequence) {
+  const path = [];
+  for (let s = sequence; s >= 0; s = parents[s]) path.unshift(s);
+  return path;
+}
+// The circle of hues is divided among the roots, by how many paths end below each, and the part of a sequence among those that go on
+// behind it. Its own hue is in the middle of its part: near its parent's, and nearest to those of its closest relatives.
+const hues = (() => {
+  const ends = parents.map(() => 0), begins = [], found = [];
+  for (const s of [...depthFirst].reverse()) {
+    ends[s] = Math.max(1, ends[s]);
+    if (parents[s] >= 0) ends[parents[s]] += ends[s];
+  }
+  const all = roots.reduce((sum, s) => sum + ends[s], 0);
+  let root = 0;
+  for (const s of depthFirst) {
+    const parent = parents[s];
+    begins[s] = parent < 0 ? root : begins[parent];
+    found[s] = 360 * (begins[s] + ends[s] / 2) / all;
+    if (parent < 0) root += ends[s]; else begins[parent] += ends[s];
+  }
+  return found;
+})();
+// Where one sequence alone goes on behind another they have one hue, and differ in lightness.
+const hueOf = sequence => 'hsl(' + hues[sequence].toFixed(1) + ', 75%, ' + (levels[sequence] % 2 ? 44 : 62) + '%)';
+
+// Calls visit(sequence, from, to) for each slice of an instruction's pack, with the share of the pack's tokens from which and to which
+// it goes.
+function eachSlice(lane, i, visit) {
+  const {slices, first, tokens} = lane.plan.replicas[lane.r].passes[passOf(lane.unit[i])], pack = lane.pack[i];
+  let ran = 0;
+  for (let k = first[pack]; k < first[pack + 1]; ++k) {
+    visit(slices[3 * k], ran / tokens[pack], (ran + slices[3 * k + 2]) / tokens[pack]);
+    ran += slices[3 * k + 2];
+  }
+}
+// Which sequence an instruction shows at a time, as if its tokens ran one after the other.
+function sequenceAt(lane, i, t) {
+  const share = (t - lane.start[i]) / (lane.end[i] - lane.start[i]);
+  let found = -1;
+  eachSlice(lane, i, (sequence, from) => { if (found < 0 || share >= from) found = sequence; });
+  return found;
+}
+// The path that is marked: of the sequence under the pointer, or of the one that is followed.
+function markedPath() {
+  const sequence = hover && hover.sequence >= 0 ? hover.sequence : show.sequence;
+  return new Set(isForest && sequence >= 0 ? pathOf(sequence) : []);
+}
+// A stripe along the top of a pack, [x0, x1) of its lane: its sequences, each as wide as its share of the tokens.
+function drawSequences(c, lane, i, x0, x1, y, h, marked) {
+  const high = Math.max(3, Math.floor(.28 * h));
+  eachSlice(lane, i, (sequence, from, to) => {
+    const begin = x0 + from * (x1 - x0), wide = Math.max(.5, (to - from) * (x1 - x0)), on = marked.has(sequence);
+    c.globalAlpha = marked.size === 0 || on ? 1 : .2;
+    c.fillStyle = hueOf(sequence);
+    c.fillRect(begin, y, wide, high);
+    if (on) {
+      c.fillStyle = colour.ink;
+      c.fillRect(begin, y + high, wide, 2);
+    }
+  });
+  c.globalAlpha = 1;
+}
+
+// ---- paths in words
+const pathText = sequence => pathOf(sequence).join(' \u203a ') + ', ' + count(depthOf(sequence) + data.lengths[sequence]) + ' tokens';
+function sequenceText(sequence) {
+  const begin = depthOf(sequence), own = count(data.lengths[sequence]);
+  if (!isForest) return own;
+  return own + ' from token ' + count(begin) + ' on' + (parents[sequence] < 0 ? '' : ', behind sequence ' + parents[sequence]);
+}
+
 // ---- elements around the chart
 function element(name, parts, attributes) {
   const e = document.createElement(name);
   e.append(...[].concat(parts === undefined ? [] : parts));
   return Object.assign(e, attributes);
 }
-const swatch = colour => { const i = element('i'); i.style.background = 'var(--' + colour + ')'; return i; };
+)page",
+    R"page(const swatch = colour => { const i = element('i'); i.style.background = 'var(--' + colour + ')'; return i; };
 function table(head, rows) {
   const row = (cells, kind) => element('tr', cells.map(c => element(kind, c)));
   return element('table', [element('thead', row(head, 'th')), element('tbody', rows.map(cells => row(cells, 'td')))]);
@@ -461,12 +553,11 @@ function showFigures({plan, kind}) {
   const about = [['planned by', plan.planner], ['for', plan.model], ['on', plan.gpu], ['with cost', plan.cost]];
   $('subtitle').textContent = about.filter(([, name]) => name).map(words => words.join(' ')).join(' ');
   document.title = labelOf(plan) + ' \u00b7 slimpack timeline';
-  const total = data.lengths.reduce((a, b) => a + b, 0), longest = data.lengths.reduce((a, b) => Math.max(a, b), 0);
+  const total = data.lengths.reduce((a, b) => a + b, 0), longest = data.lengths.reduce((a, b, s) => Math.max(a, depthOf(s) + b), 0);
   const packs = p => plan.replicas.reduce((sum, r) => sum + r.passes[p].counts.length, 0);
   const peak = peakOf(plan), m = kind === 'predicted' ? null : plan.measured;
   const batch = [
-)page",
-    R"page(    ['Batch', several(data.lengths.length, 'sequence'), count(total) + ' tokens, longest ' + count(longest)],
+    ['Batch', several(data.lengths.length, 'sequence'), count(total) + ' tokens, longest ' + (isForest ? 'path ' : '') + count(longest)],
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
      'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.expert ? ', ep ' + plan.expert : '') +
      (plan.vocabulary ? ', vocabulary ' + plan.vocabulary : '') +
@@ -588,7 +679,7 @@ function showControls({plan, kind}) {
   const strips = known && kind !== 'both', path = kind !== 'measured';
   const visible = {planned: path, critical: path && show.critical, memory: strips,
                    limit: strips && show.memory && limitOf(plan) !== null, several: views.length > 1,
-                   weights: plan.replicas.some(r => r.weights), vocabulary: plan.vocabulary,
+                   weights: plan.replicas.some(r => r.weights), vocabulary: plan.vocabulary, forest: isForest,
                    reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0] || lane.stream.length > 0)};
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';
@@ -624,7 +715,8 @@ const plotWidth = () => Math.max(50, $('lanes').clientWidth - left - right);
 const xOf = t => left + (t - show.t0) / (show.t1 - show.t0) * plotWidth();
 const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
 
-// Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
+)page",
+    R"page(// Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
 function cover(share, x0, x1) {
   const last = Math.min(share.length - 1, Math.floor(x1));
   for (let column = Math.max(0, Math.floor(x0)); column <= last; ++column)
@@ -646,7 +738,7 @@ function drawShares(c, [forward, backward, weights, words], x, y, h) {
 function drawPacks(c, lane, y, h) {
   const width = plotWidth(), scale = width / (show.t1 - show.t0);
   const shares = noShares(Math.ceil(width));
-  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'];
+  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'], marked = markedPath();
   c.textAlign = 'center';
   for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
     const x0 = Math.max(0, (lane.start[i] - show.t0) * scale), x1 = Math.min(width, (lane.end[i] - show.t0) * scale);
@@ -657,6 +749,7 @@ function drawPacks(c, lane, y, h) {
     const fill = names[kindOf(lane.unit[i])];
     c.fillStyle = colour[lane.pack[i] & 1 ? fill + '2' : fill];
     c.fillRect(left + x0, y, x1 - x0, h);
+    if (isForest) drawSequences(c, lane, i, xOf(lane.start[i]), xOf(lane.end[i]), y, h, marked);
     if (x1 - x0 < 24 || h < 12) continue;
     const name = packName(lane, i);
     if (x1 - x0 < 7 * name.length + 6) continue;
@@ -716,8 +809,7 @@ function axisTicks() {
     ticks.push([t, digits(t / size, places) + ' ' + unit]);
   return ticks;
 }
-)page",
-    R"page(// The whole step in one strip, or one predicted and one measured: how busy the shown stages are together, and the part
+// The whole step in one strip, or one predicted and one measured: how busy the shown stages are together, and the part
 // of it in view.
 let overviewShares = {};
 function drawOverview() {
@@ -916,7 +1008,8 @@ function drawArrows(c, marked, from) {
     arrow(c, xOf(lane.end[i]), a.y - from + a.h / 2, xOf(there.lane.start[there.i]), b.y - from + b.h / 2, false);
   }
   for (const {lane, i} of marked) {
-    const kind = kindOf(lane.unit[i]), place = placeOf(lane.plan, lane, i);
+)page",
+    R"page(    const kind = kindOf(lane.unit[i]), place = placeOf(lane.plan, lane, i);
     if (kind > 1 || !inView({lane, i})) continue;
     for (const {replicas, rows: shared} of lane.plan.merges)
       for (const packs of shared[kind]) {
@@ -995,8 +1088,7 @@ function draw() {
         c.fillText('0', left - 4, memory - from + strip - 4);
         c.fillStyle = colour.limit;
         if (limitInStrips(plan))
-)page",
-    R"page(          c.fillText(limit(lane), left - 4, memory - from + Math.min(strip - 16, Math.max(5, strip - strip * limitOf(plan) / top)));
+          c.fillText(limit(lane), left - 4, memory - from + Math.min(strip - 16, Math.max(5, strip - strip * limitOf(plan) / top)));
       }
     }
   }
@@ -1121,14 +1213,14 @@ function relaysOf(lane, i) {
     }
   return found;
 }
-function details(lane, i) {
+function details(lane, i, pointed) {
   const {plan} = lane, kind = kindOf(lane.unit[i]), pass = passOf(lane.unit[i]), pack = lane.pack[i];
   const all = plan.replicas[lane.r].passes[pass];
   const slices = [];
   for (let k = all.first[pack]; k < all.first[pack + 1] && slices.length < 8; ++k) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
-    const whole = ' of ' + count(data.lengths[sequence]);
+    const whole = ' of ' + sequenceText(sequence);
     const shared = plan.merges.find(m => m.sequence === sequence);
     const sharers = shared ? ', shared by replicas ' + shared.replicas.join(', ') : '';
     slices.push(['sequence ' + sequence, range + whole + sharers]);
@@ -1146,6 +1238,7 @@ function details(lane, i) {
     ...loansOf(lane, i),
     ...relaysOf(lane, i),
     ['tokens', count(all.tokens[pack]) + ' in ' + several(all.counts[pack], 'slice')],
+    ...(pointed >= 0 ? [['sequence', pointed + ', ' + sequenceText(pointed)], ['path', pathText(pointed)]] : []),
   ];
   const more = all.counts[pack] - slices.length;
   if (more > 0) slices.push(['', 'and ' + count(more) + ' more']);
@@ -1177,7 +1270,8 @@ function memoryDetails(lane, i, t) {
   const {plan} = lane, replica = plan.replicas[lane.r], runs = i < lane.n && lane.start[i] <= t;
   const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
   const open = new Map();
-  let tokens = 0;
+)page",
+    R"page(  let tokens = 0;
   for (let k = 0; k < i + (runs ? 1 : 0); ++k) {
     const kind = kindOf(lane.unit[k]), frees = kind === 2 || (kind === 1 && !apart(replica, lane.pack[k]));
     if (kind !== 0 && (!frees || k === i)) continue;
@@ -1199,8 +1293,8 @@ function memoryDetails(lane, i, t) {
 const whereOf = lane => ['stage ' + lane.stage + (lane.plan.replicas.length > 1 ? ' of replica ' + lane.r : ''),
                          ...(lane.twin ? [nameOf(lane.measured)] : []), ...(show.below >= 0 ? [labelOf(lane.plan)] : [])];
 const apart = (replica, pack) => replica.weights && replica.weights.packs.includes(pack);
-function showDetails({lane, i, what, t}) {
-  const [title, lines, more] = what === 'idle' ? idleDetails(lane, i) : what === 'memory' ? memoryDetails(lane, i, t) : details(lane, i);
+function showDetails({lane, i, what, t, sequence}) {
+  const [title, lines, more] = what === 'idle' ? idleDetails(lane, i) : what === 'memory' ? memoryDetails(lane, i, t) : details(lane, i, sequence);
   const words = [...lines, ...more].map(([name, text]) => element('p', [element('span', name), element('span', text)]));
   $('tip').replaceChildren(element('b', title.join(' \u00b7 ')), element('div', words));
 }
@@ -1232,7 +1326,7 @@ function follow(sequence) {
   followed = occurrences(show.sequence);
   const packs = pass => new Set(followed.filter(({lane, i}) => kindOf(lane.unit[i]) === pass).map(({lane, i}) => lane.r + '.' + lane.pack[i])).size;
   $('found').textContent = show.sequence < 0 ? (String($('sequence').value) === '' ? '' : 'sequences are 0 to ' + (data.lengths.length - 1)) :
-      count(data.lengths[show.sequence]) + ' tokens in ' + packs(0) + ' forward and ' + several(packs(1), 'backward pack');
+      sequenceText(show.sequence) + (isForest ? ': ' : ' tokens in ') + packs(0) + ' forward and ' + several(packs(1), 'backward pack');
 }
 // The next or the previous of its packs after the one that is picked, brought into view.
 function step(by) {
@@ -1249,8 +1343,7 @@ function pick(found) {
   writeAddress();
   redraw();
 }
-)page",
-    R"page(// From a picked pack to what runs before or after it on its stage, or to the stage that its message comes from or goes to.
+// From a picked pack to what runs before or after it on its stage, or to the stage that its message comes from or goes to.
 function pickBeside(key) {
   const {lane, i} = show.pick, {plan} = lane;
   if (key === 'ArrowLeft' || key === 'ArrowRight') {
@@ -1300,10 +1393,12 @@ function thingAt(event) {
   if (!row || x < left || x > left + plotWidth() || t < 0 || t >= row.lane.step || row.lane.n === 0) return null;
   const {lane} = row, i = firstAfter(lane, t);
   if (y >= row.y + row.h) return lane.memory ? {lane, i, what: 'memory', t} : null;
-  return {lane, i, what: i < lane.n && lane.start[i] <= timeAt(x + .5) ? 'pack' : 'idle', t};
+  if (i === lane.n || lane.start[i] > timeAt(x + .5)) return {lane, i, what: 'idle', t};
+  return {lane, i, what: 'pack', t, sequence: isForest ? sequenceAt(lane, i, t) : -1};
 }
 function select(found) {
-  const same = found && hover ? found.lane === hover.lane && found.i === hover.i && found.what === hover.what && found.what !== 'memory' : found === hover;
+  const same = found && hover ? found.lane === hover.lane && found.i === hover.i && found.what === hover.what && found.what !== 'memory' &&
+      found.sequence === hover.sequence : found === hover;
   if (same) return;
   hover = found;
   journey = [];  // the pack on every stage
@@ -1468,7 +1563,8 @@ const svgSpace = (() => {  // without an address in the page, which loads nothin
 })();
 function svg(name, attributes, parts) {
   const e = document.createElementNS(svgSpace, name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+)page",
+    R"page(  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
   e.append(...(parts || []));
   return e;
 }

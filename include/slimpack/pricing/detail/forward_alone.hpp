@@ -21,6 +21,8 @@ namespace slimpack::detail {
   alone.lengths = p.lengths;
   alone.parents = p.parents;
   alone.copies = p.copies;
+  alone.samples = p.samples;
+  alone.targets = p.targets;
   alone.shape = p.shape;
   for (const replica_plan& from : p.replicas) {
     replica_plan& to = alone.replicas.emplace_back();

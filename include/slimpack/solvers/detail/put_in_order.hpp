@@ -9,13 +9,14 @@
 #include <slimpack/schedules/hooks.hpp>
 #include <slimpack/solvers/solution.hpp>
 
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace slimpack::detail {
 
 /// Gives a replica of its own the programs that the schedule makes of its packs.
-/// Errors    those of the schedule
+/// Shapes    parents: those of price            Errors    those of the schedule
 template <class Cost, class Schedule>
 result<void> put_in_order(replica_solution& r, const shape& on, const Cost& cost,
                           const std::vector<memory_rates>& rates, const Schedule& schedule,

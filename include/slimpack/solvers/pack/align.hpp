@@ -50,16 +50,16 @@ struct pass_cut {
 
 /// Moves cuts to the nearest of some places, and to an end of their sequence, where that is no farther than a share of
 /// the smaller pack beside them. Cuts keep their order.
-/// Shapes    cuts: by sequence and place; places: likewise, after their moves; ends: of sequences, indexed by
+/// Shapes    cuts: by sequence and place; places: likewise, after their moves; whole: all tokens of sequences, indexed by
 ///           sequence_id
-inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> places, std::span<const tokens> ends,
+inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> places, std::span<const slice> whole,
                       double share) {
   std::size_t from = 0;  // the first place of the sequence that is not passed
   tokens least{};        // the cut before went there
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     pass_cut& c = cuts[i];
     if (i == 0 || cuts[i - 1].sequence != c.sequence) {
-      least = {};
+      least = whole[c.sequence.value].begin;
       while (from < places.size() && places[from].sequence < c.sequence) ++from;
     }
     const double reach = share * static_cast<double>(c.reach.value);
@@ -73,8 +73,7 @@ inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> pla
     while (from + 1 < places.size() && places[from + 1].sequence == c.sequence && places[from + 1].to <= c.at) ++from;
     for (std::size_t k = from; k < std::min(from + 2, places.size()); ++k)
       if (places[k].sequence == c.sequence) offer(places[k].to);
-    offer({});
-    offer(ends[c.sequence.value]);
+    for (const pass p : both_passes) offer(whole[c.sequence.value].entry(p));
     if (nearest < 0) c.to = std::max(c.at, least);
     least = c.to;
   }
@@ -109,14 +108,17 @@ inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> pla
 /// Requires  sequences 0, 1, ... in both passes            Errors  none
 /// Complexity O(slices log slices)
 [[nodiscard]] inline partition aligned(const partition& packs, double share) {
-  std::vector<tokens> ends;
+  std::vector<slice> whole;
   for (const slice& s : packs.forward.slices()) {
-    ends.resize(std::max(ends.size(), std::size_t{s.sequence.value} + 1));
-    ends[s.sequence.value] = std::max(ends[s.sequence.value], s.end());
+    whole.resize(std::max(whole.size(), std::size_t{s.sequence.value} + 1));
+    slice& all = whole[s.sequence.value];
+    if (all.length == tokens{}) all = s;
+    all.length = std::max(all.end(), s.end()) - std::min(all.begin, s.begin);
+    all.begin = std::min(all.begin, s.begin);
   }
   by_pass<std::vector<pass_cut>> cuts{pass_cuts_of(packs.forward), pass_cuts_of(packs.backward)};
-  move_cuts(cuts.backward, {}, ends, share);
-  move_cuts(cuts.forward, cuts.backward, ends, share);
+  move_cuts(cuts.backward, {}, whole, share);
+  move_cuts(cuts.forward, cuts.backward, whole, share);
   return {cut_at(packs.forward, cuts.forward), cut_at(packs.backward, cuts.backward)};
 }
 

@@ -1,7 +1,9 @@
 #ifndef SLIMPACK_TESTING_IMPROVE_MOVE_LAWS_HPP
 #define SLIMPACK_TESTING_IMPROVE_MOVE_LAWS_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -115,25 +117,26 @@ class move_trial {
                   "of", ahead.looked);
   }
 
-  /// Whether packs have the tokens of all sequences once, in run order, and none more than a pack takes.
+  /// Whether packs have the tokens of all sequences once, in run order, also along paths, and none more than a pack takes.
   static bool are_packs_of(const micropacks& packs, const std::vector<sequence>& sequences, pass p, tokens most) {
     const std::map<sequence_id, std::vector<slice>> slices = naive::by_sequence(packs);
     for (const sequence& s : sequences)
-      if (const auto found = slices.find(s.id); found == slices.end() || naive::gap(found->second, s.length, p))
+      if (const auto found = slices.find(s.id); found == slices.end() || naive::gap(found->second, s.whole(), p))
         return false;
     for (std::size_t i = 0; i < packs.size(); ++i)
       if (size_of(packs[i]) > most) return false;
-    return slices.size() == sequences.size();
+    return slices.size() == sequences.size() && !naive::broken_path(packs, sequences, p);
   }
 
   void at_sequences() {
-    std::vector<sequence> sequences;
-    std::vector<tokens> lengths;
-    for (std::int64_t n = random_.between(2, 10); n > 0; --n) {
-      lengths.push_back(random_.length(options_.longest));
-      sequences.push_back({{static_cast<std::uint32_t>(sequences.size())}, lengths.back()});
-    }
-    const partition packs = random_partition(lengths, options_.quantum, costs::quadratic{}, random_);
+    forest batch;
+    if (random_.once_in(2))
+      for (std::int64_t n = random_.between(2, 10); n > 0; --n)
+        batch.lengths.push_back(random_.length(options_.longest));
+    else
+      batch = trial_forest(random_, random_.between(2, 10), options_.longest);
+    const std::vector<sequence> sequences = batch_view(batch).sequences();
+    const partition packs = random_partition(batch, options_.quantum, costs::quadratic{}, random_);
     tokens most{};  // no pack is larger now
     for (const pass p : both_passes)
       for (std::size_t i = 0; i < packs.of(p).size(); ++i) most = std::max(most, size_of(packs.of(p)[i]));

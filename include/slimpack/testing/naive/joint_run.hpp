@@ -144,16 +144,18 @@ struct running {
   const partition* packs;
   std::span<const program> programs;
   std::span<const loan> loans{};
+  std::span<const sequence_id> parents{};  ///< by sequence, where samples share beginnings; else empty
 };
 
 /// Runs replicas slice by slice: an instruction runs when its tokens have arrived from the part
 /// before, its sequences' earlier (backward: later) tokens have run on its part, and, on the last part, a backward's
-/// sequences have run forward to their ends. A W waits for nothing but its stage. Of a sequence that replicas share,
-/// rows take the place of slices: the packs of a row start together and end together. So do instructions of stages that
-/// lend each other attention. Where the
-/// vocabulary is spread, its calls wait for messages alone, but for U, which follows V on its stage, and the last
-/// stage's V, which follows the last F there; and a backward on the last part waits until all its sequences have passed
-/// V on the last stage. `time` is asked (replica, instruction, place), `message` (replica, from, to, pack).
+/// sequences have run forward to their ends. A sequence that goes on where another ends waits forward for that end, and
+/// the other one backward until all that go on there have run. A W waits for nothing but its stage. Of a sequence that
+/// replicas share, rows take the place of slices: the packs of a row start together and end together. So do
+/// instructions of stages that lend each other attention. Where the vocabulary is spread, its calls wait for messages
+/// alone, but for U, which follows V on its stage, and the last stage's V, which follows the last F there; and a
+/// backward on the last part waits until all its sequences have passed V on the last stage. `time` is asked (replica,
+/// instruction, place), `message` (replica, from, to, pack).
 /// Requires  miscount finds nothing; merges whose rows name each pack of their sequence
 /// Complexity O(instructions * stages * slices), with merges times replicas
 template <class Time, class Message>
@@ -167,7 +169,11 @@ class joint_run {
       for (const slice& s : replicas[r].packs->forward.slices())
         own.length[s.sequence] = std::max(own.length[s.sequence], s.end()), own.unturned[s.sequence] += s.length.value;
       for (const merge& m : merges) own.length.erase(m.sequence);
-      own.front.resize(parts_);
+      std::map<sequence_id, tokens> begin;
+      for (const slice& s : replicas[r].packs->forward.slices())
+        begin[s.sequence] = std::min(begin.try_emplace(s.sequence, s.begin).first->second, s.begin);
+      own.begin = begin;
+      own.front.assign(parts_, begin);
       own.back.assign(parts_, own.length);
       own.next.assign(replicas[r].programs.size(), 0);
       own.free.resize(replicas[r].programs.size());
@@ -214,7 +220,8 @@ class joint_run {
 
  private:
   struct state {
-    std::map<sequence_id, tokens> length;
+    std::map<sequence_id, tokens> begin;                          // on their paths
+    std::map<sequence_id, tokens> length;                         // of their paths
     std::vector<std::map<sequence_id, tokens>> front;             // tokens [0, front) have run forward
     std::vector<std::map<sequence_id, tokens>> back;              // tokens [back, length) have run backward
     std::map<sequence_id, std::int64_t> unturned;                 // tokens whose V has not run on the last
@@ -271,6 +278,7 @@ class joint_run {
         return std::nullopt;
       if (!own.length.contains(s.sequence)) continue;  // shared
       if (!forward && is_last_part && own.front[part][s.sequence] != own.length[s.sequence]) return std::nullopt;
+      if (awaits_others(r, s.sequence, i.pass(), border)) return std::nullopt;
       tokens& at = border[s.sequence];
       if (at != (forward ? s.begin : s.end())) return std::nullopt;
       at = forward ? s.end() : s.begin;
@@ -282,6 +290,19 @@ class joint_run {
           return std::nullopt;
       }
     return start;
+  }
+
+  /// Whether a parent has not run forward, or children have not run backward.            border: where the pass has come
+  [[nodiscard]] bool awaits_others(std::size_t r, sequence_id s, pass p,
+                                   const std::map<sequence_id, tokens>& border) const {
+    const std::span<const sequence_id> parents = replicas_[r].parents;
+    const state& own = states_[r];
+    if (parents.empty()) return false;
+    if (const sequence_id parent = parents[s.value]; p == pass::forward)
+      return parent != no_parent && own.length.contains(parent) && border.at(parent) != own.length.at(parent);
+    return std::any_of(own.begin.begin(), own.begin.end(), [&](const auto& one) {
+      return own.length.contains(one.first) && parents[one.first.value] == s && border.at(one.first) != one.second;
+    });
   }
 
   /// An instruction that may run together with others.

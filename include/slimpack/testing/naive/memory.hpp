@@ -7,6 +7,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/testing/naive/apart_packs.hpp>
 
@@ -72,12 +73,14 @@ template <class PacksOf>
 /// sequence, and what kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its
 /// backward ends; its tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there from V to
 /// U; on the last stage a token's gradient waits from V to the B on the last part. Packs without backward ones let a
-/// sequence go with its last forward.
+/// sequence go with its last forward, and that of all that go on where it ends. What goes on there adds to its
+/// accumulators.
 template <class Kept>
 class stage_memory {
  public:
   stage_memory(const partition& packs, const memory_rates& rates, const shape& on, int stage, const Kept& kept,
-               apart_packs apart, const others_of_packs& others, std::span<const loan> loans)
+               apart_packs apart, const others_of_packs& others, std::span<const loan> loans,
+               std::span<const sequence_id> parents)
       : packs_(packs),
         rates_(rates),
         on_(on),
@@ -86,6 +89,7 @@ class stage_memory {
         apart_(apart),
         others_(others),
         loans_(loans),
+        parents_(parents),
         peak_(rates.fixed) {
     for (const slice& s : packs.forward.slices()) own_[s.sequence] += s.length.value;
     for (const pass p : both_passes)
@@ -127,13 +131,19 @@ class stage_memory {
   void forward(const instruction& i) {
     const std::span<const slice> pack = pack_of(i);
     for (const slice& s : pack) live_[{i.chunk, s.sequence}] += s.length.value;
+    for (const slice& s : pack) forwarded_[{i.chunk, s.sequence}] += s.length.value;
     for (const slice& s : pack) pieces_[{i.chunk, s.sequence}] += whole_bytes(s);
     for (const sequence_id s : sequences_of(pack))
       pieces_[{i.chunk, s}] += std::ceil(rates_.other_token) * static_cast<double>(others_in(i, s));
     hold(rates_.in_forward(total(live_), total(opened_), static_cast<double>(size_of(pack).value)));
-    // Where nothing runs backward, a sequence that has ended is let go of.
-    for (const sequence_id s : packs_.backward.empty() ? sequences_of(pack) : std::set<sequence_id>{})
-      if (live_[{i.chunk, s}] == own_[s]) live_.erase({i.chunk, s}), pieces_.erase({i.chunk, s});
+    // Where nothing runs backward, a sequence that has ended is let go of, unless something reads it yet.
+    if (!packs_.backward.empty()) return;
+    std::set<sequence_id> read;
+    for (const auto& [s, n] : own_)
+      if (forwarded_[{i.chunk, s}] < n)
+        for (sequence_id at = s; at != no_parent; at = parent_of(at)) read.insert(at);
+    for (const auto& [s, n] : own_)
+      if (!read.contains(s)) live_.erase({i.chunk, s}), pieces_.erase({i.chunk, s});
   }
 
   void weights(const instruction& i) {
@@ -162,6 +172,8 @@ class stage_memory {
       if (s.length.value < own_[s.sequence] || foreign_.contains(s.sequence))
         opened_.try_emplace({i.chunk, s.sequence},
                             own_[s.sequence] + (foreign_.contains(s.sequence) ? foreign_.at(s.sequence) : 0));
+      for (sequence_id above = parent_of(s.sequence); above != no_parent; above = parent_of(above))
+        opened_.try_emplace({i.chunk, above}, own_[above]);
       if (apart) owed_[{i.chunk, s.sequence}] += s.length.value;
     }
     hold(rates_.in_backward(total(live_), total(opened_), static_cast<double>(tokens_of_call)));
@@ -186,6 +198,7 @@ class stage_memory {
     peak_ = std::max(peak_, in_pass + beside);
   }
 
+  [[nodiscard]] sequence_id parent_of(sequence_id s) const { return parents_.empty() ? no_parent : parents_[s.value]; }
   [[nodiscard]] bool is_last() const noexcept {
     return on_.vocabulary == vocabulary::spread && stage_ + 1 == on_.stages;
   }
@@ -220,10 +233,12 @@ class stage_memory {
   apart_packs apart_;
   const others_of_packs& others_;
   std::span<const loan> loans_;
+  std::span<const sequence_id> parents_;
   std::map<sequence_id, std::int64_t> own_;       // tokens of a sequence on this replica
   std::map<sequence_id, std::int64_t> foreign_;   // that it keeps of a sequence's others, in all rows
   std::map<sequence_id, std::set<tokens>> cuts_;  // of either pass
   std::map<place, std::int64_t> live_;            // tokens forwarded and not backwarded
+  std::map<place, std::int64_t> forwarded_;       // tokens forwarded
   std::map<place, std::int64_t> owed_;            // tokens backwarded, whose weight gradients are to come
   std::map<place, std::int64_t> opened_;          // of sequences whose backward is under way: tokens left
   std::map<place, double> pieces_;                // forwarded and not backwarded: whole bytes that they keep
@@ -234,11 +249,13 @@ class stage_memory {
 };
 
 /// The most a stage holds while it runs its program.
+/// parents: by sequence, where samples share beginnings; else empty
 template <class Kept = nothing_kept>
 [[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
                                  const shape& on, int stage = 0, const Kept& kept = {}, apart_packs apart = {},
-                                 const others_of_packs& others = {}, std::span<const loan> loans = {}) {
-  stage_memory<Kept> held(packs, rates, on, stage, kept, apart, others, loans);
+                                 const others_of_packs& others = {}, std::span<const loan> loans = {},
+                                 std::span<const sequence_id> parents = {}) {
+  stage_memory<Kept> held(packs, rates, on, stage, kept, apart, others, loans, parents);
   for (const instruction& i : code) held.run(i);
   return held.peak();
 }

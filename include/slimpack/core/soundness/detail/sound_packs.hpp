@@ -124,9 +124,14 @@ template <class Replicas>
 [[nodiscard]] result<void> sound_ties(const Replicas& replicas, const batch_view& batch, const shape& on) {
   std::optional<slice_order> order;
   for (std::size_t r = 0; r < replicas.size(); ++r)
-    if (ties_stages(replicas[r]))
+    if (ties_stages(replicas[r])) {
+      if (batch.shares_prefixes())
+        return error{errc::invalid_input, "replica " + std::to_string(r) + ": stages " + what_ties +
+                                              ", and samples share prefixes: plan them flat, or choose " +
+                                              without_ties};
       if (const std::optional<std::string> fault = tie_fault(replicas[r], order ? *order : order.emplace(batch), on))
         return error{errc::invalid_input, "replica " + std::to_string(r) + ": " + *fault};
+    }
   return success();
 }
 

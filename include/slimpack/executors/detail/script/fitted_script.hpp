@@ -24,6 +24,7 @@ struct stage_abilities {
   backward_cuts cuts{};
   exchange_set shares;  // by which it can run sequences that replicas share
   bool joins_rows{};
+  bool shares_prefixes{};  // it can run samples that share beginnings
   bool issues_in_order{};  // the transport moves memory of a device, or wants all transfers at their place in the
                            // plan's order
 };

@@ -1,7 +1,9 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_SCRIPT_WALK_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_SCRIPT_WALK_HPP
 
+#include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,13 +22,14 @@ namespace slimpack::detail {
 /// A walk through one stage's program, instruction by instruction: counts what is live.
 class script_walk {
  public:
-  /// ids: one past the largest id of a sequence            Requires  lists that outlive it
-  script_walk(std::size_t chunks, std::size_t ids, const piece_list& forward, const piece_list& backward)
-      : forward_(forward), backward_(backward), chunks_(chunks) {
-    for (chunk_state& c : chunks_) {
-      c.open.resize(ids);
-      c.live.resize(forward.ends.size());
-    }
+  /// sequences: those of the replica            Requires  lists that outlive it
+  script_walk(std::size_t chunks, std::span<const sequence> sequences, const piece_list& forward,
+              const piece_list& backward)
+      : forward_(forward), backward_(backward) {
+    std::size_t ids = 0;
+    for (const sequence& s : sequences) ids = std::max(ids, std::size_t{s.id.value} + 1);
+    chunks_.resize(chunks, {std::vector<open_sequence>(ids), std::vector<std::int64_t>(forward.ends.size()),
+                            ended_sequences(backward.ends.empty() ? sequences : std::span<const sequence>{})});
   }
 
   /// Runs the next instruction.            Requires  that it is the next of a sound program
@@ -51,6 +55,7 @@ class script_walk {
   struct chunk_state {
     std::vector<open_sequence> open;  // per sequence
     std::vector<std::int64_t> live;   // tokens, per forward pack
+    ended_sequences ended;            // where nothing runs backward
   };
 
   /// A forward pack's tokens become live.
@@ -69,10 +74,11 @@ class script_walk {
     most_in_flight_ = std::max(most_in_flight_, in_flight_);
     if (backward_.ends.empty())
       for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
-        if (forward_.pieces[at].is_own_last()) let_go(c, c.open[forward_.pieces[at].slice.sequence.value]);
+        if (forward_.pieces[at].is_own_last())
+          c.ended.end(forward_.pieces[at].slice.sequence, [&](sequence_id s) { let_go(c, c.open[s.value]); });
   }
 
-  /// Where nothing runs backward, a sequence is let go of after its last forward.
+  /// Where nothing runs backward, a sequence is let go of after its last forward, and that of all its descendants.
   void let_go(chunk_state& c, open_sequence& ended) {
     for (const auto& [pack, size] : ended.packs) {
       c.live[pack] -= size;

@@ -7,6 +7,7 @@
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/plan/columns.hpp>
 #include <slimpack/io/detail/plan/data_json.hpp>
+#include <slimpack/io/detail/plan/forest_json.hpp>
 #include <slimpack/io/detail/plan/merge_out.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/views.hpp>
@@ -33,7 +34,7 @@ class plan_writer {
       : json_(out),
         plan_(p),
         is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || spreads() ||
-                   (explained && p.rank_time) || p.mfu || p.any_layout_bound || p.origin || p.data ||
+                   (explained && p.rank_time) || p.mfu || p.any_layout_bound || p.origin || p.data || has_forest(p) ||
                    std::any_of(p.replicas.begin(), p.replicas.end(),
                                [](const replica_plan& r) { return !r.loans.empty(); })) {}
 
@@ -52,6 +53,7 @@ class plan_writer {
     json_.line();
     list("lengths", plan_.lengths, [](tokens length) { return length.value; });
     json_.line();
+    write_forest(json_, plan_);
     const shape& s = plan_.shape;
     json_.field("stages", s.stages).field("dp", s.replicas).field("tp", s.tensor).field("cp", s.context);
     json_.field("vpp", s.chunks).field("quantum", s.quantum.value);

@@ -25,13 +25,13 @@
 /// Reads a replica of a plan file (io/plan_json.hpp).
 namespace slimpack::io::detail {
 
-[[nodiscard]] inline slice slice_in(const json_place& place, const std::vector<tokens>& lengths) {
+[[nodiscard]] inline slice slice_in(const json_place& place, std::span<const sequence> sequences) {
   place.must_have(3, "[sequence, begin, length]");
   slice s;
-  s.sequence = {place.at(0).integer<std::uint32_t>(0, static_cast<std::int64_t>(lengths.size()) - 1)};
-  const std::int64_t whole = lengths[s.sequence.value].value;
-  s.begin = {place.at(1).integer(0, whole - 1)};
-  s.length = {place.at(2).integer(1, whole - s.begin.value)};
+  s.sequence = {place.at(0).integer<std::uint32_t>(0, static_cast<std::int64_t>(sequences.size()) - 1)};
+  const sequence& whole = sequences[s.sequence.value];
+  s.begin = {place.at(1).integer(whole.begin.value, whole.end().value - 1)};
+  s.length = {place.at(2).integer(1, (whole.end() - s.begin).value)};
   return s;
 }
 
@@ -58,7 +58,8 @@ inline void read_message(const json_place& message, std::span<seconds> sent, con
 }
 
 /// The packs of one pass of a replica, with what their calls take.
-inline void read_packs(const json_place& list, const plan& p, pass direction, micropacks& packs, timings& times) {
+inline void read_packs(const json_place& list, const plan& p, std::span<const sequence> sequences, pass direction,
+                       micropacks& packs, timings& times) {
   std::vector<time_column> columns;
   std::vector<const char*> keys{"slices"};
   for (const time_column c : time_columns)
@@ -68,7 +69,7 @@ inline void read_packs(const json_place& list, const plan& p, pass direction, mi
     pack.must_only_have(keys);
     const json_place slices = pack["slices"];
     if (slices.size() == 0) slices.expected("at least one slice");
-    for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), p.lengths));
+    for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), sequences));
     packs.close();
     for (const time_column c : columns) {
       const std::optional<json_place> time =
@@ -135,7 +136,8 @@ inline void read_messages(const json_place& messages, const plan& p, const parti
 }
 
 /// A loan between instructions of the replica.
-[[nodiscard]] inline loan loan_in(const json_place& place, const replica_plan& r, const plan& p) {
+[[nodiscard]] inline loan loan_in(const json_place& place, const replica_plan& r, const plan& p,
+                                  std::span<const sequence> all) {
   place.must_only_have({"lender", "helper", "queries", "context"});
   const auto side_in = [&](const char* name) {
     const json_place side = place[name];
@@ -145,19 +147,19 @@ inline void read_messages(const json_place& messages, const plan& p, const parti
     if (!read.what.is_pass()) side.at(1).expected("F or B");
     return read;
   };
-  return {side_in("lender"), side_in("helper"), slice_in(place["queries"], p.lengths),
-          slice_in(place["context"], p.lengths)};
+  return {side_in("lender"), side_in("helper"), slice_in(place["queries"], all), slice_in(place["context"], all)};
 }
 
-/// The replica of a plan that comes after those that were read.
-[[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p, bool is_second) {
+/// The replica of a plan that comes after those that were read. all: sequences of its batch.
+[[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p, std::span<const sequence> all,
+                                             bool is_second) {
   place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan",
                         "lower_bound", is_second ? "loans" : "sequences", is_second ? "weight_waits" : "sequences"});
   replica_plan r;
   const json_place sequences = place["sequences"];
   for (std::size_t i = 0; i < sequences.size(); ++i)
     r.sequences.push_back({sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
-  for (const pass way : both_passes) read_packs(place[name_of(way)], p, way, r.partition.of(way), r.times);
+  for (const pass way : both_passes) read_packs(place[name_of(way)], p, all, way, r.partition.of(way), r.times);
   if (r.times.apart.count() == 0) r.times.apart = {}, r.times.calls[instruction_kind::weights].clear();
   read_messages(place["message"], p, r.partition, r.times);
   result<timings> whole = completed(std::move(r.times), r.partition, p.shape, p.replicas.size());
@@ -175,7 +177,7 @@ inline void read_messages(const json_place& messages, const plan& p, const parti
     r.peak_memory.push_back(peaks.at(stage).number(0));
   }
   if (const std::optional<json_place> loans = place.find({"loans"}))
-    for (std::size_t k = 0; k < loans->size(); ++k) r.loans.push_back(loan_in(loans->at(k), r, p));
+    for (std::size_t k = 0; k < loans->size(); ++k) r.loans.push_back(loan_in(loans->at(k), r, p, all));
   if (const std::optional<json_place> waits = place.find({"weight_waits"})) {
     waits->must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");
     for (std::size_t stage = 0; stage < waits->size(); ++stage)
