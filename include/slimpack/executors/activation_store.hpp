@@ -96,7 +96,7 @@ class activation_store {
     const tokens done = known == sequences_.end() ? p.own_begin : known->second.forwarded;
     const tokens length = known == sequences_.end() ? p.sequence_length : known->second.length;
     if ((p.shared ? p.slice.begin < done : p.slice.begin != done) || p.sequence_length != length ||
-        p.slice.end() > p.sequence_end())
+        p.slice.end() > p.sequence_end() || (known != sequences_.end() && known->second.begin != p.sequence_begin))
       return refused(errc::out_of_order, "forward", p,
                      "does not continue the " + std::to_string((done - p.sequence_begin).value) + " tokens held of " +
                          std::to_string(length.value));
@@ -117,7 +117,7 @@ class activation_store {
   /// Makes room for tokens of those that share the piece's sequence: the fields that are sent, not initialised.
   /// Errors    invalid_input: a cut off the quantum, tokens that are held already
   [[nodiscard]] result<void> append(const piece& p, std::span<const slice> others) {
-    const auto known = sequences_.find(key_of(p));
+    const auto known = find(p);
     for (const slice& o : others) {
       if (!on_quantum(p, o)) return refused(errc::invalid_input, "others' tokens", p, off_quantum());
       if (known != sequences_.end() && known->second.pages.any_of(o.begin, o.end(), [&](std::size_t at) {
@@ -133,7 +133,7 @@ class activation_store {
   /// zero, for all that is held of the sequence; the first of any makes them for the sequences above it. Those that are
   /// there already stay. A piece whose weight gradients run apart gets rows for them.
   [[nodiscard]] result<void> begin_backward(const piece& p) {
-    const auto known = sequences_.find(key_of(p));
+    const auto known = find(p);
     if (known == sequences_.end())
       return refused(errc::out_of_order, "backward", p, "is of a sequence that is not held");
     held_sequence& s = known->second;
@@ -166,7 +166,7 @@ class activation_store {
   /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its last token;
   /// of one whose weight gradients run apart the accumulators alone.
   [[nodiscard]] result<void> end_backward(const piece& p) {
-    const auto known = sequences_.find(key_of(p));
+    const auto known = find(p);
     if (known == sequences_.end() || p.slice.end() > known->second.end || p.slice.begin < known->second.opened ||
         own_within(known->second, p.slice.end(), known->second.end) || !on_quantum(p, p.slice))
       return refused(errc::out_of_order, "end of backward", p, "was not begun");
@@ -181,9 +181,10 @@ class activation_store {
   /// Whether a piece waits for its weight gradients, its backward having ended.
   /// Errors    out_of_order: it does not
   [[nodiscard]] result<void> begin_weights(const piece& p) const {
-    const auto known = sequences_.find(key_of(p));
+    const auto known = find(p);
     if (known == sequences_.end() || !on_quantum(p, p.slice) || p.slice.begin < known->second.end ||
-        p.slice.end() > p.sequence_end() || !known->second.pages.has(&paged::weights, p.slice.begin, p.slice.end()))
+        p.slice.end() > known->second.path_end() ||
+        !known->second.pages.has(&paged::weights, p.slice.begin, p.slice.end()))
       return refused(errc::out_of_order, "weight gradients", p, "were not left by a backward");
     return success();
   }
@@ -191,14 +192,14 @@ class activation_store {
   /// Frees the rows of a piece that waits for its weight gradients.
   [[nodiscard]] result<void> end_weights(const piece& p) {
     if (result<void> waits = begin_weights(p); !waits) return waits;
-    release(sequences_.find(key_of(p)), {&p.slice, 1});
+    release(find(p), {&p.slice, 1});
     return success();
   }
 
   /// Frees what is held of tokens of the others, after the piece's row has run backward.
   /// Errors    out_of_order: tokens that are not held of others
   [[nodiscard]] result<void> end_backward(const piece& p, std::span<const slice> others) {
-    const auto known = sequences_.find(key_of(p));
+    const auto known = find(p);
     for (const slice& o : others)
       if (known == sequences_.end() || !on_quantum(p, o) || !others_within(known->second, o))
         return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
@@ -210,7 +211,7 @@ class activation_store {
   /// they lie, for a piece whose slice begins at 0. Pages of the sequences above its own come before its own.
   template <class F>
   [[nodiscard]] result<void> visit(const piece& p, F&& f) {
-    tokens held = sequences_.contains(key_of(p)) ? p.slice.begin : tokens{};
+    tokens held = find(p) == sequences_.end() ? tokens{} : p.slice.begin;
     each_run(p, [&](held_sequence* s, tokens begin, tokens end) {
       if (s && begin == held) held = std::min(s->pages.held_up_to(begin, end), end);
     });
@@ -226,8 +227,8 @@ class activation_store {
   /// Errors    out_of_order: a piece of a sequence that is not held
   template <class F>
   [[nodiscard]] result<void> visit_held(const piece& p, F&& f) {
-    const auto known = sequences_.find(key_of(p));
-    if (known == sequences_.end() || p.slice.begin < tokens{} || p.slice.end() > p.sequence_end())
+    const auto known = find(p);
+    if (known == sequences_.end() || p.slice.begin < tokens{} || p.slice.end() > known->second.path_end())
       return refused(errc::out_of_order, "access", p, "is of a sequence that is not held, or reaches beyond it");
     each_run(p, [&](held_sequence* s, tokens begin, tokens end) {
       if (s)
@@ -316,6 +317,8 @@ class activation_store {
     sequence_id parent;
     std::uint32_t children{};  // that are held, and whose backward has not begun with their first tokens
     bool has_accumulators{};
+
+    [[nodiscard]] tokens path_end() const noexcept { return begin + length; }
   };
   using sequence_map = std::map<key, held_sequence>;
 
@@ -329,6 +332,15 @@ class activation_store {
       return (at - p.sequence_begin).value % quantum_ == 0 || at == p.sequence_end();
     };
     return s.begin >= p.sequence_begin && s.length >= tokens{1} && fine(s.begin) && fine(s.end());
+  }
+  /// The piece's sequence, where one of that place is held.
+  [[nodiscard]] typename sequence_map::iterator find(const piece& p) {
+    const auto known = sequences_.find(key_of(p));
+    return known != sequences_.end() && known->second.begin == p.sequence_begin ? known : sequences_.end();
+  }
+  [[nodiscard]] typename sequence_map::const_iterator find(const piece& p) const {
+    const auto known = sequences_.find(key_of(p));
+    return known != sequences_.end() && known->second.begin == p.sequence_begin ? known : sequences_.end();
   }
   /// Whether tokens of this replica are held between two places.
   [[nodiscard]] bool own_within(const held_sequence& s, tokens begin, tokens end) const {
@@ -352,9 +364,10 @@ class activation_store {
   void each_run(const piece& p, F&& f) {
     const auto run = [&](sequence_id s, tokens begin, tokens end) {
       begin = std::max(begin, p.slice.begin), end = std::min(end, p.slice.end());
-      if (begin >= end) return;
       const auto known = sequences_.find({p.chunk, s.value});
-      f(known == sequences_.end() ? nullptr : &known->second, begin, end);
+      held_sequence* const there = known == sequences_.end() ? nullptr : &known->second;
+      if (there) begin = std::max(begin, there->begin), end = std::min(end, there->path_end());
+      if (begin < end) f(there, begin, end);
     };
     for (const slice& above : p.prefix) run(above.sequence, above.begin, above.end());
     run(p.slice.sequence, p.sequence_begin, p.sequence_end());
