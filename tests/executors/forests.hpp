@@ -19,7 +19,7 @@ namespace slimpack::tests {
 /// multiplied by.
 struct one_sample {
   sequence_id sequence;
-  tokens at;                   ///< of the path, one past its last
+  tokens at;                    ///< of the path, one past its last
   std::vector<bool> is_target;  ///< by token of the path
   double weight{1};
 };
