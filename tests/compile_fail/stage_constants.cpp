@@ -1,4 +1,5 @@
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/sharing.hpp>
@@ -26,6 +27,14 @@ struct shares {
   static constexpr bool shares_rows = true;
 #else
   bool shares_rows = true;
+#endif
+};
+
+struct shares_beginnings {
+#ifdef SLIMPACK_REPAIRED
+  static constexpr bool shares_prefixes = true;
+#else
+  bool shares_prefixes = true;
 #endif
 };
 
@@ -70,6 +79,8 @@ constexpr auto cuts = slimpack::cuts_of<cuts_anywhere>();
 constexpr bool splitting = slimpack::detail::splits_weight_gradients<splits>;
 // expected-diagnostic: a stage compute's shares_rows is a public static constexpr bool
 constexpr bool sharing = slimpack::detail::shares_rows<shares>;
+// expected-diagnostic: a stage compute's shares_prefixes is a public static constexpr bool
+constexpr bool sharing_beginnings = slimpack::detail::shares_prefixes<shares_beginnings>;
 // expected-diagnostic: a stage compute's joins_rows is a public static constexpr bool
 constexpr bool joining = slimpack::detail::joins_rows<joins>;
 // expected-diagnostic: a stage compute's lends_attention is a public static constexpr bool

@@ -20,6 +20,9 @@ struct hears {
   template <class Id>
   void sequence_forwarded(Id);
 };
+struct tells {
+  void sample_forwarded(const sample_end&);
+};
 struct done {
   void sequence_done(sequence_id);
 };
@@ -75,6 +78,9 @@ struct hears {
   template <class Id>
   bool sequence_forwarded(Id);
 };  // a template with another answer
+struct tells {
+  void sample_forwarded(sample_end&);
+};  // of a sample that it may change
 struct done {
   void sequence_done(int);
   void sequence_done(int, sequence_id);
@@ -121,7 +127,7 @@ struct adds {
 #endif
 
 void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts& p, counts& n, losses& g, holds& h,
-         aborts& i, makes& j, spreads& k, copies& l, adds& m, probable& o) {
+         aborts& i, makes& j, spreads& k, copies& l, adds& m, probable& o, tells& s) {
   // expected-diagnostic: a stage compute's chunks() is public, const and gives int
   (void)chunks_of(a);
   // expected-diagnostic: a stage compute's valid_tokens(const slice&) is public, const and gives tokens
@@ -131,6 +137,8 @@ void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts&
   // expected-diagnostic: a stage compute's sequence_forwarded(sequence_id), or sequence_forwarded(sequence_id, uint32_t
   // chunk), is public and gives void
   sequence_forwarded(d, {}, 0);
+  // expected-diagnostic: a stage compute's sample_forwarded(const sample_end&) is public and gives void
+  sample_forwarded(s, {});
   // expected-diagnostic: a stage compute's sequence_done(sequence_id), or sequence_done(sequence_id, uint32_t chunk),
   // is public and gives void
   sequence_done(e, {}, 0);

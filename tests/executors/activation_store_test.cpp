@@ -1,5 +1,7 @@
 #include <slimpack/basic_planner.hpp>
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/detail/script/path_facts.hpp>
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -11,6 +13,7 @@
 
 #include "../laws/cases.hpp"
 #include "../solvers/batches.hpp"
+#include "forests.hpp"
 
 #include <gtest/gtest.h>
 
@@ -138,6 +141,69 @@ TEST(ActivationStore, RowsComeBackUnderOtherCuts) {
     }
     EXPECT_EQ(s.held(), bytes{0});
   }
+}
+
+/// A sequence of 6 tokens behind one of 7, which is cut at 4; two tokens more than the quantum.
+const slice parent_of_7{{2}, {0}, {7}};
+piece child_part(std::uint32_t sequence, std::int64_t begin, std::int64_t end) {
+  return {.slice = {{sequence}, {begin}, {end - begin}},
+          .sequence_length = {6},
+          .own_begin = {7},
+          .own_end = {13},
+          .sequence_begin = {7},
+          .prefix = {&parent_of_7, 1}};
+}
+store a_fork() {
+  store s(std::vector{small}, {4});
+  EXPECT_TRUE(s.append(part_of(2, 0, 4, 7)));
+  EXPECT_TRUE(s.append(part_of(2, 4, 7, 7)));
+  for (const std::uint32_t child : {7u, 8u}) {
+    EXPECT_TRUE(s.append(child_part(child, 7, 11)));
+    EXPECT_TRUE(s.append(child_part(child, 11, 13)));
+  }
+  return s;
+}
+
+TEST(ActivationStore, VisitsAPathPageByPage) {
+  store s = a_fork();
+  std::vector<std::pair<std::int64_t, std::int64_t>> seen;
+  ASSERT_TRUE(s.visit(child_part(8, 2, 12), [&](const store::page& p) {
+    seen.emplace_back(p.begin().value, p.end().value);
+    EXPECT_EQ(p.activations({0, 0}).size(), static_cast<std::size_t>(3 * (p.end() - p.begin()).value));
+  }));
+  EXPECT_EQ(seen, (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 4}, {4, 7}, {7, 11}, {11, 12}}));
+  std::vector<float> rows(6 * 3, 2), found(6 * 3);
+  ASSERT_TRUE(s.write(child_part(7, 5, 11), {0, 0}, rows));
+  ASSERT_TRUE(s.read(child_part(7, 5, 11), {0, 0}, found));
+  EXPECT_EQ(found, rows);
+  EXPECT_EQ(s.visit(child_part(7, 5, 14), [](const store::page&) {}).error().detail,
+            "access of sequence 7, tokens [5, 14) of 6, chunk 0: reaches beyond the 13 tokens held");
+}
+
+TEST(ActivationStore, AddsGradientsOfChildrenUpUntilTheirParentRuns) {
+  store s = a_fork();
+  const auto add = [](const store::page& p) {
+    for (float& f : p.gradients({1, 0})) f += 1;
+  };
+  ASSERT_TRUE(s.begin_backward(child_part(8, 7, 13)));
+  EXPECT_EQ(s.held(), bytes{19 * 44 + 7 * 16}) << "the child runs at once, its parent is added to";
+  ASSERT_TRUE(s.visit(child_part(8, 0, 13), add));
+  ASSERT_TRUE(s.end_backward(child_part(8, 7, 13)));
+  ASSERT_TRUE(s.begin_backward(child_part(7, 11, 13)));
+  EXPECT_EQ(s.held(), bytes{13 * 44 + 13 * 16});
+  ASSERT_TRUE(s.visit(child_part(7, 0, 13), add));
+  ASSERT_TRUE(s.begin_backward(child_part(7, 7, 11)));
+  ASSERT_TRUE(s.begin_backward(part_of(2, 0, 7, 7))) << "in one pack, the child first";
+  std::vector<float> found;
+  ASSERT_TRUE(s.visit(part_of(2, 0, 7, 7), [&](const store::page& p) {
+    for (const float f : p.gradients({1, 0})) found.push_back(f);
+  }));
+  EXPECT_EQ(found, std::vector<float>(14, 2));
+  ASSERT_TRUE(s.end_backward(child_part(7, 11, 13)));
+  ASSERT_TRUE(s.end_backward(child_part(7, 7, 11)));
+  EXPECT_EQ(s.held(), bytes{7 * 44 + 7 * 16});
+  ASSERT_TRUE(s.end_backward(part_of(2, 0, 7, 7)));
+  EXPECT_EQ(s.held(), bytes{0});
 }
 
 std::string refusal(const result<void>& done) {
@@ -334,6 +400,29 @@ TEST(ActivationStore, RefusesABackwardThatDoesNotEndWhereTheLastBegan) {
   EXPECT_EQ(s.begin_backward(part_of(7, 4, 6, 6)).error().code, errc::out_of_order);
 }
 
+TEST(ActivationStore, RefusesAChildBeforeItsParentAndAParentBeforeItsChildren) {
+  store s(std::vector{small}, {4});
+  const std::string early =
+      "out of order: forward of sequence 7, tokens [7, 11) of 6, chunk 0: goes on where sequence 2 ends, which has not "
+      "run forward";
+  EXPECT_EQ(refusal(s.append(child_part(7, 7, 11))), early);
+  ASSERT_TRUE(s.append(part_of(2, 0, 4, 7)));
+  EXPECT_EQ(refusal(s.append(child_part(7, 7, 11))), early);
+  s = a_fork();
+  ASSERT_TRUE(s.begin_backward(child_part(8, 7, 13)));
+  EXPECT_EQ(refusal(s.begin_backward(part_of(2, 4, 7, 7))),
+            "out of order: backward of sequence 2, tokens [4, 7) of 7, chunk 0: begins before that of 1 that go on "
+            "where its sequence ends");
+  s.discard({7});
+  EXPECT_TRUE(s.begin_backward(part_of(2, 4, 7, 7)));
+  s = a_fork();
+  s.discard({2});
+  EXPECT_EQ(refusal(s.begin_backward(child_part(8, 7, 13))),
+            "out of order: backward of sequence 8, tokens [7, 13) of 6, chunk 0: reads sequence 2, which is not held");
+  s.clear();
+  EXPECT_EQ(s.held(), bytes{0});
+}
+
 TEST(ActivationStore, RefusesToFreeTwice) {
   store s = two_pages();
   ASSERT_TRUE(s.begin_backward(part_of(7, 4, 6, 6)));
@@ -382,12 +471,14 @@ struct stored : costs::quadratic {
 };
 
 /// Runs a stage's program over a store, each pack's pieces together.
-void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengths, std::size_t stage) {
+void replay(store& s, const replica_plan& plan, const detail::path_facts& paths, std::size_t stage) {
   for (const instruction& i : plan.programs[stage]) {
     std::vector<piece> pack;
-    for (const slice& one : plan.partition.of(i.pass())[i.pack.value])
-      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0,
-                      i.pass() == pass::backward && plan.times.apart.splits(i.pack.value)});
+    for (const slice& one : plan.partition.of(i.pass())[i.pack.value]) {
+      piece& made = pack.emplace_back(paths.piece_of(one));
+      made.chunk = i.chunk;
+      made.weights_apart = i.pass() == pass::backward && plan.times.apart.splits(i.pack.value);
+    }
     if (i.is_weights()) {
       for (const piece& p : pack) ASSERT_TRUE(s.end_weights(p));
       continue;
@@ -400,6 +491,7 @@ void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengt
 
 struct replayed {
   int stages{};          ///< whose peak was compared
+  int forests{};         ///< plans of samples that share beginnings
   int asymmetric{};      ///< replicas whose backward packs are cut otherwise than their forward packs
   int with_gradients{};  ///< stages whose peak falls if accumulators are not counted
   int with_weights{};    ///< stages whose peak falls if what weight gradients need is not counted
@@ -417,17 +509,18 @@ bool same_slices(const micropacks& a, const micropacks& b) {
 
 /// Plans a batch and holds every stage's measured peak to the planned one, to the byte.
 template <class Solver, class Schedule>
-void compare(const shape& on, const std::vector<tokens>& lengths,
-             const std::vector<std::vector<store::layout>>& layouts, const Solver& solver, const Schedule& schedule,
-             replayed& so_far) {
+void compare(const shape& on, const batch_view& batch, const std::vector<std::vector<store::layout>>& layouts,
+             const Solver& solver, const Schedule& schedule, replayed& so_far) {
   stored cost{{.per_pack = {2e-5}, .hop = {1e-5}}, {}};
   for (const std::vector<store::layout>& l : layouts) cost.rates.push_back(store(l, on.quantum).rates());
   const result<plan> made =
-      basic_planner(on, slicers::equal_cost{}, cost, solver, schedule, simulators::sweep{})(lengths);
+      basic_planner(on, slicers::equal_cost{}, cost, solver, schedule, simulators::sweep{})(batch);
   if (!made) {
     ASSERT_EQ(made.error().code, errc::out_of_memory) << made.error().detail;
     return;
   }
+  const detail::path_facts paths(made.value());
+  so_far.forests += batch.shares_prefixes();
   for (const replica_plan& r : made.value().replicas) {
     so_far.asymmetric += !same_slices(r.partition.forward, r.partition.backward);
     const workload work =
@@ -441,7 +534,7 @@ void compare(const shape& on, const std::vector<tokens>& lengths,
     const std::vector<double> without_weights = peak_without(&memory_rates::weight_token);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       store s(layouts[stage], on.quantum);
-      replay(s, r, lengths, stage);
+      replay(s, r, paths, stage);
       EXPECT_EQ(s.peak(), bytes{r.peak_memory[stage]});
       EXPECT_EQ(s.held(), bytes{0});
       so_far.with_gradients += without[stage] < r.peak_memory[stage];
@@ -461,7 +554,11 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
              .replicas = static_cast<int>(random.between(1, 2)),
              .chunks = static_cast<int>(random.between(1, 2)),
              .quantum = {random.between(1, 64)}};
+    const bool shares = random.once_in(2);
     const std::vector<tokens> lengths = tests::random_lengths(random, 12, {3000});
+    const tests::random_forest paths = tests::forest_maker(random, {400}, 30).make();
+    if (shares) on.replicas = 1;
+    const batch_view batch = shares ? batch_view(paths.batch) : batch_view(lengths);
     std::vector<std::vector<store::layout>> layouts;
     for (int stage = 0; stage < on.stages; ++stage) {
       const auto width = [&] { return static_cast<std::size_t>(random.between(0, 6)); };
@@ -471,19 +568,20 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
     }
     if (random.once_in(2)) on.memory = memory_limit{memory_unit::byte, 4e5 * random.ratio()};
     const solvers::two_phase search{.effort = solvers::search_budget::fast(), .most_sharers = 1};
-    if (random.once_in(4))
-      compare(on, lengths, layouts, solvers::karmarkar_karp{}, schedules::one_f_one_b{}, seen);
+    if (!shares && random.once_in(4))
+      compare(on, batch, layouts, solvers::karmarkar_karp{}, schedules::one_f_one_b{}, seen);
     else if (random.once_in(2))
-      compare(on, lengths, layouts, search, schedules::zero_bubble{}, seen);
+      compare(on, batch, layouts, search, schedules::zero_bubble{}, seen);
     else if (on.chunks > 1)
-      compare(on, lengths, layouts, search, schedules::one_f_one_b{}, seen);
+      compare(on, batch, layouts, search, schedules::one_f_one_b{}, seen);
     else
-      compare(on, lengths, layouts, search, schedules::list{}, seen);
+      compare(on, batch, layouts, search, schedules::list{}, seen);
     if (HasFailure()) FAIL() << "seed " << seed << ", " << i << " cases before the last";
   }
   EXPECT_GT(seen.asymmetric, cases / 4);
   EXPECT_GT(seen.with_gradients, cases / 2);
   EXPECT_GT(seen.with_weights, cases / 10);
+  EXPECT_GT(seen.forests, cases / 4);
   RecordProperty("stages", seen.stages);
   RecordProperty("asymmetric", seen.asymmetric);
   RecordProperty("with_gradients", seen.with_gradients);

@@ -10,6 +10,7 @@
 #include <slimpack/core/batch_view.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/planner_for.hpp>
+#include <slimpack/testing/naive/memory.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include <gtest/gtest.h>
@@ -98,6 +99,9 @@ void check_calls(const Stage& stage, const random_forest& f, int chunks, togethe
           EXPECT_LE(at, p.slice.end());
         }
       }
+      std::int64_t trained = 0;
+      for (const target_run& run : edges_of) trained += run.length.value * run.count;
+      EXPECT_EQ(p.loss_weight, static_cast<double>(trained) / f.count());
       std::uint32_t pass_through = 0;
       for (const tests::one_sample& one : f.samples) {
         const std::vector<sequence_id> path = f.path_of(one);
@@ -189,6 +193,62 @@ TEST(PackflowForest, HasThemPieceByPiece) {
   EXPECT_EQ(apart.forward + apart.backward, 0);
 }
 
+TEST(PackflowForest, KnowsWholeSamplesBeforeGradientsAreAskedFor) {
+  on_forests(tests::steps(2), [&](const plan& p, const random_forest& f, backward_cuts cuts) {
+    const path_model::gradients expected = path_model::flat(f, p.shape.parts(), path_model::loss_of::samples);
+    const auto run = [&](auto stages) {
+      for (auto& one : stages) one.owner = &f;
+      for (const result<step_report>& report : run_everywhere(p, stages)) {
+        ASSERT_TRUE(report) << report.error().detail;
+        EXPECT_LE(std::abs(report.value().loss_sum - expected.loss), 1e-13 * expected.size);
+      }
+      EXPECT_LE(difference(gradients_of(stages, p.shape.chunks), expected.all), 1e-11);
+    };
+    if (cuts == backward_cuts::any)
+      run(stages_of<path_packs<backward_cuts::any>>(p));
+    else
+      run(stages_of<path_pieces<backward_cuts::forward_cuts>>(p));
+  });
+}
+
+TEST(PackflowForest, LeavesNothingAfterACallThatFailed) {
+  testing::generator random(5);
+  on_forests(tests::steps(2), [&](const plan& p, const random_forest& f, backward_cuts) {
+    using stage = path_packs<backward_cuts::forward_cuts>;
+    std::vector<stage> stages = stages_of<stage>(p);
+    const auto rank = static_cast<std::size_t>(random.between(0, p.shape.stages - 1));
+    const auto calls = static_cast<std::int64_t>(p.replicas[0].programs[rank].size());
+    stages[rank].fails_at = static_cast<int>(random.between(0, calls / 2));
+    for (const result<step_report>& report : run_everywhere(p, stages)) EXPECT_FALSE(report);
+    for (const stage& one : stages) EXPECT_EQ(one.held(), bytes{});
+    EXPECT_LE(stages.back().samples.size(), f.batch.samples.size());
+  });
+}
+
+/// The most tokens that are live at a time, recounted.
+tokens most_live(const partition& packs, const program& code, const plan& p) {
+  const double most = testing::naive::peak_memory(packs, code, {.live_token = 1, .gradient_token = 0}, p.shape, 0, {},
+                                                  p.replicas[0].times.apart.flags, {}, {}, p.parents);
+  return {static_cast<std::int64_t>(std::ceil(most))};
+}
+
+TEST(PackflowForest, HoldsAsManyTokensAsItSays) {
+  on_forests(tests::steps(2), [&](const plan& p, const random_forest&, backward_cuts) {
+    using stage = path_packs<backward_cuts::forward_cuts>;
+    std::vector<stage> trained = stages_of<stage>(p), evaluated = stages_of<stage>(p);
+    run_everywhere(p, trained);
+    evaluate_everywhere(p, evaluated);
+    for (std::size_t s = 0; s < trained.size(); ++s) {
+      const replica_plan& r = p.replicas[0];
+      EXPECT_EQ(trained[s].outline.tokens_in_flight, most_live(r.partition, r.programs[s], p));
+      program forward;
+      for (const instruction& i : r.programs[s])
+        if (i.kind == instruction_kind::forward) forward.push_back(i);
+      EXPECT_EQ(evaluated[s].outline.tokens_in_flight, most_live({r.partition.forward, {}}, forward, p));
+    }
+  });
+}
+
 TEST(PackflowForest, HasTheSameBitsWhateverMessagesAreFirst) {
   using stage = path_packs<backward_cuts::any>;
   on_forests(tests::steps(1), [&](const plan& p, const random_forest&, backward_cuts) {
@@ -256,6 +316,18 @@ TEST(PackflowForest, IsRefusedWhereTheComputeDoesNotSayThatItSharesPrefixes) {
                                        "the compute does not say shares_prefixes = true: plan it flat"),
             std::string::npos)
       << report.error().detail;
+}
+
+TEST(PackflowForest, IsRefusedWhereStagesLendEachOtherAttention) {
+  plan p = forest_planners()[0].make({.stages = 2, .quantum = {2}}, two_answers()).value();
+  p.replicas[0].loans.emplace_back();
+  std::vector<path_packs<backward_cuts::any>> stages = stages_of<path_packs<backward_cuts::any>>(p);
+  for (const result<step_report>& report : run_everywhere(p, stages)) {
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().detail.find("stages lend attention, and samples share prefixes: plan them flat"),
+              std::string::npos)
+        << report.error().detail;
+  }
 }
 
 TEST(PackflowForest, IsPlannedForComputesThatShareThem) {

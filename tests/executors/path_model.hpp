@@ -119,8 +119,10 @@ struct path_model {
     std::vector<double> all;
   };
 
-  /// Of all samples, each alone and whole.
-  static gradients flat(const random_forest& f, int parts) {
+  /// Of all samples, each alone and whole. The loss is the mean over targets of -log of their probability, or, where
+  /// samples have one loss each, the sum of their weights times the geometric mean of these probabilities.
+  enum class loss_of : unsigned char { tokens, samples };
+  static gradients flat(const random_forest& f, int parts, loss_of which = loss_of::tokens) {
     const double count = f.count();
     gradients sum;
     std::vector<part> weights, dweights(static_cast<std::size_t>(parts));
@@ -145,12 +147,16 @@ struct path_model {
           add(1, times(weights[i].out, a[i][t].sum), x[i + 1][t]);
         }
       std::vector<row> dx(n);
-      for (std::size_t t = 1; t < n; ++t) {
-        if (!s.is_target[t]) continue;
-        const double loss = s.weight / count * surprise(x.back()[t - 1], logits_of, text[t]);
-        sum.loss += loss, sum.size += std::abs(loss);
-        surprise_gradients(s.weight / count, x.back()[t - 1], logits_of, text[t], dx[t - 1], dlogits);
-      }
+      double surprises = 0, targets = 0;
+      for (std::size_t t = 1; t < n; ++t)
+        if (s.is_target[t]) surprises += surprise(x.back()[t - 1], logits_of, text[t]), ++targets;
+      if (targets == 0) continue;
+      const bool of_tokens = which == loss_of::tokens;
+      const double loss = s.weight * (of_tokens ? surprises / count : std::exp(-surprises / targets));
+      const double factor = of_tokens ? s.weight / count : -loss / targets;
+      sum.loss += loss, sum.size += std::abs(loss);
+      for (std::size_t t = 1; t < n; ++t)
+        if (s.is_target[t]) surprise_gradients(factor, x.back()[t - 1], logits_of, text[t], dx[t - 1], dlogits);
       for (std::size_t i = weights.size(); i-- > 0;) {
         std::vector<row> dq(n), dk(n), dv(n);
         for (std::size_t t = 0; t < n; ++t) {

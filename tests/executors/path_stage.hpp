@@ -11,6 +11,7 @@
 #include <slimpack/executors/step_outline.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -51,7 +52,7 @@ class path_stage {
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] bytes held() const { return store_.held(); }
   [[nodiscard]] bytes peak() const { return store_.peak(); }
-  void begin_step(const step_outline& o) { outline_ = o; }
+  void begin_step(const step_outline& o) { outline = o; }
   void abort_step() { store_.clear(); }
   void discard(const piece& p) {
     discarded.push_back({p.chunk, p.slice.sequence});
@@ -61,6 +62,7 @@ class path_stage {
   void sample_forwarded(const sample_end& s) {
     wrong_samples += !is_all_there(s);
     samples.push_back(s);
+    if (owner) weigh(s);
   }
 
   /// Of the chunks in order, of the embedding, of the output layer.
@@ -81,6 +83,9 @@ class path_stage {
     std::vector<noted> pieces;
   };
   std::vector<call> calls;
+  step_outline outline;
+  const random_forest* owner{};  ///< of samples that have one loss each (path_model::loss_of::samples); else null
+  int fails_at{-1};              ///< the call that fails
   std::vector<std::pair<std::uint32_t, sequence_id>> discarded;  ///< chunk, sequence
   std::vector<std::pair<std::uint32_t, sequence_id>> forwarded;
   std::vector<sample_end> samples;  ///< that have run forward
@@ -88,6 +93,7 @@ class path_stage {
 
  protected:
   result<void> run_forward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) {
+    if (static_cast<int>(calls.size()) == fails_at) return error{errc::compute_failed, "as asked"};
     note(pass::forward, pack);
     for (const piece& p : pack)
       if (result<void> made = store_.append(p); !made) return made;
@@ -106,6 +112,7 @@ class path_stage {
   }
 
   result<void> run_backward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) {
+    if (static_cast<int>(calls.size()) == fails_at) return error{errc::compute_failed, "as asked"};
     note(pass::backward, pack);
     for (const piece& p : pack)
       if (result<void> made = store_.begin_backward(p); !made) return made;
@@ -212,8 +219,10 @@ class path_stage {
     if (result<void> done = keep(p, 4, sums); !done) return done;
     if (result<void> done = store_.write(p, {0, 5}, logs); !done) return done;
     if (is_last_part(p.chunk))
-      each_edge(p, [&](std::size_t t, double f, std::size_t next) {
-        loss_ += f * path_model::surprise(y[t], path_model::output(), next);
+      each_edge(p, [&](std::size_t t, double f, sequence_id s, std::int64_t at) {
+        const double one = path_model::surprise(y[t], path_model::output(), path_model::word(s, at));
+        surprises_[{s, at}] = one;
+        if (!owner) loss_ += f * one;
       });
     if (!out.empty()) std::copy(y.begin(), y.end(), out.begin());
     return success();
@@ -225,8 +234,9 @@ class path_stage {
     const std::vector<row> sums = kept(p, 4);
     for (std::size_t t = 0; t < y.size(); ++t)
       path_model::add(1, path_model::times(weights_[p.chunk].out, sums[t]), y[t]);
-    each_edge(p, [&](std::size_t t, double f, std::size_t next) {
-      path_model::surprise_gradients(f, y[t], path_model::output(), next, dy[t], dlogits_);
+    each_edge(p, [&](std::size_t t, double f, sequence_id s, std::int64_t at) {
+      path_model::surprise_gradients(owner ? factors_.at({s, at}) : f, y[t], path_model::output(),
+                                     path_model::word(s, at), dy[t], dlogits_);
     });
     return dy;
   }
@@ -291,14 +301,30 @@ class path_stage {
     }
   }
 
-  /// Calls visit(token of the piece, factor, next word) for all of its edges.
+  /// Calls visit(token of the piece, factor, sequence and place of the target) for all of its edges.
   template <class Visit>
   void each_edge(const piece& p, const Visit& visit) const {
-    const auto count = static_cast<double>(outline_.valid_tokens.value);
+    const auto count = static_cast<double>(outline.valid_tokens.value);
     for (const target_run& run : p.edges)
       for (tokens at = run.begin; at < run.begin + run.length; ++at.value)
-        visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), run.weight / count,
-              path_model::word(run.sequence, at.value));
+        visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), run.weight / count, run.sequence, at.value);
+  }
+
+  /// Adds the loss of samples that end here, and the factors of their targets' gradients.
+  void weigh(const sample_end& end) {
+    for (const one_sample& s : owner->samples) {
+      if (s.sequence != end.sequence || s.at != end.at) continue;
+      const std::vector<sequence_id> path = owner->path_of(s);
+      const auto targets = static_cast<double>(std::count(s.is_target.begin(), s.is_target.end(), true));
+      if (targets == 0) continue;
+      double surprises = 0;
+      for (std::size_t t = 0; t < path.size(); ++t)
+        if (s.is_target[t]) surprises += surprises_.at({path[t], static_cast<std::int64_t>(t)});
+      const double loss = s.weight * std::exp(-surprises / targets);
+      loss_ += loss;
+      for (std::size_t t = 0; t < path.size(); ++t)
+        if (s.is_target[t]) factors_[{path[t], static_cast<std::int64_t>(t)}] -= loss / targets;
+    }
   }
 
   /// Whether the path of a sample has run forward on the last part, and none of it backward.
@@ -320,7 +346,7 @@ class path_stage {
   std::vector<path_model::part> gradients_;
   path_model::table dwords_{}, dlogits_{};
   double loss_{};
-  step_outline outline_;
+  std::map<std::pair<sequence_id, std::int64_t>, double> surprises_, factors_;  // by target
   std::map<std::pair<std::uint32_t, sequence_id>, tokens> fronts_;  // where either pass has come to, by chunk
 };
 

@@ -6,13 +6,13 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/executors/detail/held_paths.hpp>
 #include <slimpack/executors/detail/sequence_pages.hpp>
 #include <slimpack/executors/piece.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -92,23 +92,23 @@ class activation_store {
 
   /// Makes room for a forward piece. Its rows are not initialised.
   [[nodiscard]] result<void> append(const piece& p) {
-    const auto known = sequences_.find(key_of(p));
-    const tokens done = known == sequences_.end() ? p.own_begin : known->second.forwarded;
-    const tokens length = known == sequences_.end() ? p.sequence_length : known->second.length;
+    const held_sequence* const known = sequences_.find(p.chunk, p.slice.sequence);
+    const tokens done = known ? known->forwarded : p.own_begin;
+    const tokens length = known ? known->length : p.sequence_length;
     if ((p.shared ? p.slice.begin < done : p.slice.begin != done) || p.sequence_length != length ||
-        p.slice.end() > p.sequence_end())
+        p.slice.end() > p.sequence_end() || (known && known->begin != p.sequence_begin))
       return refused(errc::out_of_order, "forward", p,
                      "does not continue the " + std::to_string((done - p.sequence_begin).value) + " tokens held of " +
                          std::to_string(length.value));
-    if (known == sequences_.end() && !p.prefix.empty()) {
-      const auto above = sequences_.find({p.chunk, p.prefix.back().sequence.value});
-      if (above == sequences_.end() || above->second.forwarded != p.sequence_begin)
+    if (!known && !p.prefix.empty()) {
+      const held_sequence* const above = sequences_.find(p.chunk, p.prefix.back().sequence);
+      if (!above || above->forwarded != p.sequence_begin)
         return refused(errc::out_of_order, "forward", p,
                        "goes on where sequence " + std::to_string(p.prefix.back().sequence.value) +
                            " ends, which has not run forward");
     }
     if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "forward", p, off_quantum());
-    held_sequence& s = held(p);
+    held_sequence& s = sequences_.make(p, quantum_);
     s.forwarded = p.slice.end();
     allocate(s, p.slice, widths_of(p).activations, true);
     return success();
@@ -117,15 +117,14 @@ class activation_store {
   /// Makes room for tokens of those that share the piece's sequence: the fields that are sent, not initialised.
   /// Errors    invalid_input: a cut off the quantum, tokens that are held already
   [[nodiscard]] result<void> append(const piece& p, std::span<const slice> others) {
-    const auto known = sequences_.find(key_of(p));
+    auto* const known = sequences_.find(p);
     for (const slice& o : others) {
       if (!on_quantum(p, o)) return refused(errc::invalid_input, "others' tokens", p, off_quantum());
-      if (known != sequences_.end() && known->second.pages.any_of(o.begin, o.end(), [&](std::size_t at) {
-            return known->second.pages.activations[at].has_value();
-          }))
+      if (known && known->pages.any_of(o.begin, o.end(),
+                                       [&](std::size_t at) { return known->pages.activations[at].has_value(); }))
         return refused(errc::invalid_input, "others' tokens", p, "are held already");
     }
-    for (const slice& o : others) allocate(held(p), o, widths_of(p).others, false);
+    for (const slice& o : others) allocate(sequences_.make(p, quantum_), o, widths_of(p).others, false);
     return success();
   }
 
@@ -133,10 +132,9 @@ class activation_store {
   /// zero, for all that is held of the sequence; the first of any makes them for the sequences above it. Those that are
   /// there already stay. A piece whose weight gradients run apart gets rows for them.
   [[nodiscard]] result<void> begin_backward(const piece& p) {
-    const auto known = sequences_.find(key_of(p));
-    if (known == sequences_.end())
-      return refused(errc::out_of_order, "backward", p, "is of a sequence that is not held");
-    held_sequence& s = known->second;
+    auto* const known = sequences_.find(p);
+    if (!known) return refused(errc::out_of_order, "backward", p, "is of a sequence that is not held");
+    held_sequence& s = *known;
     if (s.forwarded < s.own_end)
       return refused(errc::out_of_order, "backward", p,
                      "begins after " + std::to_string((s.forwarded - p.sequence_begin).value) + " of " +
@@ -144,21 +142,21 @@ class activation_store {
     if (s.children > 0)
       return refused(errc::out_of_order, "backward", p,
                      "begins before that of " + std::to_string(s.children) + " that go on where its sequence ends");
-    if (p.slice.end() > s.opened || own_within(s, p.slice.end(), s.opened))
+    if (p.slice.end() > s.opened || s.own_within(p.slice.end(), s.opened))
       return refused(errc::out_of_order, "backward", p, "does not end at " + std::to_string(s.opened.value));
     if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "backward", p, off_quantum());
     const bool opens = s.opened == s.own_end;
     for (const slice& above : opens ? p.prefix : std::span<const slice>{})
-      if (!sequences_.contains({p.chunk, above.sequence.value}))
+      if (!sequences_.find(p.chunk, above.sequence))
         return refused(errc::out_of_order, "backward", p,
                        "reads sequence " + std::to_string(above.sequence.value) + ", which is not held");
     if (opens) {
       if (p.shared || !p.is_first()) accumulate(s, p);
       for (std::size_t above = p.prefix.size(); above-- > 0;)
-        if (!accumulate(sequences_.at({p.chunk, p.prefix[above].sequence.value}), p)) break;
+        if (!accumulate(*sequences_.find(p.chunk, p.prefix[above].sequence), p)) break;
     }
     s.opened = p.slice.begin;
-    if (p.is_first()) leave_parent(known);
+    if (p.is_first()) sequences_.leave_parent(p.chunk, s);
     if (p.weights_apart) count(s.pages.allocate(&paged::weights, p.slice.begin, p.slice.end(), widths_of(p).weights));
     return success();
   }
@@ -166,24 +164,24 @@ class activation_store {
   /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its last token;
   /// of one whose weight gradients run apart the accumulators alone.
   [[nodiscard]] result<void> end_backward(const piece& p) {
-    const auto known = sequences_.find(key_of(p));
-    if (known == sequences_.end() || p.slice.end() > known->second.end || p.slice.begin < known->second.opened ||
-        own_within(known->second, p.slice.end(), known->second.end) || !on_quantum(p, p.slice))
+    auto* const known = sequences_.find(p);
+    if (!known || p.slice.end() > known->end || p.slice.begin < known->opened ||
+        known->own_within(p.slice.end(), known->end) || !on_quantum(p, p.slice))
       return refused(errc::out_of_order, "end of backward", p, "was not begun");
-    known->second.end = p.slice.begin;
+    known->end = p.slice.begin;
     if (p.weights_apart)
-      held_ -= known->second.pages.free({&paged::gradients}, p.slice.begin, p.slice.end());
+      held_ -= known->pages.free({&paged::gradients}, p.slice.begin, p.slice.end());
     else
-      release(known, {&p.slice, 1});
+      release(p.chunk, p.slice.sequence, {&p.slice, 1});
     return success();
   }
 
   /// Whether a piece waits for its weight gradients, its backward having ended.
   /// Errors    out_of_order: it does not
   [[nodiscard]] result<void> begin_weights(const piece& p) const {
-    const auto known = sequences_.find(key_of(p));
-    if (known == sequences_.end() || !on_quantum(p, p.slice) || p.slice.begin < known->second.end ||
-        p.slice.end() > p.sequence_end() || !known->second.pages.has(&paged::weights, p.slice.begin, p.slice.end()))
+    auto* const known = sequences_.find(p);
+    if (!known || !on_quantum(p, p.slice) || p.slice.begin < known->end || p.slice.end() > known->path_end() ||
+        !known->pages.has(&paged::weights, p.slice.begin, p.slice.end()))
       return refused(errc::out_of_order, "weight gradients", p, "were not left by a backward");
     return success();
   }
@@ -191,18 +189,18 @@ class activation_store {
   /// Frees the rows of a piece that waits for its weight gradients.
   [[nodiscard]] result<void> end_weights(const piece& p) {
     if (result<void> waits = begin_weights(p); !waits) return waits;
-    release(sequences_.find(key_of(p)), {&p.slice, 1});
+    release(p.chunk, p.slice.sequence, {&p.slice, 1});
     return success();
   }
 
   /// Frees what is held of tokens of the others, after the piece's row has run backward.
   /// Errors    out_of_order: tokens that are not held of others
   [[nodiscard]] result<void> end_backward(const piece& p, std::span<const slice> others) {
-    const auto known = sequences_.find(key_of(p));
+    auto* const known = sequences_.find(p);
     for (const slice& o : others)
-      if (known == sequences_.end() || !on_quantum(p, o) || !others_within(known->second, o))
+      if (!known || !on_quantum(p, o) || !known->others_within(o))
         return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
-    if (known != sequences_.end()) release(known, others);
+    if (known) release(p.chunk, p.slice.sequence, others);
     return success();
   }
 
@@ -210,14 +208,14 @@ class activation_store {
   /// they lie, for a piece whose slice begins at 0. Pages of the sequences above its own come before its own.
   template <class F>
   [[nodiscard]] result<void> visit(const piece& p, F&& f) {
-    tokens held = sequences_.contains(key_of(p)) ? p.slice.begin : tokens{};
-    each_run(p, [&](held_sequence* s, tokens begin, tokens end) {
+    tokens held = sequences_.find(p) ? p.slice.begin : tokens{};
+    sequences_.each_run(p, [&](held_sequence* s, tokens begin, tokens end) {
       if (s && begin == held) held = std::min(s->pages.held_up_to(begin, end), end);
     });
     if (p.slice.begin < tokens{} || held < p.slice.end())
       return refused(errc::out_of_order, "access", p,
                      "reaches beyond the " + std::to_string(held.value) + " tokens held");
-    each_run(p, [&](held_sequence* s, tokens begin, tokens end) { each_page(s->pages, p, begin, end, f); });
+    sequences_.each_run(p, [&](held_sequence* s, tokens begin, tokens end) { each_page(s->pages, p, begin, end, f); });
     return success();
   }
 
@@ -226,10 +224,10 @@ class activation_store {
   /// Errors    out_of_order: a piece of a sequence that is not held
   template <class F>
   [[nodiscard]] result<void> visit_held(const piece& p, F&& f) {
-    const auto known = sequences_.find(key_of(p));
-    if (known == sequences_.end() || p.slice.begin < tokens{} || p.slice.end() > p.sequence_end())
+    auto* const known = sequences_.find(p);
+    if (!known || p.slice.begin < tokens{} || p.slice.end() > known->path_end())
       return refused(errc::out_of_order, "access", p, "is of a sequence that is not held, or reaches beyond it");
-    each_run(p, [&](held_sequence* s, tokens begin, tokens end) {
+    sequences_.each_run(p, [&](held_sequence* s, tokens begin, tokens end) {
       if (s)
         each_page(s->pages, p, begin, end, [&](const page& here) {
           if (s->pages.has(&paged::activations, here.begin(), here.end())) f(here);
@@ -259,16 +257,16 @@ class activation_store {
 
   /// Drops a sequence, whatever it has done; of one that is not held, nothing.
   void discard(sequence_id s, std::uint32_t chunk = 0) {
-    const auto known = sequences_.find({chunk, s.value});
-    if (known == sequences_.end()) return;
-    if (known->second.opened != known->second.begin) leave_parent(known);
-    const slice whole{s, known->second.begin, known->second.length};
-    release(known, {&whole, 1});
+    held_sequence* const known = sequences_.find(chunk, s);
+    if (!known) return;
+    if (known->opened != known->begin) sequences_.leave_parent(chunk, *known);
+    const slice whole{s, known->begin, known->length};
+    release(chunk, s, {&whole, 1});
   }
 
   /// Drops everything.
   void clear() {
-    while (!sequences_.empty()) discard({sequences_.begin()->first.second}, sequences_.begin()->first.first);
+    while (!sequences_.empty()) discard(sequences_.first().second, sequences_.first().first);
   }
 
   [[nodiscard]] bytes held() const noexcept { return {static_cast<double>(held_)}; }
@@ -294,9 +292,9 @@ class activation_store {
   }
 
  private:
-  using key = std::pair<std::uint32_t, std::uint32_t>;  // chunk, sequence
   using columns = slimpack::detail::page_columns;
   using paged = slimpack::detail::sequence_pages<T>;
+  using held_sequence = slimpack::detail::held_sequence<T>;
 
   struct widths {
     columns activations;
@@ -305,21 +303,6 @@ class activation_store {
     columns weights;
   };
 
-  struct held_sequence {
-    tokens begin;  // on the path
-    tokens length;
-    tokens own_end;    // of this replica's tokens
-    tokens forwarded;  // of this replica's tokens, those before it have run forward
-    tokens end;        // those before it are held, once all have run forward
-    tokens opened;     // backward has begun down to here
-    paged pages;
-    sequence_id parent;
-    std::uint32_t children{};  // that are held, and whose backward has not begun with their first tokens
-    bool has_accumulators{};
-  };
-  using sequence_map = std::map<key, held_sequence>;
-
-  [[nodiscard]] static key key_of(const piece& p) noexcept { return {p.chunk, p.slice.sequence.value}; }
   [[nodiscard]] const widths& widths_of(const piece& p) const noexcept {
     SLIMPACK_ASSERT(p.chunk < chunks_.size(), "a chunk that the store was made for");
     return chunks_[p.chunk];
@@ -330,34 +313,11 @@ class activation_store {
     };
     return s.begin >= p.sequence_begin && s.length >= tokens{1} && fine(s.begin) && fine(s.end());
   }
-  /// Whether tokens of this replica are held between two places.
-  [[nodiscard]] bool own_within(const held_sequence& s, tokens begin, tokens end) const {
-    return s.pages.any_of(begin, end, [&](std::size_t at) { return s.pages.own[at] != 0; });
-  }
-  /// Whether tokens of others are held, without a gap.
-  [[nodiscard]] bool others_within(const held_sequence& s, const slice& o) const {
-    return !s.pages.any_of(o.begin, o.end(),
-                           [&](std::size_t at) { return !s.pages.activations[at] || s.pages.own[at] != 0; });
-  }
   [[nodiscard]] std::string off_quantum() const { return "does not lie on the quantum, " + std::to_string(quantum_); }
   [[nodiscard]] bytes sum(columns widths::*kind) const noexcept {
     std::size_t elements = 0;
     for (const widths& w : chunks_) elements += (w.*kind).size();
     return {static_cast<double>(elements * sizeof(T))};
-  }
-
-  /// Calls f(sequence, begin, end) for the runs of tokens of a piece's path that its slice has, in rising order; the
-  /// sequence is null where it is not held.
-  template <class F>
-  void each_run(const piece& p, F&& f) {
-    const auto run = [&](sequence_id s, tokens begin, tokens end) {
-      begin = std::max(begin, p.slice.begin), end = std::min(end, p.slice.end());
-      if (begin >= end) return;
-      const auto known = sequences_.find({p.chunk, s.value});
-      f(known == sequences_.end() ? nullptr : &known->second, begin, end);
-    };
-    for (const slice& above : p.prefix) run(above.sequence, above.begin, above.end());
-    run(p.slice.sequence, p.sequence_begin, p.sequence_end());
   }
 
   template <class F>
@@ -389,28 +349,6 @@ class activation_store {
                       std::to_string(p.sequence_length.value) + ", chunk " + std::to_string(p.chunk) + ": " + why};
   }
 
-  /// The piece's sequence, which is held from now on.
-  held_sequence& held(const piece& p) {
-    const auto known = sequences_.find(key_of(p));
-    if (known != sequences_.end()) return known->second;
-    const sequence_id parent = p.prefix.empty() ? no_parent : p.prefix.back().sequence;
-    if (const auto above = sequences_.find({p.chunk, parent.value}); above != sequences_.end())
-      ++above->second.children;
-    held_sequence made{p.sequence_begin,
-                       p.sequence_length,
-                       p.own_end,
-                       p.sequence_begin,
-                       p.own_end,
-                       p.own_end,
-                       paged(p.sequence_begin, p.sequence_length, quantum_),
-                       parent};
-    return sequences_.emplace(key_of(p), std::move(made)).first->second;
-  }
-  /// Its parent no longer waits for it.
-  void leave_parent(typename sequence_map::iterator known) {
-    const auto parent = sequences_.find({known->first.first, known->second.parent.value});
-    if (parent != sequences_.end()) --parent->second.children;
-  }
   /// Makes a sequence's accumulators; says whether it had none.
   bool accumulate(held_sequence& s, const piece& p) {
     if (std::exchange(s.has_accumulators, true)) return false;
@@ -430,18 +368,18 @@ class activation_store {
   }
 
   /// Frees all rows of tokens of a sequence, and forgets it with the last.
-  void release(typename sequence_map::iterator known, std::span<const slice> all) {
-    held_sequence& s = known->second;
+  void release(std::uint32_t chunk, sequence_id id, std::span<const slice> all) {
+    held_sequence& s = *sequences_.find(chunk, id);
     for (const slice& one : all) {
       held_ -= s.pages.free({&paged::activations, &paged::gradients, &paged::weights}, one.begin, one.end());
       for (std::size_t at = s.pages.first(one.begin); at < s.pages.end(one.end()); ++at) s.pages.own[at] = false;
     }
-    if (s.pages.empty()) sequences_.erase(known);
+    if (s.pages.empty()) sequences_.erase(chunk, id);
   }
 
   std::int64_t quantum_;
   std::vector<widths> chunks_;
-  sequence_map sequences_;
+  slimpack::detail::held_paths<T> sequences_;
   std::size_t held_{};
   std::size_t peak_{};
 };
