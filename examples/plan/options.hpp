@@ -38,6 +38,8 @@ struct options {
   std::filesystem::path lengths;             ///< a list, or the plan file whose batch is planned again
   bool takes_list{true};                     ///< whether it is a list
   slimpack::io::lengths_options how_listed;  ///< how the list is read
+  bool is_tree{};                            ///< its lines are nodes of a forest of samples
+  bool shares_prefixes{};                    ///< its samples have token ids, of which equal beginnings are run once
   std::optional<std::size_t> batch;
   std::optional<slimpack::tokens> token_budget;  ///< of a batch, instead of its size
   std::size_t batches{1};
@@ -112,6 +114,11 @@ struct options {
   };
   std::optional<repeat> from;
   slimpack::plan_origin::options given;  ///< every option that counts when planning, and its text
+
+  /// Whether samples may share beginnings.
+  [[nodiscard]] bool has_forest() const {
+    return is_tree || shares_prefixes || (!takes_list && !from->made->parents.empty());
+  }
 
   /// Whether an option, without dashes, is among these.
   [[nodiscard]] bool has(const std::string& option) const;

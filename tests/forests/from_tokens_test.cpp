@@ -80,6 +80,8 @@ TEST(FromTokens, RefusesSamplesThatAreNone) {
             "sample 0 has targets [0, 1), and nothing predicts the first token");
   EXPECT_EQ(error_of(made_of({{{1, 2, 3}, {{{1}, {2}}, {{2}, {1}}}}})),
             "sample 0 has targets [2, 3), which begins before 3, where another ends");
+  EXPECT_EQ(error_of(made_of({{{1, 2}, {{{1}, {1}, 1e308}}}, {{1, 2}, {{{1}, {1}, 1e308}}}})),
+            "the weights of targets of sequence 0 add up to no finite number");
   EXPECT_EQ(error_of(made_of({{{1}}}, {0})), "a fork is to save 0 tokens: at least 1");
 }
 
@@ -241,7 +243,15 @@ TEST(FromTokens, MakesWhatATreeOfTokensSays) {
       for (tokens at = t.begin; at < t.begin + t.length; at += tokens{1})
         sums[{t.sequence.value, at.value}] = {t.count, t.weight};
     ASSERT_EQ(sums, targets_by_oracle(made, samples));
-    for (const sequence& s : all) forks += s.is_root() ? 0 : 1;
+    for (const sequence& s : all) {
+      forks += s.is_root() ? 0 : 1;
+      const token_ids& its = samples[made.text[s.id.value]].ids;
+      const auto has_path = [&](const owned_sample& one) {
+        return std::mismatch(its.begin(), its.begin() + s.end().value, one.ids.begin(), one.ids.end()).first ==
+               its.begin() + s.end().value;
+      };
+      ASSERT_EQ(std::find_if(samples.begin(), samples.end(), has_path) - samples.begin(), made.text[s.id.value]);
+    }
   }
   EXPECT_GT(forks, 5000U);  // the inputs are not those of lists
   EXPECT_GT(equal, 1000U);

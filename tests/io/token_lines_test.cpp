@@ -36,13 +36,12 @@ TEST(ReadTokenLines, TakesTokensFromTheUsualMembersOrANamedOne) {
   const token_list made = read("{\"input_ids\": [5, 6, 7]}\n\n{\"input_ids\": [[5, -200]]}\n");
   EXPECT_EQ(made.ids, (std::vector<ids>{{5, 6, 7}, {5, -200}}));
   EXPECT_EQ(made.list.lengths, (std::vector<tokens>{{3}, {2}}));
-  EXPECT_EQ(read("{\"tokens\": [1]}").ids, std::vector<ids>{{1}});
+  EXPECT_EQ(read("{\"tokens\": [1, 2]}").ids, (std::vector<ids>{{1, 2}}));
   EXPECT_EQ(read("{\"input_ids\": [1], \"a\": {\"b\": [2]}, \"c\": [3]}", "a.b + c").ids, (std::vector<ids>{{2, 3}}));
 }
 
 TEST(ReadTokenLines, TrainsOnAllTokensButTheFirstWhereNothingElseIsSaid) {
   EXPECT_EQ(read("{\"input_ids\": [5, 6, 7]}").targets, (std::vector<runs>{{{{1}, {2}}}}));
-  EXPECT_EQ(read("{\"input_ids\": [5]}").targets, std::vector<runs>(1));
 }
 
 TEST(ReadTokenLines, TakesTargetsFromMasksLabelsAndWeights) {
@@ -62,11 +61,24 @@ TEST(ReadTokenLines, LeavesOutWhatIsFilledUp) {
   EXPECT_EQ(made.targets, (std::vector<runs>{{{{2}, {1}}}}));
 }
 
+TEST(ReadTokenLines, LeavesOutTokensBehindTheLastTargetAndSamplesWithoutOne) {
+  const token_list made = read(
+      "{\"input_ids\": [5]}\n{\"input_ids\": [5, 6, 7], \"labels\": [-100, 6, -100]}\n{\"input_ids\": [5, 8], "
+      "\"loss_mask\": [1, 0]}\n");
+  EXPECT_EQ(made.ids, (std::vector<ids>{{5, 6}}));
+  EXPECT_EQ(made.list.lengths, std::vector<tokens>{{2}});
+  EXPECT_EQ(made.list.rows, std::vector<std::uint64_t>{1});
+  EXPECT_EQ(made.list.notes,
+            (std::vector<std::string>{"2 of 3 samples train on no token and are left out",
+                                      "1 of 6 tokens are left out, since no target comes behind them"}));
+  EXPECT_EQ(refusal("{\"input_ids\": [5]}"), "its samples train on no token");
+}
+
 TEST(ReadTokenLines, SkipsSamplesWithoutTokensOrRefusesThem) {
-  const std::string text = "{\"input_ids\": [5]}\n{\"input_ids\": []}\n{\"input_ids\": [6, 7]}\n";
+  const std::string text = "{\"input_ids\": [5, 5]}\n{\"input_ids\": []}\n{\"input_ids\": [6, 7]}\n";
   const token_list made = read(text);
   EXPECT_EQ(made.list.rows, (std::vector<std::uint64_t>{0, 2}));
-  EXPECT_EQ(made.ids, (std::vector<ids>{{5}, {6, 7}}));
+  EXPECT_EQ(made.ids, (std::vector<ids>{{5, 5}, {6, 7}}));
   EXPECT_EQ(made.targets.size(), 2U);
   EXPECT_EQ(made.list.notes.size(), 1U);
   EXPECT_EQ(refusal(text, {}, empty_sequences::reject).find("line 2: the sequence is empty"), 0U);
@@ -79,6 +91,12 @@ TEST(ReadTokenLines, RefusesSamplesThatHaveNoTokens) {
             "line 2: input_ids[1] is \"a\", expected a whole number from -2147483648 to 2147483647");
   EXPECT_EQ(refusal("{\"input_ids\": 5}"), "line 1: input_ids is 5, expected an array");
   EXPECT_NE(refusal("{\"input_ids\": [5}"), "no error");
+}
+
+TEST(ReadTokenLines, RefusesRowsThatSeveralSequencesArePackedInto) {
+  const std::string packed = "{\"input_ids\": [5, 6, 7, 8], \"position_ids\": [0, 1, 0, 1]}";
+  EXPECT_NE(refusal(packed).find("position_ids"), std::string::npos) << refusal(packed);
+  EXPECT_EQ(read(packed, "input_ids").ids.size(), 1U);
 }
 
 TEST(ReadTokenLines, RefusesMasksOfAnotherSize) {

@@ -10,6 +10,7 @@
 #include <slimpack/forests/detail/target_sums.hpp>
 #include <slimpack/forests/trained_run.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -35,7 +36,7 @@ struct token_sample {
 /// A forest of samples that are known by their tokens.
 struct token_forest {
   forest all;
-  std::vector<std::uint32_t> text;  ///< of each sequence, a sample that has its tokens, at the places of its path
+  std::vector<std::uint32_t> text;  ///< of each sequence, the first sample that has all tokens of its path
   std::vector<sequence_id> ends;    ///< of each sample, the sequence that it ends in; it ends behind as many tokens of
                                     ///< the path as it has
 };
@@ -55,7 +56,7 @@ struct token_forest {
 ///           child
 /// Shapes    least: 1 shares all that is equal
 /// Errors    invalid_input: a sample without tokens; too many samples, or a path that is too long; targets that are
-///           out of order or beyond their sample; weights that are not finite; least < 1
+///           out of order or beyond their sample; weights, or sums of them, that are not finite; least < 1
 /// Complexity O(t + n log n) of t tokens in n samples, and O(runs of targets on sequences, with sorting)
 /// Source    merging of sorted runs with their common prefixes: W. Ng, K. Kakehi, "Merging string sequences by longest
 ///           common prefixes", 2008; the tree of common prefixes: T. Kasai et al., CPM 2001; which forks go: derived
@@ -98,6 +99,10 @@ struct token_forest {
   }
   detail::sort_ends(made.all.samples);
   made.all.targets = std::move(sums).runs();
+  for (const target_run& run : made.all.targets)
+    if (!std::isfinite(run.weight))
+      return error{errc::invalid_input, "the weights of targets of sequence " + std::to_string(run.sequence.value) +
+                                            " add up to no finite number"};
   return made;
 }
 

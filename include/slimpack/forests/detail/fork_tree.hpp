@@ -33,7 +33,7 @@ class fork_tree {
       if (k + 1 < all.size() && sorted.shared[k + 1] == all[i].size()) continue;  // the next one goes on from it
       close(shared);
       const auto leaf = static_cast<std::uint32_t>(nodes_.size());
-      nodes_.push_back({.depth = all[i].size(), .text = i});
+      nodes_.push_back({.depth = all[i].size()});
       for (const std::uint32_t one : here) end_[one] = leaf;
       open_.push_back(leaf);
       here.clear();
@@ -43,7 +43,7 @@ class fork_tree {
     settle(all);
   }
 
-  /// Calls add(id of the parent or no_parent.value, end of the path, a text that has it) with each sequence, parents
+  /// Calls add(id of the parent or no_parent.value, end of the path, the first text that has it) with each sequence, parents
   /// first, each subtree in one piece, branches by the first text that has them. `add` returns the id.
   template <class Add>
   void visit(const Add& add) {
@@ -71,7 +71,7 @@ class fork_tree {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   struct fork {
     std::size_t depth{};
-    std::uint32_t text{};       ///< one of those below
+    std::uint32_t text{none};   ///< the first one that has all tokens up to here
     std::uint32_t first{none};  ///< text that ends here or below
     std::uint32_t above{};
     std::uint32_t branch{none}, last{none}, branches{};
@@ -86,7 +86,7 @@ class fork_tree {
       open_.pop_back();
       if (nodes_[open_.back()].depth < shared) {
         open_.push_back(static_cast<std::uint32_t>(nodes_.size()));
-        nodes_.push_back({.depth = shared, .text = nodes_[done].text});
+        nodes_.push_back({.depth = shared});
       }
       hang(done, nodes_[open_.back()]);
     }
@@ -113,10 +113,12 @@ class fork_tree {
       std::uint32_t& end = end_[i];
       while (nodes_[nodes_[end].above].depth >= all[i].size()) end = nodes_[end].above;
       nodes_[end].first = std::min(nodes_[end].first, i);
+      if (nodes_[end].depth == all[i].size()) nodes_[end].text = std::min(nodes_[end].text, i);
     }
     for (std::size_t k = order.size(); k-- > 1;) {
       const fork& one = nodes_[order[k]];
-      nodes_[one.above].first = std::min(nodes_[one.above].first, one.first);
+      fork& above = nodes_[one.above];
+      above.first = std::min(above.first, one.first), above.text = std::min(above.text, one.first);
     }
   }
 

@@ -34,6 +34,32 @@ struct token_list {
 
 namespace detail {
 
+/// Leaves out what comes behind the last target of each sample, and samples without targets.
+inline void leave_tails_out(token_list& list) {
+  const std::size_t all = list.ids.size();
+  std::int64_t tokens_before = 0, tokens_gone = 0;
+  std::size_t to = 0;
+  for (std::size_t i = 0; i < all; ++i) {
+    const auto size = static_cast<std::int64_t>(list.ids[i].size());
+    tokens_before += size;
+    if (list.targets[i].empty()) continue;
+    const forests::trained_run& last = list.targets[i].back();
+    const tokens end = last.begin + last.length;
+    tokens_gone += size - end.value;
+    list.ids[i].resize(static_cast<std::size_t>(end.value));
+    if (to != i) list.ids[to] = std::move(list.ids[i]), list.targets[to] = std::move(list.targets[i]);
+    list.list.lengths[to] = end, list.list.rows[to] = list.list.rows[i];
+    ++to;
+  }
+  list.ids.resize(to), list.targets.resize(to), list.list.lengths.resize(to), list.list.rows.resize(to);
+  if (to < all)
+    list.list.notes.push_back(std::to_string(all - to) + " of " + std::to_string(all) +
+                              " samples train on no token and are left out");
+  if (tokens_gone > 0)
+    list.list.notes.push_back(std::to_string(tokens_gone) + " of " + std::to_string(tokens_before) +
+                              " tokens are left out, since no target comes behind them");
+}
+
 /// Where a sample has other tokens than another one that it says it shares some with.
 [[nodiscard]] inline std::optional<std::string> sharing_fault(const std::vector<std::int32_t>& ids,
                                                               const std::vector<std::int32_t>& other,
@@ -59,7 +85,7 @@ namespace detail {
 ///           "tokens". Which of them are trained on: "loss_weights", numbers by which their loss is multiplied;
 ///           "loss_mask" or "assistant_masks", 0 or 1; or "labels", -100 of those that are not. Without one of these
 ///           all are. Nothing predicts the first token, so it never is. Where "attention_mask" has a 0, a token is
-///           left out. "shares": [row, tokens] says how many of its first tokens a sample has of an earlier data row:
+///           left out. Tokens behind the last target are left out, too, and samples without targets. "shares": [row, tokens] says how many of its first tokens a sample has of an earlier data row:
 ///           they are compared
 /// Errors    unreadable: the stream; invalid_input: what it holds, with the line
 /// Complexity O(file size)
@@ -92,6 +118,8 @@ namespace detail {
   result<lengths_list> list = std::move(rows).end(file);
   if (!list) return std::move(list).error();
   made.list = std::move(list).value();
+  detail::leave_tails_out(made);
+  if (made.ids.empty()) return error{errc::invalid_input, file + ": its samples train on no token"};
   return made;
 }
 

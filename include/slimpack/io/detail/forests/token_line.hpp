@@ -3,6 +3,7 @@
 
 #include <slimpack/forests/trained_run.hpp>
 #include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/lengths/doubts/packed_samples.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/listed.hpp>
@@ -72,6 +73,7 @@ inline constexpr const char* masks_of_targets[]{"loss_weights", "loss_mask", "as
     if (!at_way(sample, term, [&](const json_place& place) { add_ids(place, read.ids); }))
       throw malformed("lacks the key " + in_quotes(term.empty() ? "input_ids" : term) + ", it has " +
                       listed(sample.names()) + "; " + std::string(name_the_field));
+  if (field.empty()) check_packed(sample, static_cast<std::int64_t>(read.ids.size()));
   const auto as_many = [&](const char* mask, std::size_t size) {
     if (size != read.ids.size())
       throw malformed(std::string(mask) + " has " + std::to_string(size) + " elements, and " + in_quotes(name) +
