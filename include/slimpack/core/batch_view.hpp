@@ -1,16 +1,19 @@
 #ifndef SLIMPACK_CORE_BATCH_VIEW_HPP
 #define SLIMPACK_CORE_BATCH_VIEW_HPP
 
+#include <slimpack/core/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slimpack {
@@ -19,21 +22,28 @@ namespace slimpack {
 ///
 ///   plan_batch(lengths);                    // each sequence is a sample
 ///   plan_batch({lengths, parents});         // sequence i goes on where sequence parents[i] ends
+///   plan_batch(samples_of_a_forest);        // core/forest.hpp: also says where samples end, and what is trained on
 ///
-/// Shapes    lengths: tokens of each sequence alone; parents: empty, or one per sequence, no_parent of a root
-/// Requires  both outlive it
-/// Law       a parent comes before its children, and a subtree is in one piece (fault())
+/// Shapes    lengths: tokens of each sequence alone; parents: empty, or one per sequence, no_parent of a root; samples,
+///           targets: those of a forest, or empty, and planning asks nothing of them: a plan has them for who runs it
+/// Requires  all outlive it
+/// Law       a parent comes before its children, and a subtree is in one piece; samples and targets lie in their
+///           sequences, in ascending order (fault())
 class batch_view {
  public:
   constexpr batch_view() = default;
   template <std::convertible_to<std::span<const tokens>> Lengths>
-  constexpr batch_view(const Lengths& lengths, std::span<const sequence_id> parents = {}) noexcept
-      : lengths_(lengths), parents_(parents) {}
+  constexpr batch_view(const Lengths& lengths, std::span<const sequence_id> parents = {},
+                       std::span<const sample_end> samples = {}, std::span<const target_run> targets = {}) noexcept
+      : lengths_(lengths), parents_(parents), samples_(samples), targets_(targets) {}
+  batch_view(const forest& f) noexcept : batch_view(f.lengths, f.parents, f.samples, f.targets) {}
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return lengths_.size(); }
   [[nodiscard]] constexpr bool empty() const noexcept { return lengths_.empty(); }
   [[nodiscard]] constexpr std::span<const tokens> lengths() const noexcept { return lengths_; }
   [[nodiscard]] constexpr std::span<const sequence_id> parents() const noexcept { return parents_; }
+  [[nodiscard]] constexpr std::span<const sample_end> samples() const noexcept { return samples_; }
+  [[nodiscard]] constexpr std::span<const target_run> targets() const noexcept { return targets_; }
 
   /// Whether some sequence goes on where another ends.            Complexity  O(sequences)
   [[nodiscard]] bool shares_prefixes() const noexcept {
@@ -64,8 +74,13 @@ class batch_view {
   }
 
  private:
+  /// What is wrong with samples and targets.            ends: of the sequences' paths
+  [[nodiscard]] std::optional<std::string> sample_fault(std::span<const tokens> ends) const;
+
   std::span<const tokens> lengths_;
   std::span<const sequence_id> parents_;
+  std::span<const sample_end> samples_;
+  std::span<const target_run> targets_;
 };
 
 inline std::optional<std::string> batch_view::fault() const {
@@ -74,7 +89,7 @@ inline std::optional<std::string> batch_view::fault() const {
     if (lengths_[i] < tokens{1} || lengths_[i] > longest_supported)
       return name(i) + " has " + std::to_string(lengths_[i].value) + " tokens; lengths run from 1 to " +
              std::to_string(longest_supported.value);
-  if (parents_.empty()) return std::nullopt;
+  if (parents_.empty()) return sample_fault(lengths_);
   if (parents_.size() != lengths_.size())
     return "there are " + std::to_string(parents_.size()) + " parents for " + std::to_string(lengths_.size()) +
            " sequences";
@@ -93,6 +108,48 @@ inline std::optional<std::string> batch_view::fault() const {
       return name(i) + " ends at token " + std::to_string(end[i].value) + " of its path; paths have at most " +
              std::to_string(longest_supported.value);
     path.push_back(static_cast<std::uint32_t>(i));
+  }
+  return sample_fault(end);
+}
+
+inline std::optional<std::string> batch_view::sample_fault(std::span<const tokens> ends) const {
+  // What is wrong with entry i of a list, tokens [from, to) of a sequence's path, where the one before has ended at
+  // `done` of the sequence `last`.
+  const auto misplaced = [&](const char* list, std::size_t i, sequence_id s, tokens from, tokens to, sequence_id last,
+                             tokens done) -> std::optional<std::string> {
+    const std::string name = std::string(list) + ' ' + std::to_string(i);
+    if (s.value >= ends.size()) return name + " is of sequence " + std::to_string(s.value) + ", which is not there";
+    const tokens end = ends[s.value];
+    if (from < end - lengths_[s.value] || from >= to || to > end)
+      return name + " is of tokens [" + std::to_string(from.value) + ", " + std::to_string(to.value) +
+             ") of sequence " + std::to_string(s.value) + ", which has [" +
+             std::to_string((end - lengths_[s.value]).value) + ", " + std::to_string(end.value) + ")";
+    if (i > 0 && (s < last || (s == last && from < done)))
+      return name + " comes after one of a later place: samples and targets ascend, and targets do not overlap";
+    return std::nullopt;
+  };
+  sequence_id last{};
+  tokens done{};
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    const sample_end& s = samples_[i];
+    if (std::optional<std::string> wrong =
+            misplaced("sample", i, s.sequence, s.at - tokens{1}, s.at, std::exchange(last, s.sequence), done))
+      return wrong;
+    if (s.count == 0) return "sample " + std::to_string(i) + " stands for none: its count is at least 1";
+    done = s.at;
+  }
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const target_run& t = targets_[i];
+    if (t.begin == tokens{})
+      return "target " + std::to_string(i) + " has the first token of a root, which nothing predicts";
+    if (t.length > longest_supported)
+      return "target " + std::to_string(i) + " has " + std::to_string(t.length.value) + " tokens";
+    if (std::optional<std::string> wrong =
+            misplaced("target", i, t.sequence, t.begin, t.begin + t.length, std::exchange(last, t.sequence), done))
+      return wrong;
+    if (t.count == 0 || !std::isfinite(t.weight))
+      return "target " + std::to_string(i) + " needs a count of at least 1, and a weight that is a finite number";
+    done = t.begin + t.length;
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 #define SLIMPACK_CORE_PLAN_HPP
 
 #include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
@@ -112,6 +113,9 @@ struct plan {
   std::vector<tokens> lengths;         ///< as planned; a sequence_id is an index into it
   std::vector<sequence_id> parents{};  ///< of each sequence, no_parent of a root, where samples share beginnings; else
                                        ///< empty
+  std::vector<sample_end> samples{};   ///< where samples end, and
+  std::vector<target_run> targets{};   ///< what they train on, where the batch was a forest (core/forest.hpp); else
+                                       ///< empty. Weights of targets are not hashed, as they change no plan
   std::optional<plan_data> data{};     ///< where these come from, where the caller says. Not hashed
   slimpack::shape shape;
   std::vector<int> layers{};  ///< of the model on each part, where they were chosen; empty: as the trainer spreads them
@@ -170,7 +174,9 @@ struct rank_plan {
 }
 
 /// The batch that a plan is of.            Requires  the plan outlives it
-[[nodiscard]] inline batch_view batch_of(const plan& p) noexcept { return {p.lengths, p.parents}; }
+[[nodiscard]] inline batch_view batch_of(const plan& p) noexcept {
+  return {p.lengths, p.parents, p.samples, p.targets};
+}
 
 /// The plan that a rank runs its stage of: a whole one, or its group's part.
 [[nodiscard]] inline const plan& part_of(const plan& p) noexcept { return p; }

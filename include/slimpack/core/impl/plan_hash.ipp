@@ -99,6 +99,10 @@ SLIMPACK_DECL std::uint64_t hash_of(const plan& p) noexcept {
        {std::string_view{p.planner}, std::string_view{p.cost}, std::string_view{p.model}, std::string_view{p.gpu}})
     h.add(text);
   parts.add_all(p.lengths);
+  if (!p.samples.empty()) h.add(std::string_view{"samples"}), h.add(std::uint64_t{p.samples.size()});
+  for (const sample_end& s : p.samples) h.add(s.sequence.value), h.add(s.at), h.add(s.count);
+  if (!p.targets.empty()) h.add(std::string_view{"targets"}), h.add(std::uint64_t{p.targets.size()});
+  for (const target_run& t : p.targets) h.add(t.sequence.value), h.add(t.begin), h.add(t.length), h.add(t.count);
   parts.add(p.shape);
   if (!p.layers.empty()) h.add(std::string_view{"layers"}), parts.add_all(p.layers);
   for (const replica_plan& r : p.replicas) parts.add(r);

@@ -115,7 +115,7 @@ SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan
     if (r.group.empty() || r.part.replicas.size() != of.size())
       return wrong("one has no group, or other replicas than the shape");
     if (r.division != parts.front().division || r.part.shape != shape_ || r.part.lengths != first.lengths ||
-        r.part.parents != first.parents)
+        r.part.parents != first.parents || r.part.samples != first.samples || r.part.targets != first.targets)
       return wrong("replicas " + std::to_string(parts.front().group.front()) + " and " +
                    std::to_string(r.group.front()) + " are of different divisions");
     for (const std::uint32_t replica : r.group) {
@@ -146,6 +146,8 @@ SLIMPACK_DECL plan plan_assembly::blank(const batch_view& batch) const {
   p.simulator = simulator_.name();
   p.lengths.assign(batch.lengths().begin(), batch.lengths().end());
   if (batch.shares_prefixes()) p.parents.assign(batch.parents().begin(), batch.parents().end());
+  p.samples.assign(batch.samples().begin(), batch.samples().end());
+  p.targets.assign(batch.targets().begin(), batch.targets().end());
   p.shape = shape_;
   p.memory_unit = unit_of(cost_, shape_);
   p.replicas.resize(static_cast<std::size_t>(shape_.replicas));
