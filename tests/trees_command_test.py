@@ -155,12 +155,11 @@ class Trees(unittest.TestCase):
         made = self.plan("--lengths", self.lines(ANSWERS), "--share-prefixes", "--max-context", 7, "--over-long", "drop", *QUADRATIC)
         self.assertEqual([3, 4, 1], made["lengths"])
 
-    def test_sharing_nothing_is_the_plan_of_a_list(self):
-        """But for what the batch was made with."""
+    def test_sharing_nothing_is_planned_as_a_list(self):
         samples = [{"input_ids": [i] * 300 * (i + 1)} for i in range(6)]
         made = [self.plan("--lengths", self.lines(samples), *sharing, "--pp", 2, *QUADRATIC) for sharing in ([], ["--share-prefixes"])]
-        self.assertEqual(made[0]["hash"], made[1]["hash"])
-        self.assertEqual(made[0]["data"], made[1]["data"])
+        for key in ("lengths", "data", "replicas", "step_time", "bounds"):
+            self.assertEqual(made[0][key], made[1][key], key)
 
     def test_help_and_completion_name_trees(self):
         everything = self.report("--help-all")

@@ -141,7 +141,7 @@ result<batches> load_tree(const options& o) {
 /// The batch of a plan file.
 batches batch_of_file(const slimpack::plan& p) {
   batches made{{p.lengths}, {p.data}, {}, {tokens{}}};
-  if (!p.parents.empty()) made.forests.push_back({.lengths = p.lengths, .parents = p.parents});
+  if (is_forest(p)) made.forests.push_back({p.lengths, p.parents, p.samples, p.targets});
   return made;
 }
 

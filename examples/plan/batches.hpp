@@ -24,11 +24,10 @@ struct batches {
                                                          ///< none
   std::vector<std::string> notes;
   std::vector<slimpack::tokens> padding{};  ///< of each batch, as its lengths include it: 0 where nothing is padded
-  std::vector<slimpack::forest>
-      forests{};  ///< of each batch, where samples share beginnings: `lengths` are those of its
-                  ///< sequences; else empty. Without samples where a plan file has none
+  /// Of each batch, where samples may share beginnings: `lengths` are those of its sequences. Else empty.
+  std::vector<slimpack::forest> forests{};
 
-  /// Where samples share beginnings, the forest of a batch.
+  /// The forest of a batch; null of a list.
   [[nodiscard]] const slimpack::forest* forest_of(std::size_t batch) const {
     return forests.empty() ? nullptr : &forests[batch];
   }

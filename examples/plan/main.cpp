@@ -214,10 +214,8 @@ int run(const options& o) {
       print_repeated(out, *o.from, rows.front().plan.value());
       same = is_repeated(*o.from, rows.front().plan.value());
     }
-    const plan& main_plan = rows.front().plan.value();
-    const forest* const shared = loaded.value().forest_of(b);
-    print(out, s, rows, shared,
-          shared ? std::nullopt : std::optional(uncut_step(main_plan, all_planners.front().cost)));
+    const plan& first = rows.front().plan.value();
+    print(out, s, rows, is_forest(first) ? std::nullopt : std::optional(uncut_step(first, all_planners.front().cost)));
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.explain) print_explained(out, s, rows);
     for (const row& r : rows)

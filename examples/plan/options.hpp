@@ -33,6 +33,9 @@ enum class over_long { reject, truncate, drop };
 /// What --cost names. Without it prices are measured where tables of the GPU are shipped, and else the analytic ones.
 enum class prices { automatic, measured, transformer, sheet, profiled, quadratic };
 
+/// Whether a plan is of samples that may share beginnings.
+inline bool is_forest(const slimpack::plan& p) { return !p.samples.empty() || !p.parents.empty(); }
+
 /// The command line, read and checked for what can be checked without opening files.
 struct options {
   std::filesystem::path lengths;             ///< a list, or the plan file whose batch is planned again
@@ -117,7 +120,7 @@ struct options {
 
   /// Whether samples may share beginnings.
   [[nodiscard]] bool has_forest() const {
-    return is_tree || shares_prefixes || (!takes_list && !from->made->parents.empty());
+    return is_tree || shares_prefixes || (!takes_list && is_forest(*from->made));
   }
 
   /// Whether an option, without dashes, is among these.

@@ -113,25 +113,23 @@ void print_best_rival(std::ostream& out, const setting& s, const std::vector<row
 }
 
 /// "812 sequences, 1913355 tokens, longest 96007"; of samples that share beginnings also what they would be alone.
-void print_sequences(std::ostream& out, const plan& p, const forest* shared) {
+void print_sequences(std::ostream& out, const plan& p) {
   std::int64_t total = 0, flat = 0, samples = 0;
   for (const tokens length : p.lengths) total += length.value;
-  const std::int64_t longest = batch_of(p).longest().value;
-  if (shared)
-    for (const sample_end& one : shared->samples) samples += one.count, flat += one.count * one.at.value;
+  for (const sample_end& one : p.samples) samples += one.count, flat += one.count * one.at.value;
   if (samples > 0)
     out << samples << " samples, " << flat << " tokens flat, " << total << " different ("
-        << fixed(static_cast<double>(flat) / static_cast<double>(total), 2) << " x fewer), in " << p.lengths.size()
-        << " sequences, longest path " << longest;
-  else
-    out << p.lengths.size() << " sequences, " << total << " tokens, longest " << (shared ? "path " : "") << longest;
+        << fixed(static_cast<double>(flat) / static_cast<double>(total), 2) << " x fewer), in ";
+  out << p.lengths.size() << " sequences, ";
+  if (samples == 0) out << total << " tokens, ";
+  out << (is_forest(p) ? "longest path " : "longest ") << batch_of(p).longest().value;
 }
 
-void print_batch(std::ostream& out, const setting& s, const row& first, const forest* shared) {
+void print_batch(std::ostream& out, const setting& s, const row& first) {
   const options& o = s.options;
   const plan& p = first.plan.value();
   out << "batch     ";
-  print_sequences(out, p, shared);
+  print_sequences(out, p);
   out << " (" << o.lengths.filename().string()
       << (o.seed ? ", shuffled with seed " + std::to_string(*o.seed) : ", file order") << ")\n";
   out << "model     " << (p.model.empty() ? "none" : p.model) << ", cost " << p.cost;
@@ -232,10 +230,9 @@ void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
   if (!rivals.empty()) out << "The time of --time-limit ran out before all settings were tried of " << rivals << ".\n";
 }
 
-void print(std::ostream& out, const setting& s, const std::vector<row>& rows, const forest* shared,
-           std::optional<seconds> uncut) {
+void print(std::ostream& out, const setting& s, const std::vector<row>& rows, std::optional<seconds> uncut) {
   const options& o = s.options;
-  print_batch(out, s, rows.front(), shared);
+  print_batch(out, s, rows.front());
   const std::string time = o.forward_only ? "time" : "step time";
   std::vector<std::vector<std::string>> table{
       {"planner", time, "speed-up over it", "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory", "planning"}};

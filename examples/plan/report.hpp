@@ -6,7 +6,6 @@
 #include "setting.hpp"
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/shapes/layout.hpp>
@@ -59,10 +58,9 @@ void print_search(std::ostream& out, const slimpack::solvers::search_report& did
 /// Says of which planners time ran out, if of any.
 void print_out_of_time(std::ostream& out, const std::vector<row>& rows);
 
-/// What was planned, the table, and how to read it. `shared` is the forest of samples that share beginnings, or null;
-/// `uncut` the least step time of any plan of a list that cuts no sequence.
-void print(std::ostream& out, const setting& s, const std::vector<row>& rows, const slimpack::forest* shared,
-           std::optional<slimpack::seconds> uncut);
+/// What was planned, the table, and how to read it. `uncut` is the least step time of any plan of a list that cuts no
+/// sequence.
+void print(std::ostream& out, const setting& s, const std::vector<row>& rows, std::optional<slimpack::seconds> uncut);
 
 }  // namespace cli
 

@@ -1,3 +1,4 @@
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/forest.hpp>
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ forest two_answers() {
           .targets = {{{1}, {512}, {90}}, {{2}, {512}, {70}}}};
 }
 
-std::string fault_of(const forest& f) { return f.fault().value_or("none"); }
+std::string fault_of(const forest& f) { return batch_view(f).fault().value_or("none"); }
 
 TEST(Forest, HasNoFaultWhereSamplesAndTargetsAreTokensOfItsSequences) {
   EXPECT_EQ(fault_of(two_answers()), "none");
@@ -34,34 +35,33 @@ TEST(Forest, TellsWhatIsWrongWithItsSequencesFirst) {
 TEST(Forest, TellsOfEndsOfSamplesThatAreNoTokensOfTheirSequence) {
   forest f = two_answers();
   f.samples[1].at = {512};
-  EXPECT_EQ(fault_of(f), "end 1 of samples is [511, 512) of its path, and the tokens of sequence 2 are [512, 582)");
+  EXPECT_EQ(fault_of(f), "sample 1 is of tokens [511, 512) of sequence 2, which has [512, 582)");
   f.samples[1].at = {583};
-  EXPECT_EQ(fault_of(f), "end 1 of samples is [582, 583) of its path, and the tokens of sequence 2 are [512, 582)");
+  EXPECT_EQ(fault_of(f), "sample 1 is of tokens [582, 583) of sequence 2, which has [512, 582)");
   f.samples[1] = {{3}, {1}};
-  EXPECT_EQ(fault_of(f), "end 1 of samples is of sequence 3, and there are 3");
+  EXPECT_EQ(fault_of(f), "sample 1 is of sequence 3, which is not there");
   f.samples[1] = {{2}, {582}, 0};
-  EXPECT_EQ(fault_of(f), "end 1 of samples is of no sample");
+  EXPECT_EQ(fault_of(f), "sample 1 stands for none: its count is at least 1");
   f.samples[1] = f.samples[0];
   EXPECT_EQ(fault_of(f),
-            "end 1 of samples is not behind the one before it: they are in ascending order of sequence and place");
+            "sample 1 comes after one of a later place: samples and targets ascend, and targets do not overlap");
 }
 
 TEST(Forest, TellsOfTargetsThatAreNoTokensOfTheirSequenceOrOverlap) {
   forest f = two_answers();
   f.targets[1].begin = {513};
-  EXPECT_EQ(fault_of(f), "run 1 of targets is [513, 583) of its path, and the tokens of sequence 2 are [512, 582)");
+  EXPECT_EQ(fault_of(f), "target 1 is of tokens [513, 583) of sequence 2, which has [512, 582)");
   f.targets[1] = {{2}, {512}, {0}};
-  EXPECT_EQ(fault_of(f), "run 1 of targets is of no token: [512, 512)");
+  EXPECT_EQ(fault_of(f), "target 1 is of tokens [512, 512) of sequence 2, which has [512, 582)");
   f.targets[1] = {{1}, {601}, {1}};
   EXPECT_EQ(fault_of(f),
-            "run 1 of targets is not behind the one before it: they are in ascending order of sequence and "
-            "place, without overlap");
+            "target 1 comes after one of a later place: samples and targets ascend, and targets do not overlap");
   f.targets[1] = {{2}, {512}, {70}, 0};
-  EXPECT_EQ(fault_of(f), "run 1 of targets is of no sample");
+  EXPECT_EQ(fault_of(f), "target 1 needs a count of at least 1, and a weight that is a finite number");
   f.targets[1] = {{2}, {512}, {70}, 1, std::numeric_limits<double>::infinity()};
-  EXPECT_EQ(fault_of(f), "run 1 of targets is weighted by inf, which is not finite");
+  EXPECT_EQ(fault_of(f), "target 1 needs a count of at least 1, and a weight that is a finite number");
   f.targets = {{{0}, {0}, {2}}};
-  EXPECT_EQ(fault_of(f), "run 0 of targets is of the first token of a root, which nothing predicts");
+  EXPECT_EQ(fault_of(f), "target 0 has the first token of a root, which nothing predicts");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(FromParents, PutsSubtreesInOnePiece) {
   const renumbered made = from_parents(lengths, parents).value();
   EXPECT_EQ(made.all, in_order);
   EXPECT_EQ(made.now, (ids{{{0}}, {{4}}, {{1}}, {{3}}, {{2}}}));
-  EXPECT_FALSE(made.all.fault()) << *made.all.fault();
+  EXPECT_FALSE(slimpack::batch_view(made.all).fault()) << *slimpack::batch_view(made.all).fault();
 }
 
 TEST(FromParents, EndsSamplesWhereItIsTold) {

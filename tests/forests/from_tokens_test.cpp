@@ -1,3 +1,4 @@
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/forests/from_tokens.hpp>
 
 #include <gtest/gtest.h>
@@ -222,7 +223,7 @@ TEST(FromTokens, MakesWhatATreeOfTokensSays) {
     const std::vector<owned_sample> samples = random_samples(random);
     const auto least = static_cast<std::int64_t>(1 + (random() % 2) * (random() % 12));
     const token_forest made = made_of(samples, {least}).value();
-    ASSERT_FALSE(made.all.fault()) << *made.all.fault();
+    ASSERT_FALSE(slimpack::batch_view(made.all).fault()) << *slimpack::batch_view(made.all).fault();
     ASSERT_EQ(sequences_of(made, samples), sequences_by_oracle(samples, static_cast<std::size_t>(least)));
     const std::vector<sequence> all = batch_view(made.all).sequences();
     std::uint32_t ends = 0;

@@ -23,7 +23,7 @@ TEST(MergedChains, EndsSequencesOnlyWhereSamplesPart) {
   EXPECT_EQ(made.all.lengths, (std::vector<tokens>{{15}, {7}, {3}, {4}}));
   EXPECT_EQ(made.all.parents, (std::vector<sequence_id>{no_parent, {0}, {0}, no_parent}));
   EXPECT_EQ(made.now, (ids{{{0}}, {{0}}, {{1}}, {{2}}, {{3}}}));
-  EXPECT_FALSE(made.all.fault()) << *made.all.fault();
+  EXPECT_FALSE(slimpack::batch_view(made.all).fault()) << *slimpack::batch_view(made.all).fault();
 }
 
 TEST(MergedChains, KeepsWhereSamplesEnd) {
@@ -54,7 +54,7 @@ TEST(WithoutTails, EndsPathsWithTheirLastTarget) {
   EXPECT_EQ(made.all.lengths, (std::vector<tokens>{{10}, {5}, {1}, {3}, {4}}));
   EXPECT_EQ(made.all.samples[2], (sample_end{{2}, {16}}));
   EXPECT_EQ(made.all.targets, f.targets);
-  EXPECT_FALSE(made.all.fault()) << *made.all.fault();
+  EXPECT_FALSE(slimpack::batch_view(made.all).fault()) << *slimpack::batch_view(made.all).fault();
 }
 
 TEST(WithoutTails, LeavesOutSequencesWithoutTargetsBelow) {
@@ -65,7 +65,7 @@ TEST(WithoutTails, LeavesOutSequencesWithoutTargetsBelow) {
   EXPECT_EQ(made.now, (ids{{{0}}, {{1}}, std::nullopt, {{2}}, std::nullopt}));
   EXPECT_EQ(made.all.samples, (std::vector<sample_end>{{{0}, {10}}, {{1}, {15}, 2}, {{2}, {17}}}));
   EXPECT_EQ(made.all.targets, (std::vector<target_run>{{{1}, {10}, {2}}, {{2}, {15}, {2}}}));
-  EXPECT_FALSE(made.all.fault()) << *made.all.fault();
+  EXPECT_FALSE(slimpack::batch_view(made.all).fault()) << *slimpack::batch_view(made.all).fault();
 }
 
 TEST(WithoutTails, EndsASampleWhereWhatIsLeftOfASequenceDoes) {

@@ -120,7 +120,8 @@ inline void tree_lines(std::string_view bytes) {
   std::istringstream in{std::string(bytes)};
   const result<io::forest_list> read = io::read_tree_lines(in, "trees");
   answered(read);
-  if (read && (read.value().all.fault() || read.value().rows.size() != read.value().all.lengths.size())) std::abort();
+  if (read && (batch_view(read.value().all).fault() || read.value().rows.size() != read.value().all.lengths.size()))
+    std::abort();
 }
 
 /// Samples with token ids, and the forests of them.
@@ -136,7 +137,7 @@ inline void token_lines(std::string_view bytes) {
   for (const tokens least : {tokens{1}, tokens{8}}) {
     const result<forests::token_forest> made = forests::from_tokens(samples, least);
     answered(made);
-    if (made && made.value().all.fault()) std::abort();
+    if (made && batch_view(made.value().all).fault()) std::abort();
   }
 }
 

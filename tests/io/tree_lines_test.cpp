@@ -138,7 +138,7 @@ TEST(ReadTreeLines, FindsInShippedListsWhatTheirDescriptionSays) {
         {"tau_airline_turns", totals{2454, 316, 6821628, 374105, 144555, 144922}}}) {
     SCOPED_TRACE(name);
     const forest_list made = read_tree_lines(data("trees") / (std::string(name) + ".tsv")).value();
-    ASSERT_FALSE(made.all.fault()) << *made.all.fault();
+    ASSERT_FALSE(slimpack::batch_view(made.all).fault()) << *slimpack::batch_view(made.all).fault();
     const totals found = totals_of(made.all);
     EXPECT_EQ(found.samples, said.samples);
     EXPECT_EQ(found.sequences, said.sequences);
