@@ -44,6 +44,11 @@ void check_forest(const CLI::App& app, const options& o) {
   if (o.automatic) throw bad_usage{"--auto chooses a layout for lists, not for " + what + ": give the layout"};
   if (o.even_stages)
     throw bad_usage{"--layers auto chooses layers for lists, not for " + what + ": give a number for each part"};
+  if (o.forward_only)
+    throw bad_usage{"--forward-only plans lists, not " + what +
+                    ", which the plan of a step evaluates, too: leave it out"};
+  if (o.cuts == slimpack::backward_cuts::forward_cuts)
+    throw bad_usage{"--backward-cuts forward is for lists, not for " + what + ": leave it out"};
   if (!o.trainer.cuts)
     throw bad_usage{"--trainer megatron cuts no sequence, so that " + what + " cannot end at a fork: leave it out"};
   std::vector<std::string> planners{o.planner};
