@@ -69,8 +69,9 @@ namespace slimpack::forests {
 
 /// The forest of samples that are paths of nodes, from a root on.
 /// Shapes    lengths: one per node; paths: of each sample, its nodes in order
-/// Errors    invalid_input: those of from_parents; a path without nodes, or of nodes that there are not; a node that has
-///           several parents. A node on no path is left out
+/// Rule      a node on no path is left out
+/// Errors    invalid_input: those of from_parents; a path without nodes, or of nodes that there are not; a node with
+///           several parents
 /// Complexity O(nodes + nodes on all paths)
 [[nodiscard]] inline result<renumbered> from_paths(std::span<const tokens> lengths,
                                                    std::span<const std::vector<std::uint32_t>> paths) {

@@ -46,8 +46,8 @@ struct token_forest {
 /// samples that share nothing sequence i is sample i.
 ///
 /// Rule      a fork, where samples part, is a sequence that ends: it saves the tokens from the fork before it to its
-///           own, once for each of its branches but one, and costs a slice more (fork_price.hpp). From the last forks to
-///           the first, one that saves less than `least` goes: each of its branches has these tokens for itself, and
+///           own, once for each of its branches but one, and costs a slice more (fork_price.hpp). From the last forks
+///           to the first, one that saves less than `least` goes: each of its branches has these tokens for itself, and
 ///           starts at the fork before.
 ///           A sample that is the beginning of another, or equal to it, ends on its path: that is no fork, costs
 ///           nothing, and is always shared. Where forks that go make several such paths, it ends on one of them.

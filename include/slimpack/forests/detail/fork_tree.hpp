@@ -18,8 +18,8 @@ namespace slimpack::forests::detail {
 /// Where sorted texts part. Its leaves are texts that no other goes on from; all others end on the path of a leaf.
 class fork_tree {
  public:
-  /// Forks that save fewer tokens than `least` are left out (forests/from_tokens.hpp).            Requires  no text is
-  /// empty
+  /// Forks that save fewer tokens than `least` are left out (forests/from_tokens.hpp).
+  /// Requires  no text is empty
   fork_tree(const sorted_texts& sorted, std::span<const token_text> all, tokens least)
       : least_(least), end_(all.size()) {
     nodes_.push_back({});  // above all roots
@@ -43,8 +43,8 @@ class fork_tree {
     settle(all);
   }
 
-  /// Calls add(id of the parent or no_parent.value, end of the path, the first text that has it) with each sequence, parents
-  /// first, each subtree in one piece, branches by the first text that has them. `add` returns the id.
+  /// Calls add(id of the parent or no_parent.value, end of the path, the first text that has it) with each sequence:
+  /// parents first, each subtree in one piece, branches by the first text that has them. `add` returns the id.
   template <class Add>
   void visit(const Add& add) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> next;  // a node, the id of its parent

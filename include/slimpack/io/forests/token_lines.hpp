@@ -85,8 +85,9 @@ inline void leave_tails_out(token_list& list) {
 ///           "tokens". Which of them are trained on: "loss_weights", numbers by which their loss is multiplied;
 ///           "loss_mask" or "assistant_masks", 0 or 1; or "labels", -100 of those that are not. Without one of these
 ///           all are. Nothing predicts the first token, so it never is. Where "attention_mask" has a 0, a token is
-///           left out. Tokens behind the last target are left out, too, and samples without targets. "shares": [row, tokens] says how many of its first tokens a sample has of an earlier data row:
+///           left out. "shares": [row, tokens] says how many of its first tokens a sample has of an earlier data row:
 ///           they are compared
+/// Rule      tokens behind the last target of a sample are left out, and samples without targets
 /// Errors    unreadable: the stream; invalid_input: what it holds, with the line
 /// Complexity O(file size)
 [[nodiscard]] inline result<token_list> read_token_lines(std::istream& in, const std::string& file,

@@ -154,8 +154,8 @@ class tree_reader {
 ///   0   90   90  1       an answer to it, all of which is trained on
 ///   0   70   20  1  0-10,60-70*0.5    another, of which 10 tokens are, and 10 with half the weight
 ///
-/// Columns   parent: the number of a node before this one, counted from 0, or -1 of a root; length: its own tokens, from
-///           1; targets: how many of them are trained on; samples: how many end at its last token
+/// Columns   parent: the number of a node before this one, counted from 0, or -1 of a root; length: its own tokens,
+///           from 1; targets: how many of them are trained on; samples: how many end at its last token
 /// Rule      where no line has a fifth column, targets are the last tokens of their node, and a sample trains on the
 ///           unbroken run of targets that ends it: it reaches up through a node only where all of that is targets.
 ///           A fifth column has runs of targets, with commas between them: begin-end, of the node's own tokens from 0,
