@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
-#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -90,19 +88,16 @@ TEST(FromTokens, RefusesSamplesThatAreNone) {
 struct token_tree {
   struct node {
     std::map<std::int32_t, std::size_t> next{};
-    std::size_t first{};  ///< sample that has it
   };
   std::vector<node> nodes{{}};
-  std::vector<std::size_t> forks{};  ///< of each sample, the last fork of its path before its end, which stays; below
 
   explicit token_tree(const std::vector<owned_sample>& samples) {
-    for (std::size_t i = 0; i < samples.size(); ++i) {
+    for (const owned_sample& s : samples) {
       std::size_t at = 0;
-      for (const std::int32_t id : samples[i].ids) {
+      for (const std::int32_t id : s.ids) {
         const auto [found, is_new] = nodes[at].next.try_emplace(id, nodes.size());
-        const std::size_t below = found->second;
-        if (is_new) nodes.push_back({{}, i});
-        at = below;
+        at = found->second;
+        if (is_new) nodes.emplace_back();
       }
     }
   }
@@ -129,15 +124,9 @@ std::vector<path> branches_of(const token_tree& tree, std::size_t at, token_ids 
   std::size_t branches = 0;
   for (const auto& [id, node] : tree.nodes[at].next) {
     std::size_t its = 0;
-    for (path& p : branches_of(
-             tree, node, {id},
-             [&] {
-               token_ids a = all;
-               a.push_back(id);
-               return a;
-             }(),
-             least, its))
-      below.push_back(std::move(p));
+    token_ids path_below = all;
+    path_below.push_back(id);
+    for (path& p : branches_of(tree, node, {id}, path_below, least, its)) below.push_back(std::move(p));
     branches += its;
   }
   const std::size_t saved = (branches - 1) * own.size();
