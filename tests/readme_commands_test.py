@@ -63,6 +63,8 @@ COMMANDS = {
         "source <(slimpack-plan --completion bash)": QUICK,
         "slimpack-plan --lengths examples/data/lengths/mooncake_conversation.txt --batch 64 --model llama-3.1-8b --gpu h100 --pp 2 --tp 2 --cp 4 "
         "--pad-to 8 --effort fast": QUICK,
+        "slimpack-plan --lengths examples/data/trees/tau_airline_turns.tsv --format tree --model llama-3.1-8b --gpu h100 --pp 4 --tp 2 "
+        "--effort fast": QUICK,
         "slimpack-plan --lengths examples/data/lengths/linux_source.txt --model llama-3.1-8b --gpu h100 --tp 2 --pp 4 --batch 64 "
         "--planner slimpipe --slices 16 --lending level --explain": QUICK,
         "slimpack-plan compare out/plan.json out/large.json --timeline out/both.html": QUICK,

@@ -1,13 +1,15 @@
 #include "any_layout_bound.hpp"
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/shapes/layout.hpp>
 
 #include <algorithm>
-#include <cstdint>
+#include <span>
 #include <variant>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -16,17 +18,18 @@ using namespace slimpack;
 
 /// Useful work of a batch on a pipeline, of one GPU a stage.
 template <class Cost>
-seconds useful_work(const Cost& cost, std::span<const tokens> lengths, int stages, std::span<const pass> passes) {
+seconds useful_work(const Cost& cost, std::span<const sequence> batch, int stages, std::span<const pass> passes) {
   seconds sum{};
-  for (std::uint32_t i = 0; i < lengths.size(); ++i)
+  for (const sequence& s : batch)
     for (const pass direction : passes)
-      for (int part = 0; part < stages; ++part) sum += useful_time(cost, {{i}, {0}, lengths[i]}, direction, part);
+      for (int part = 0; part < stages; ++part) sum += useful_time(cost, s.whole(), direction, part);
   return sum;
 }
 
 }  // namespace
 
-std::optional<seconds> any_layout_bound(const setting& s, const plan& p, std::span<const tokens> lengths) {
+std::optional<seconds> any_layout_bound(const setting& s, const plan& p) {
+  const std::vector<sequence> batch = batch_of(p).sequences();
   const double ranks = static_cast<double>(p.shape.stages) * p.shape.replicas;
   const std::span<const pass> passes = std::span(both_passes).first(is_forward_only(p) ? 1 : 2);
   seconds least = p.rank_time->useful * (1 / ranks);
@@ -38,7 +41,7 @@ std::optional<seconds> any_layout_bound(const setting& s, const plan& p, std::sp
     const result<any_cost> cost = cost_on(s, on);
     if (!cost) return std::nullopt;
     const seconds work =
-        std::visit([&](const auto& one) { return useful_work(one, lengths, stages, passes); }, cost.value());
+        std::visit([&](const auto& one) { return useful_work(one, batch, stages, passes); }, cost.value());
     least = std::min(least, work * (1 / (ranks * p.shape.tensor * p.shape.context)));
   }
   return least;

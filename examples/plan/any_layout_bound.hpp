@@ -6,7 +6,6 @@
 #include <slimpack/core/plan.hpp>
 
 #include <optional>
-#include <span>
 
 namespace cli {
 
@@ -15,8 +14,7 @@ namespace cli {
 /// model, or of a stage for each layer, whichever is least: none splits a product into faster ones, and measured prices
 /// differ by a thousandth between these. Nothing where the model has no cost on one of these layouts.
 /// Requires  the plan's rank time
-[[nodiscard]] std::optional<slimpack::seconds> any_layout_bound(const setting& s, const slimpack::plan& p,
-                                                                std::span<const slimpack::tokens> lengths);
+[[nodiscard]] std::optional<slimpack::seconds> any_layout_bound(const setting& s, const slimpack::plan& p);
 
 }  // namespace cli
 

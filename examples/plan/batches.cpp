@@ -3,12 +3,19 @@
 #include "lengths_file.hpp"
 #include "texts.hpp"
 
+#include <slimpack/forests/from_tokens.hpp>
+#include <slimpack/io/forests/token_lines.hpp>
+#include <slimpack/io/forests/tree_lines.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -22,7 +29,8 @@ using slimpack::tokens;
 struct listed_sequence {
   tokens length;
   std::uint64_t row{};
-  tokens padding{};  ///< of its length
+  tokens padding{};     ///< of its length
+  std::size_t place{};  ///< in the file, among those with tokens
 };
 
 tokens total(std::span<const listed_sequence> list) {
@@ -76,17 +84,70 @@ void shuffle(std::vector<listed_sequence>& list, std::uint64_t seed) {
   for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random() % i]);
 }
 
-/// Adds the next batch of a list.
-void add(batches& made, std::span<const listed_sequence> batch, const std::string& file) {
+/// Adds the next batch of a list, and where its sequences stand in the file.
+void add(batches& made, std::span<const listed_sequence> batch, const std::string& file,
+         std::vector<std::vector<std::size_t>>& places) {
   made.lengths.emplace_back();
+  std::vector<std::size_t>& its = places.emplace_back();
   slimpack::plan_data& data = made.data.emplace_back(slimpack::plan_data{file, {}}).value();
   tokens& padding = made.padding.emplace_back();
   for (const listed_sequence& one : batch)
-    made.lengths.back().push_back(one.length), data.rows.push_back(one.row), padding += one.padding;
+    made.lengths.back().push_back(one.length), data.rows.push_back(one.row), padding += one.padding,
+        its.push_back(one.place);
+}
+
+/// Makes the sequences of the batches those of forests: samples of the file whose first tokens are equal share them.
+result<void> share(batches& made, std::span<const std::vector<std::size_t>> places,
+                   const slimpack::io::token_list& file, const fork_price_of& price) {
+  tokens longest{};
+  for (const std::vector<tokens>& lengths : made.lengths)
+    longest = std::max(longest, *std::max_element(lengths.begin(), lengths.end()));
+  const result<tokens> least = price(longest);
+  if (!least) return least.error();
+  if (least.value() > tokens{1})
+    made.notes.push_back("a fork of samples takes as long as " + std::to_string(least.value().value) +
+                         " tokens: where it saves less, each sample has its tokens for itself");
+  for (std::size_t b = 0; b < made.lengths.size(); ++b) {
+    std::vector<slimpack::forests::token_sample> samples;
+    for (const std::size_t place : places[b]) samples.push_back({file.ids[place], file.targets[place]});
+    slimpack::result<slimpack::forests::token_forest> shared = slimpack::forests::from_tokens(samples, least.value());
+    if (!shared) return std::move(shared).error();
+    std::vector<std::uint64_t> rows;
+    for (const std::uint32_t sample : shared.value().text) rows.push_back(made.data[b]->rows[sample]);
+    made.data[b]->rows = std::move(rows);
+    made.lengths[b] = shared.value().all.lengths;
+    made.forests.push_back(std::move(shared).value().all);
+  }
+  return slimpack::success();
+}
+
+/// The one batch of a tree.
+result<batches> load_tree(const options& o) {
+  result<slimpack::io::forest_list> read = tree_of(o);
+  if (!read) return std::move(read).error();
+  slimpack::io::forest_list& tree = read.value();
+  if (const tokens longest = slimpack::batch_view(tree.all).longest(); o.max_context && longest > *o.max_context)
+    return error{errc::invalid_input, "the longest sample of " + o.lengths.string() + " has " +
+                                          std::to_string(longest.value) + " tokens, more than --max-context " +
+                                          std::to_string(o.max_context->value)};
+  batches made{{tree.all.lengths},
+               {slimpack::plan_data{o.lengths.string(), std::move(tree.rows)}},
+               std::move(tree.notes),
+               {tokens{}}};
+  made.forests.push_back(std::move(tree.all));
+  return made;
+}
+
+/// The batch of a plan file.
+batches batch_of_file(const slimpack::plan& p) {
+  batches made{{p.lengths}, {p.data}, {}, {tokens{}}};
+  if (is_forest(p)) made.forests.push_back({p.lengths, p.parents, p.samples, p.targets});
+  return made;
 }
 
 /// Batches in file order, each as long as the budget of tokens lets it be.
-result<void> fill(batches& made, std::span<const listed_sequence> list, const options& o) {
+result<void> fill(batches& made, std::span<const listed_sequence> list, const options& o,
+                  std::vector<std::vector<std::size_t>>& places) {
   const std::string budget = "--token-budget " + std::to_string(o.token_budget->value);
   const auto is_too_long = [&](const listed_sequence& one) { return one.length > *o.token_budget; };
   if (const auto found = std::find_if(list.begin(), list.end(), is_too_long); found != list.end())
@@ -98,7 +159,7 @@ result<void> fill(batches& made, std::span<const listed_sequence> list, const op
     tokens used{};
     std::size_t size = 0;
     while (size < list.size() && used + list[size].length <= *o.token_budget) used += list[size++].length;
-    add(made, list.first(size), o.lengths.string());
+    add(made, list.first(size), o.lengths.string(), places);
     list = list.subspan(size);
   }
   if (made.lengths.size() < o.batches)
@@ -108,16 +169,9 @@ result<void> fill(batches& made, std::span<const listed_sequence> list, const op
   return slimpack::success();
 }
 
-}  // namespace
-
-result<batches> load(const options& o) {
-  if (!o.takes_list) return batches{{o.from->made->lengths}, {o.from->made->data}, {}, {tokens{}}};
-  const result<slimpack::io::lengths_list> read = lengths_of(o);
-  if (!read) return read.error();
-  std::vector<listed_sequence> list;
-  for (std::size_t i = 0; i < read.value().lengths.size(); ++i)
-    list.push_back({read.value().lengths[i], read.value().rows[i], {}});
-  batches found{{}, {}, read.value().notes};
+/// Takes the batches of a list, as the options say.
+result<void> take(batches& found, std::vector<listed_sequence> list, const options& o,
+                  std::vector<std::vector<std::size_t>>& places) {
   if (o.max_context) {
     result<std::string> note = limit(list, *o.max_context, o.over_long);
     if (!note) return std::move(note).error();
@@ -125,10 +179,7 @@ result<batches> load(const options& o) {
   }
   if (o.pad_to) pad(list, *o.pad_to);
   if (o.seed) shuffle(list, *o.seed);
-  if (o.token_budget) {
-    if (result<void> filled = fill(found, list, o); !filled) return std::move(filled).error();
-    return found;
-  }
+  if (o.token_budget) return fill(found, list, o, places);
   const std::size_t size = o.batch.value_or(list.size());
   if (size > list.size() / o.batches)
     return error{errc::invalid_input, o.lengths.string() + " holds " + std::to_string(list.size()) + " sequences, " +
@@ -137,7 +188,33 @@ result<batches> load(const options& o) {
   if (!o.batch && size > many_sequences)
     found.notes.push_back("all " + std::to_string(size) +
                           " sequences are planned as one batch, one step of training; --batch 512 plans the first 512");
-  for (std::size_t b = 0; b < o.batches; ++b) add(found, std::span(list).subspan(b * size, size), o.lengths.string());
+  for (std::size_t b = 0; b < o.batches; ++b)
+    add(found, std::span(list).subspan(b * size, size), o.lengths.string(), places);
+  return slimpack::success();
+}
+
+}  // namespace
+
+result<batches> load(const options& o, const fork_price_of& price) {
+  if (!o.takes_list) return batch_of_file(*o.from->made);
+  if (o.is_tree) return load_tree(o);
+  std::optional<slimpack::io::token_list> samples;
+  if (o.shares_prefixes) {
+    result<slimpack::io::token_list> read = samples_of(o);
+    if (!read) return std::move(read).error();
+    samples = std::move(read).value();
+  }
+  const result<slimpack::io::lengths_list> read =
+      samples ? result<slimpack::io::lengths_list>(samples->list) : lengths_of(o);
+  if (!read) return read.error();
+  std::vector<listed_sequence> list;
+  for (std::size_t i = 0; i < read.value().lengths.size(); ++i)
+    list.push_back({read.value().lengths[i], read.value().rows[i], {}, i});
+  batches found{{}, {}, read.value().notes};
+  std::vector<std::vector<std::size_t>> places;  // of each batch
+  result<void> taken = take(found, std::move(list), o, places);
+  if (taken && samples) taken = share(found, places, *samples, price);
+  if (!taken) return std::move(taken).error();
   return found;
 }
 

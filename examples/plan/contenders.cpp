@@ -69,8 +69,9 @@ result<contender> baseline_on(const setting& s, const std::string& planner, std:
     if (limit) asked.stop = limit->token();
     contender one{planner, on, std::move(cost).value(), {}, {}, {}};
     double sum = 0;
-    for (const std::vector<tokens>& lengths : all.lengths) {
-      tuned_plan made = tuned(asked, lengths, one.cost, seconds{least - sum});
+    for (std::size_t b = 0; b < all.lengths.size(); ++b) {
+      asked.samples = all.forest_of(b);
+      tuned_plan made = tuned(asked, all.lengths[b], one.cost, seconds{least - sum});
       if (!made.made) {
         if (made.made.error().code != errc::not_faster)
           why = made.made.error(), has_room &= why.code != errc::out_of_memory;
@@ -144,8 +145,9 @@ std::optional<contender> slimpack_on(const setting& s, const contender& rival, c
   contender own{"slimpack", rival.layout, rival.cost, {}, {}, {}};
   request asked = request_of(s, own.planner, own.layout);
   if (limit) asked.stop = limit->token();
-  for (const std::vector<tokens>& lengths : all.lengths) {
-    result<plan> made = plan_named(asked, lengths, own.cost);
+  for (std::size_t b = 0; b < all.lengths.size(); ++b) {
+    asked.samples = all.forest_of(b);
+    result<plan> made = plan_named(asked, all.lengths[b], own.cost);
     if (!made) return std::nullopt;
     own.plans.push_back(std::move(made).value());
   }
@@ -205,7 +207,7 @@ result<contenders> contenders::of(std::ostream& out, setting& s, const batches& 
       made.all.push_back(std::move(one).value());
     } else if (made.all.empty()) {
       error e = one.error();
-      if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, loaded.lengths);
+      if (e.code == errc::out_of_memory && !s.options.has_forest()) e.detail += "; " + advice(s, loaded.lengths);
       return e;
     } else {
       made.left_out.push_back(name + " has no plan: " + one.error().detail);

@@ -2,6 +2,8 @@
 
 #include "gzip.hpp"
 
+#include <slimpack/io/forests/token_lines.hpp>
+#include <slimpack/io/forests/tree_lines.hpp>
 #include <slimpack/io/lengths.hpp>
 
 #include <cstddef>
@@ -27,8 +29,10 @@ bool is_gzip(const std::filesystem::path& file) {
   return in.get() == 0x1f && in.get() == 0x8b;
 }
 
-result<io::lengths_list> read(const options& o) {
-  if (!is_gzip(o.lengths)) return io::read_lengths_list(o.lengths, o.how_listed);
+/// What `read` gives of a file, or of a stream and the file's name.
+template <class Read>
+auto read_file(const options& o, const Read& read) -> decltype(read(o.lengths)) {
+  if (!is_gzip(o.lengths)) return read(o.lengths);
   if (!has_gzip())
     return error{errc::invalid_input,
                  o.lengths.string() + ": is compressed with gzip, and slimpack-plan was built without " +
@@ -39,7 +43,7 @@ result<io::lengths_list> read(const options& o) {
     return error{errc::invalid_input, o.lengths.string() +
                                           ": is compressed with gzip twice, expected once: decompress " +
                                           "it first, gzip -dc '" + o.lengths.string() + "' > lengths.gz"};
-  return io::read_lengths_list(*plain, o.lengths.string(), o.how_listed);
+  return read(*plain, o.lengths.string());
 }
 
 /// What the library says from a place on, with the options by which users of the command line say it.
@@ -54,17 +58,31 @@ std::string in_options(std::string text, std::size_t from) {
   return text;
 }
 
+/// What is said of the file, in options.
+error in_options(const error& said, const options& o) {
+  const std::string file = o.lengths.string();
+  return {said.code, in_options(said.detail, said.detail.starts_with(file) ? file.size() : 0)};
+}
+
 }  // namespace
 
 result<io::lengths_list> lengths_of(const options& o) {
-  result<io::lengths_list> list = read(o);
-  if (list) {
-    for (std::string& note : list.value().notes) note = in_options(std::move(note), 0);
-    return list;
-  }
-  const std::string file = o.lengths.string();
-  const std::string& said = list.error().detail;
-  return error{list.error().code, in_options(said, said.starts_with(file) ? file.size() : 0)};
+  result<io::lengths_list> list =
+      read_file(o, [&](auto&&... file) { return io::read_lengths_list(file..., o.how_listed); });
+  if (!list) return in_options(list.error(), o);
+  for (std::string& note : list.value().notes) note = in_options(std::move(note), 0);
+  return list;
+}
+
+result<io::token_list> samples_of(const options& o) {
+  result<io::token_list> list = read_file(
+      o, [&](auto&&... file) { return io::read_token_lines(file..., o.how_listed.field, o.how_listed.empty); });
+  if (!list) return in_options(list.error(), o);
+  return list;
+}
+
+result<io::forest_list> tree_of(const options& o) {
+  return read_file(o, [](auto&&... file) { return io::read_tree_lines(file...); });
 }
 
 }  // namespace cli

@@ -26,6 +26,7 @@
 
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
+#include <slimpack/forests/fork_price.hpp>
 #include <slimpack/io/plan_graph.hpp>
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>
@@ -64,11 +65,13 @@ seconds uncut_step(const plan& p, const any_cost& any) {
 
 /// Plans a batch with one planner, if that has not been done; a baseline that does not fit is planned without the limit
 /// and marked.
-row plan_row(const contender& c, bool main_plan, const setting& s, std::span<const tokens> lengths, std::size_t batch) {
+row plan_row(const contender& c, bool main_plan, const setting& s, const batches& all, std::size_t batch) {
+  const std::vector<tokens>& lengths = all.lengths[batch];
   const options& o = s.options;
   const progress shown("planning " + c.planner, limit_of(o));
   const std::optional<deadline> limit = deadline_of(o);
   request asked = request_of(s, c.planner, c.layout);
+  asked.samples = all.forest_of(batch);
   if (limit) asked.stop = limit->token();
   solvers::search_report search;
   if (o.search_report) asked.report = &search;
@@ -95,9 +98,9 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
     if (s.model) p.model = s.model->name;
     if (s.device) p.gpu = s.device->name;
     if (s.model && s.device && !o.forward_only && p.step_time > seconds{})
-      p.mfu = costs::training_flops(*s.model, lengths) /
+      p.mfu = costs::training_flops(*s.model, batch_of(p)) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
-    if (p.rank_time) p.any_layout_bound = any_layout_bound(s, p, lengths);
+    if (p.rank_time) p.any_layout_bound = any_layout_bound(s, p);
     p.hash = hash_of(p);
     if (!p.origin) p.origin = origin_of(s, c.planner, c.layout, r.with);
   }
@@ -141,14 +144,27 @@ void print_written(std::ostream& out, const options& o) {
 int fail(const error& e) { return complain(e.detail, e.code == errc::out_of_memory ? 3 : 2); }
 
 /// Notes of what the model was made for.
-void print_limits(std::ostream& out, const setting& s, std::span<const std::vector<tokens>> batches) {
+void print_limits(std::ostream& out, const setting& s, tokens longest) {
   if (!s.model || s.model->max_positions <= 0) return;
-  tokens longest{};
-  for (const std::vector<tokens>& lengths : batches)
-    longest = std::max(longest, *std::max_element(lengths.begin(), lengths.end()));
   if (longest.value > s.model->max_positions)
     out << "note      the longest sequence has " << longest.value << " tokens, the model was made for "
         << s.model->max_positions << "\n";
+}
+
+/// The longest sequence, or sample, of a batch, or of all.
+tokens longest_of(const batches& all, std::size_t batch) { return all.view_of(batch).longest(); }
+tokens longest_of(const batches& all) {
+  tokens longest{};
+  for (std::size_t b = 0; b < all.lengths.size(); ++b) longest = std::max(longest, longest_of(all, b));
+  return longest;
+}
+
+/// How many tokens a fork must save on the layout that is given.
+result<tokens> fork_price_on(setting& s, tokens longest) {
+  s.longest = std::max(tokens{65536}, longest);
+  const result<any_cost> cost = cost_on(s, s.layout);
+  if (!cost) return cost.error();
+  return std::visit([&](const auto& one) { return forests::least_shared(one, s.layout.shape.parts()); }, cost.value());
 }
 
 int run(const options& o) {
@@ -159,16 +175,14 @@ int run(const options& o) {
   result<setting> prepared = prepare(o);
   if (!prepared) return fail(prepared.error());
   setting& s = prepared.value();
-  result<batches> loaded = load(o);
+  result<batches> loaded = load(o, [&](tokens longest) { return fork_price_on(s, longest); });
   if (!loaded) return fail(loaded.error());
   s.longest = tokens{65536};  // packs of many short sequences are as large
   if (o.from) s.longest = std::max(s.longest, o.from->made->origin->longest);
-  for (const std::vector<tokens>& lengths : loaded.value().lengths)
-    s.longest = std::max(s.longest, *std::max_element(lengths.begin(), lengths.end()));
+  s.longest = std::max(s.longest, longest_of(loaded.value()));
   for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
   for (const std::string& note : s.model_notes) out << "note      " << note << "\n";
-  if (const std::string note = overcount_note(s, loaded.value().lengths); !note.empty())
-    out << "note      " << note << "\n";
+  if (const std::string note = overcount_note(s, loaded.value()); !note.empty()) out << "note      " << note << "\n";
   const result<contenders> chosen = contenders::of(out, s, loaded.value());
   if (!chosen) return fail(chosen.error());
   const auto& [all_planners, left_out] = chosen.value();
@@ -178,14 +192,14 @@ int run(const options& o) {
   bool same = true;      // as the plan file of --from, where it is to be
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
-    if (!o.summary) print_limits(out, s, std::span(&lengths, 1));
+    if (!o.summary) print_limits(out, s, longest_of(loaded.value(), b));
     std::vector<row> rows;
     for (const contender& c : all_planners) {
-      rows.push_back(plan_row(c, rows.empty(), s, lengths, b));
+      rows.push_back(plan_row(c, rows.empty(), s, loaded.value(), b));
       if (rows.back().plan) say_batch(rows.back().plan.value(), loaded.value(), b);
       if (rows.size() > 1 || rows.front().plan) continue;
       error e = rows.front().plan.error();
-      if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, std::span(&lengths, 1));
+      if (e.code == errc::out_of_memory && !o.has_forest()) e.detail += "; " + advice(s, std::span(&lengths, 1));
       return fail(e);
     }
     if (result<void> made = write_outputs(written, s, rows, b); !made) return fail(made.error());
@@ -200,14 +214,15 @@ int run(const options& o) {
       print_repeated(out, *o.from, rows.front().plan.value());
       same = is_repeated(*o.from, rows.front().plan.value());
     }
-    print(out, s, rows, uncut_step(rows.front().plan.value(), all_planners.front().cost));
+    const plan& first = rows.front().plan.value();
+    print(out, s, rows, is_forest(first) ? std::nullopt : std::optional(uncut_step(first, all_planners.front().cost)));
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.explain) print_explained(out, s, rows);
     for (const row& r : rows)
       if (!r.search.moves().empty()) print_search(out, r.search);
   }
   if (o.summary) {
-    print_limits(out, s, loaded.value().lengths);
+    print_limits(out, s, longest_of(loaded.value()));
     print_padding(out, o, loaded.value(), 0);
     all.print(out);
     if (late > 0)

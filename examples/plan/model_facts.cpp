@@ -66,10 +66,14 @@ std::string model_facts(const setting& s) {
   return text + kinds_text(model, s.attention);
 }
 
-std::string overcount_note(const setting& s, std::span<const std::vector<tokens>> batches) {
+std::string overcount_note(const setting& s, const batches& batches) {
   if (s.attention.all_full()) return {};
   std::vector<tokens> all;
-  for (const std::vector<tokens>& lengths : batches) all.insert(all.end(), lengths.begin(), lengths.end());
+  for (std::size_t b = 0; b < batches.lengths.size(); ++b)
+    if (const forest* const shared = batches.forest_of(b); shared && !shared->samples.empty())
+      for (const sample_end& one : shared->samples) all.insert(all.end(), one.count, one.at);
+    else
+      all.insert(all.end(), batches.lengths[b].begin(), batches.lengths[b].end());
   const costs::overcount over = costs::overcount_of(*s.model, s.attention, all);
   return "all layers are counted as full attention, as --as-full-attention says: " +
          (std::isfinite(over.attention)

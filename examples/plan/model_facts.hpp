@@ -1,13 +1,10 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_MODEL_FACTS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_MODEL_FACTS_HPP
 
+#include "batches.hpp"
 #include "setting.hpp"
 
-#include <slimpack/core/units.hpp>
-
-#include <span>
 #include <string>
-#include <vector>
 
 namespace cli {
 
@@ -16,8 +13,8 @@ namespace cli {
 std::string model_facts(const setting& s);
 
 /// How much too much is counted for these batches where layers are counted as full attention that are not; empty where
-/// none is.
-std::string overcount_note(const setting& s, std::span<const std::vector<slimpack::tokens>> batches);
+/// none is. Of samples that share beginnings, each counts by itself.
+std::string overcount_note(const setting& s, const batches& all);
 
 }  // namespace cli
 

@@ -4,6 +4,7 @@
 #include "completion.hpp"
 #include "daily_help.hpp"
 #include "empty_names.hpp"
+#include "forest_options.hpp"
 #include "idle_options.hpp"
 #include "padding.hpp"
 #include "planners.hpp"
@@ -348,17 +349,20 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(list, "--lengths", o.lengths, "FILE",
       "Sequence lengths in tokens: a text file, JSON lines or a JSON array, CSV or TSV, a NumPy .npy, any of these "
       "compressed\n"
-      "with gzip, or a Megatron-LM .idx");
+      "with gzip, or a Megatron-LM .idx; or samples that share beginnings (--format tree, --share-prefixes)");
   auto* from_option =
       add(list, "--from", from, "PLAN",
           "Make the plan of a plan file again, with its batch and its options. Options that are typed replace\n"
           "those of the file. The answer says whether the plan is the same");
   std::vector<std::string> formats;
   for (const auto& [name, named] : slimpack::io::lengths_formats) formats.emplace_back(name);
+  formats.emplace_back(tree_format);
   add(list, "--format", format, "FORMAT",
       "auto, text, jsonl, json, csv, npy, idx, or cu_seqlens: numbers in any of these files that are not lengths, but "
       "ends of\n"
-      "sequences in one row of tokens; auto looks into the file")
+      "sequences in one row of tokens; auto looks into the file. tree: a node a line of samples that share beginnings: "
+      "parent, length,\n"
+      "targets and samples")
       ->check(CLI::IsMember(formats));
   add(list, "--field", o.how_listed.field, "NAME",
       "Column of CSV, or field of JSON: a length, or an array of tokens. prompt+response is the sum of both, "
@@ -367,6 +371,12 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(list, "--empty", empty, "WHAT",
       "What sequences without tokens are: skip, leave them out and say how many; reject [skip]")
       ->check(CLI::IsMember({"skip", "reject"}));
+  app.add_flag(
+         "--share-prefixes", o.shares_prefixes,
+         "Run beginnings that samples have in common once, as far as their token ids are equal and a fork pays; the "
+         "file has JSON\n"
+         "lines with token ids, and perhaps with labels, loss_mask or loss_weights")
+      ->group(list);
   auto* batch_option = add(list, "--batch", batch, "N", "Sequences of a batch [the whole list]")->check(count);
   auto* budget_option = add(list, "--token-budget", token_budget, "N",
                             "Fill a batch, in file order, with as many sequences as have at most N tokens together")
@@ -622,6 +632,7 @@ std::variant<options, int> parse(int argc, char** argv) {
                                   : search_budget::normal();
     for (const auto& [name, named] : slimpack::io::lengths_formats)
       if (format == name) o.how_listed.format = named;
+    o.is_tree = format == tree_format;
     using slimpack::io::empty_sequences;
     o.how_listed.empty = empty == "reject" ? empty_sequences::reject : empty_sequences::skip;
     o.takes_list = has_list;
@@ -664,6 +675,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     for (const CLI::Option* const one : {imbalance_option, overlap_option, nodes_option})
       if (o.has_typed(one->get_lnames().front())) o.of_experts = one->get_name();
     resolve_experts(o, given(imbalance_option) ? std::optional(imbalance) : std::nullopt);
+    check_forest(app, o);
     check_multiples(o);
     check_idle(app, o);
   } catch (const CLI::CallForHelp&) {

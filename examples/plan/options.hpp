@@ -33,11 +33,16 @@ enum class over_long { reject, truncate, drop };
 /// What --cost names. Without it prices are measured where tables of the GPU are shipped, and else the analytic ones.
 enum class prices { automatic, measured, transformer, sheet, profiled, quadratic };
 
+/// Whether a plan is of samples that may share beginnings.
+inline bool is_forest(const slimpack::plan& p) { return !p.samples.empty() || !p.parents.empty(); }
+
 /// The command line, read and checked for what can be checked without opening files.
 struct options {
   std::filesystem::path lengths;             ///< a list, or the plan file whose batch is planned again
   bool takes_list{true};                     ///< whether it is a list
   slimpack::io::lengths_options how_listed;  ///< how the list is read
+  bool is_tree{};                            ///< its lines are nodes of a forest of samples
+  bool shares_prefixes{};                    ///< its samples have token ids, of which equal beginnings are run once
   std::optional<std::size_t> batch;
   std::optional<slimpack::tokens> token_budget;  ///< of a batch, instead of its size
   std::size_t batches{1};
@@ -112,6 +117,11 @@ struct options {
   };
   std::optional<repeat> from;
   slimpack::plan_origin::options given;  ///< every option that counts when planning, and its text
+
+  /// Whether samples may share beginnings.
+  [[nodiscard]] bool has_forest() const {
+    return is_tree || shares_prefixes || (!takes_list && is_forest(*from->made));
+  }
 
   /// Whether an option, without dashes, is among these.
   [[nodiscard]] bool has(const std::string& option) const;

@@ -49,14 +49,20 @@ auto with_cuts(const request& asked, const Call& call) {
   return at_cuts(asked.cuts, solver_of(asked), call);
 }
 
+/// The batch that a request is about.
+batch_view batch_of(const request& asked, std::span<const tokens> lengths) {
+  return asked.samples == nullptr ? batch_view(lengths) : batch_view(*asked.samples);
+}
+
 template <class Cost, class Schedule>
 result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost,
                            const Schedule& schedule) {
+  const batch_view batch = batch_of(asked, lengths);
   if (asked.forward_only)
-    return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}.plan_forward(lengths,
+    return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}.plan_forward(batch,
                                                                                                       asked.stop);
   return with_cuts(asked, [&](const auto& solver) {
-    return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}(lengths, asked.stop);
+    return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}(batch, asked.stop);
   });
 }
 
@@ -122,6 +128,8 @@ slimpack::exchange_set exchanges_named(const std::string& name) {
 bool is_baseline(const std::string& planner) {
   return std::find(baselines::names.begin(), baselines::names.end(), planner) != baselines::names.end();
 }
+
+bool plans_forests(const std::string& planner) { return planner == "slimpack"; }
 
 bool cuts(const std::string& planner) {
   return baselines::with_named(planner, {}, {}, [](const auto& recipe) { return recipe.cuts; }).value_or(true);
@@ -191,9 +199,10 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
               }
               set_rows(recipe, asked);
               const planner plan_batch{asked.shape, recipe.slicer, cost, recipe.solver, recipe.schedule};
-              if (!asked.forward_only) return plan_batch(lengths, asked.stop);
+              const batch_view batch = batch_of(asked, lengths);
+              if (!asked.forward_only) return plan_batch(batch, asked.stop);
               if constexpr (requires { recipe.solver.packed(problem{}, recipe.slicer, cost); })
-                return plan_batch.template plan_forward<solvers::packed_forward>(lengths, asked.stop);
+                return plan_batch.template plan_forward<solvers::packed_forward>(batch, asked.stop);
               else
                 return error{errc::invalid_input, why_no_forward(asked.planner)};
             });
@@ -211,8 +220,8 @@ result<rank_plan> plan_of_replica(const request& asked, std::span<const tokens> 
       [&](const auto& cost) {
         return with_schedule(asked, [&](const auto& schedule) {
           return at_cuts(asked.cuts, solvers::two_phase_estimated{solver_of(asked)}, [&](const auto& solver) {
-            return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}.of_replica(lengths, replica,
-                                                                                                  asked.stop);
+            return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}.of_replica(
+                batch_of(asked, lengths), replica, asked.stop);
           });
         });
       },

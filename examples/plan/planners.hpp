@@ -1,7 +1,9 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
@@ -57,12 +59,17 @@ struct request {
   bool may_cut{true};   ///< sequences, in slimpack's own plans; else these have the packs of the fastest baseline that
                         ///< cuts none
   bool forward_only{};  ///< plan the forward alone, to evaluate
-  std::size_t threads{0};                             ///< to plan with, 0: one per core; plans do not depend on it
+  const slimpack::forest* samples{nullptr};  ///< that share beginnings: the lengths that are planned are those of its
+                                             ///< sequences; none of a list
+  std::size_t threads{0};                    ///< to plan with, 0: one per core; plans do not depend on it
   slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did
 };
 
 /// Whether that planner is one of the shipped baselines.
 bool is_baseline(const std::string& planner);
+
+/// Whether that planner plans samples that share beginnings.
+bool plans_forests(const std::string& planner);
 
 /// Whether that planner may cut a sequence.
 bool cuts(const std::string& planner);

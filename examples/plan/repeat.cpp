@@ -105,8 +105,8 @@ bool options::has(const std::string& option) const {
 }
 
 bool takes_batches(const std::string& option) {
-  static const std::set<std::string> names{"lengths", "format", "field",       "empty",     "batch", "token-budget",
-                                           "batches", "seed",   "max-context", "over-long", "pad-to"};
+  static const std::set<std::string> names{"lengths", "format", "field",       "empty",     "batch",  "token-budget",
+                                           "batches", "seed",   "max-context", "over-long", "pad-to", "share-prefixes"};
   return names.contains(option);
 }
 

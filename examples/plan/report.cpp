@@ -112,15 +112,26 @@ void print_best_rival(std::ostream& out, const setting& s, const std::vector<row
           << ".\n";
 }
 
+/// "812 sequences, 1913355 tokens, longest 96007"; of samples that share beginnings also what they would be alone.
+void print_sequences(std::ostream& out, const plan& p) {
+  std::int64_t total = 0, flat = 0, samples = 0;
+  for (const tokens length : p.lengths) total += length.value;
+  for (const sample_end& one : p.samples) samples += one.count, flat += one.count * one.at.value;
+  if (samples > 0)
+    out << samples << " samples, " << flat << " tokens flat, " << total << " different ("
+        << fixed(static_cast<double>(flat) / static_cast<double>(total), 2) << " x fewer), in ";
+  out << p.lengths.size() << " sequences, ";
+  if (samples == 0) out << total << " tokens, ";
+  out << (is_forest(p) ? "longest path " : "longest ") << batch_of(p).longest().value;
+}
+
 void print_batch(std::ostream& out, const setting& s, const row& first) {
   const options& o = s.options;
   const plan& p = first.plan.value();
-  const auto longest = std::max_element(p.lengths.begin(), p.lengths.end())->value;
-  std::int64_t total = 0;
-  for (const tokens length : p.lengths) total += length.value;
-  out << "batch     " << p.lengths.size() << " sequences, " << total << " tokens, longest " << longest << " ("
-      << o.lengths.filename().string() << (o.seed ? ", shuffled with seed " + std::to_string(*o.seed) : ", file order")
-      << ")\n";
+  out << "batch     ";
+  print_sequences(out, p);
+  out << " (" << o.lengths.filename().string()
+      << (o.seed ? ", shuffled with seed " + std::to_string(*o.seed) : ", file order") << ")\n";
   out << "model     " << (p.model.empty() ? "none" : p.model) << ", cost " << p.cost;
   if (!p.gpu.empty()) out << " on " << p.gpu;
   if (s.model) out << ": " << model_facts(s);
@@ -219,7 +230,7 @@ void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
   if (!rivals.empty()) out << "The time of --time-limit ran out before all settings were tried of " << rivals << ".\n";
 }
 
-void print(std::ostream& out, const setting& s, const std::vector<row>& rows, seconds uncut) {
+void print(std::ostream& out, const setting& s, const std::vector<row>& rows, std::optional<seconds> uncut) {
   const options& o = s.options;
   print_batch(out, s, rows.front());
   const std::string time = o.forward_only ? "time" : "step time";
@@ -261,8 +272,9 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
            "not count.\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.plan && r.plan.value().mfu > 1.0; }))
     out << beyond_peak_text(s) << "\n";
-  out << "Without slicing, " << (o.forward_only ? "an evaluation" : "a step") << " takes at least " << time_of(uncut)
-      << ".\n";
+  if (uncut)
+    out << "Without slicing, " << (o.forward_only ? "an evaluation" : "a step") << " takes at least " << time_of(*uncut)
+        << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* fits the memory limit with no setting: shown without the limit, at the setting that holds least, and "
            "without a speed-up.\n";

@@ -12,6 +12,7 @@
 #include <slimpack/solvers/search_report.hpp>
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,9 @@ void print_search(std::ostream& out, const slimpack::solvers::search_report& did
 /// Says of which planners time ran out, if of any.
 void print_out_of_time(std::ostream& out, const std::vector<row>& rows);
 
-/// What was planned, the table, and how to read it. `uncut` is the least step time of any plan that cuts no sequence.
-void print(std::ostream& out, const setting& s, const std::vector<row>& rows, slimpack::seconds uncut);
+/// What was planned, the table, and how to read it. `uncut` is the least step time of any plan of a list that cuts no
+/// sequence.
+void print(std::ostream& out, const setting& s, const std::vector<row>& rows, std::optional<slimpack::seconds> uncut);
 
 }  // namespace cli
 

@@ -9,6 +9,7 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/lending/loan.hpp>
@@ -88,6 +89,11 @@
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/executors/step_report.hpp>
+#include <slimpack/forests/fork_price.hpp>
+#include <slimpack/forests/from_nodes.hpp>
+#include <slimpack/forests/from_tokens.hpp>
+#include <slimpack/forests/renumbered.hpp>
+#include <slimpack/forests/trained_run.hpp>
 #include <slimpack/fwd.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/planner_for.hpp>

@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 seconds=${1:-60}
 targets=("${@:2}")
-((${#targets[@]})) || targets=(lengths jsonl idx text_lengths model_config gpu saved_tensors profile stage_profile plan_file plan_bytes greetings)
+((${#targets[@]})) || targets=(lengths jsonl idx text_lengths tree_lines token_lines model_config gpu saved_tensors profile stage_profile plan_file plan_bytes greetings)
 build=${SLIMPACK_FUZZ_BUILD:-build/fuzz}
 mkdir -p "$build/findings"
 

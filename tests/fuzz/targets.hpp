@@ -7,6 +7,9 @@
 #include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/forests/from_tokens.hpp>
+#include <slimpack/io/forests/token_lines.hpp>
+#include <slimpack/io/forests/tree_lines.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/implausible_times.hpp>
 #include <slimpack/io/lengths.hpp>
@@ -111,6 +114,32 @@ inline void lengths(std::string_view bytes) {
 inline void jsonl(std::string_view bytes) { lengths_as(bytes, io::lengths_format::jsonl); }
 inline void idx(std::string_view bytes) { lengths_as(bytes, io::lengths_format::idx); }
 inline void text_lengths(std::string_view bytes) { plausible(io::read_text_lengths(input_file(bytes).path())); }
+
+/// The forest of a tree; one that is read has no fault, and a row for each sequence.
+inline void tree_lines(std::string_view bytes) {
+  std::istringstream in{std::string(bytes)};
+  const result<io::forest_list> read = io::read_tree_lines(in, "trees");
+  answered(read);
+  if (read && (batch_view(read.value().all).fault() || read.value().rows.size() != read.value().all.lengths.size()))
+    std::abort();
+}
+
+/// Samples with token ids, and the forests of them.
+inline void token_lines(std::string_view bytes) {
+  std::istringstream in{std::string(bytes)};
+  const result<io::token_list> read = io::read_token_lines(in, "samples");
+  answered(read);
+  if (!read) return;
+  const io::token_list& list = read.value();
+  plausible(result<io::lengths_list>(list.list));
+  std::vector<forests::token_sample> samples;
+  for (std::size_t i = 0; i < list.ids.size(); ++i) samples.push_back({list.ids[i], list.targets[i]});
+  for (const tokens least : {tokens{1}, tokens{8}}) {
+    const result<forests::token_forest> made = forests::from_tokens(samples, least);
+    answered(made);
+    if (made && batch_view(made.value().all).fault()) std::abort();
+  }
+}
 
 inline void model_config(std::string_view bytes) { answered(io::read_model(input_file(bytes).path())); }
 inline void gpu(std::string_view bytes) { answered(io::read_gpu(input_file(bytes).path())); }
@@ -321,10 +350,12 @@ struct target {
   void (*run)(std::string_view bytes);
 };
 
-inline constexpr std::array<target, 12> targets{{{"lengths", lengths},
+inline constexpr std::array<target, 14> targets{{{"lengths", lengths},
                                                  {"jsonl", jsonl},
                                                  {"idx", idx},
                                                  {"text_lengths", text_lengths},
+                                                 {"tree_lines", tree_lines},
+                                                 {"token_lines", token_lines},
                                                  {"model_config", model_config},
                                                  {"gpu", gpu},
                                                  {"saved_tensors", saved_tensors},

@@ -16,7 +16,7 @@ import sys
 INCLUDE = pathlib.Path(__file__).resolve().parent.parent.parent / "include" / "slimpack"
 
 SOLVERS_CONTRACTS = "solvers: contracts"
-ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/memory", "costs/network", "costs", "pricing",
+ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/memory", "costs/network", "costs", "forests", "pricing",
          "simulators/graph", "simulators/bounds", "simulators", "schedules",
          SOLVERS_CONTRACTS, "solvers/detail", "solvers/pack", "solvers/improve", "solvers/divide", "solvers/baselines",
          "solvers/milp", "solvers/assembly", "solvers/two_phase", "solvers",

@@ -42,9 +42,9 @@ struct target_run {
 ///           without overlap
 struct forest {
   std::vector<tokens> lengths;
-  std::vector<sequence_id> parents;
-  std::vector<sample_end> samples;
-  std::vector<target_run> targets;
+  std::vector<sequence_id> parents{};
+  std::vector<sample_end> samples{};
+  std::vector<target_run> targets{};
 
   friend bool operator==(const forest&, const forest&) = default;
 };
