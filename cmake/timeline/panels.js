@@ -140,10 +140,10 @@ function showCards({plan, kind}) {
   $('spent').hidden = !plan.spent || kind !== 'predicted';
   if (plan.spent) {
     const names = {useful: 'useful work', collectives: 'collectives in stages', recomputation: 'recomputation', packs: 'packs and cuts',
-                   communication: 'communication', imbalance: 'imbalance of stages', waiting: 'waiting'};
+                   communication: 'communication', imbalance: 'imbalance of stages', waiting: 'waiting', copies: 'copies of paths'};
     const all = Math.max(1e-300, Object.values(plan.spent).reduce((a, b) => a + b, 0)), stages = plan.stages * plan.replicas.length;
     $('spent').replaceChildren(element('h2', 'Where the time of a stage goes, on average'), table(['', 'time', 'of step'],
-        Object.entries(names).map(([key, name]) => [name, timeText(1e9 * plan.spent[key] / stages), percent(plan.spent[key] / all)])));
+        Object.entries(names).filter(([key]) => key in plan.spent).map(([key, name]) => [name, timeText(1e9 * plan.spent[key] / stages), percent(plan.spent[key] / all)])));
   }
   $('bounds').hidden = plan.bounds.length === 0 || kind !== 'predicted';
   const bounds = [...plan.bounds].sort((a, b) => b[1] - a[1]);

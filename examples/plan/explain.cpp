@@ -34,7 +34,8 @@ constexpr std::pair<const char*, seconds rank_time::*> losses[]{{"collectives", 
                                                                 {"packs", &rank_time::packs},
                                                                 {"communication", &rank_time::communication},
                                                                 {"imbalance of stages", &rank_time::imbalance},
-                                                                {"waiting", &rank_time::waiting}};
+                                                                {"waiting", &rank_time::waiting},
+                                                                {"copies of paths", &rank_time::copies}};
 
 bool lends(const plan& p) {
   return std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); });
@@ -113,6 +114,8 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   const bool trains = !s.options.forward_only;
   std::vector<std::pair<const char*, seconds rank_time::*>> shown(std::begin(losses), std::end(losses));
   if (!trains) std::erase_if(shown, [](const auto& one) { return one.second == &rank_time::recomputation; });
+  if (std::all_of(rows.begin(), rows.end(), [](const row& r) { return !r.plan || r.plan.value().copies.empty(); }))
+    shown.pop_back();
   std::vector<std::vector<std::string>> table{{"stages' time", "useful"}};
   for (const auto& [name, part] : shown) table.front().emplace_back(name);
   for (const row& r : rows) {

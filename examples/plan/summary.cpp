@@ -51,7 +51,7 @@ void summary::add(const setting& s, const std::vector<row>& rows) {
     f.steps.push_back(p.step_time.value);
     if (!p.rank_time) continue;
     if (f.shares.empty())
-      for (const auto& [name, part] : rank_time_parts) f.shares.emplace_back(name, std::vector<double>{});
+      for (const auto& [name, part] : rank_time_parts_of(p)) f.shares.emplace_back(name, std::vector<double>{});
     const double all = p.rank_time->total().value;
     for (std::size_t i = 0; i < f.shares.size(); ++i)
       f.shares[i].second.push_back(all > 0 ? ((*p.rank_time).*rank_time_parts[i].second).value / all : 0);

@@ -76,7 +76,8 @@ namespace slimpack::tests {
 [[nodiscard]] inline std::string rank_time_text(const plan& p) {
   if (!p.rank_time) return "none";
   std::string text;
-  for (const auto& [name, part] : rank_time_parts) text += name + std::string(" ") + bits((*p.rank_time).*part) + '\n';
+  for (const auto& [name, part] : rank_time_parts_of(p))
+    text += name + std::string(" ") + bits((*p.rank_time).*part) + '\n';
   return text;
 }
 [[nodiscard]] inline std::string memory_text(const plan& p) {

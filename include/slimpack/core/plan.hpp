@@ -13,8 +13,11 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/timings.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,14 +46,15 @@ struct rank_time {
   seconds waiting{};        ///< all other idle time: fill and drain, messages, the slowest replica
   seconds collectives{};    ///< what work of the batch waits for inside its stages (cost model hook `collectives`):
                             ///< sums and gathers of tensor-parallel ranks, all-to-alls of experts
+  seconds copies{};         ///< paths that are computed again (core/forest_cut.hpp), what backward recomputes included
 
   [[nodiscard]] constexpr seconds total() const noexcept {
-    return useful + collectives + recomputation + packs + communication + imbalance + waiting;
+    return useful + collectives + recomputation + packs + communication + imbalance + waiting + copies;
   }
   friend constexpr bool operator==(const rank_time&, const rank_time&) = default;
 };
 
-/// Its parts with their names in plan files, in order.
+/// Its parts with their names in plan files, in order; copies come last (rank_time_parts_of).
 inline constexpr std::pair<const char*, seconds rank_time::*> rank_time_parts[]{
     {"useful", &rank_time::useful},
     {"collectives", &rank_time::collectives},
@@ -58,7 +62,8 @@ inline constexpr std::pair<const char*, seconds rank_time::*> rank_time_parts[]{
     {"packs", &rank_time::packs},
     {"communication", &rank_time::communication},
     {"imbalance", &rank_time::imbalance},
-    {"waiting", &rank_time::waiting}};
+    {"waiting", &rank_time::waiting},
+    {"copies", &rank_time::copies}};
 
 /// One pipeline's part of a plan.
 struct replica_plan {
@@ -178,6 +183,24 @@ struct rank_plan {
 /// The batch that a plan is of.            Requires  the plan outlives it
 [[nodiscard]] inline batch_view batch_of(const plan& p) noexcept {
   return {p.lengths, p.parents, p.samples, p.targets};
+}
+
+/// The parts of its rank time that are told: copies only where there are some.
+[[nodiscard]] inline auto rank_time_parts_of(const plan& p) noexcept {
+  return std::span(rank_time_parts).first(std::size(rank_time_parts) - (p.copies.empty() ? 1 : 0));
+}
+
+/// Of each sequence the tokens that are at home in it, and no copies: each token of the batch once.
+/// Complexity O(sequences)
+[[nodiscard]] inline std::vector<slice> tokens_at_home(const plan& p) {
+  std::vector<slice> all;
+  for (const sequence& s : batch_of(p).sequences()) all.push_back(s.whole());
+  for (const path_copy& c : p.copies) {
+    slice& own = all[c.sequence.value];
+    own = {own.sequence, c.until, own.end() - c.until};
+  }
+  std::erase_if(all, [](const slice& s) { return s.length == tokens{}; });
+  return all;
 }
 
 /// The plan that a rank runs its stage of: a whole one, or its group's part.

@@ -41,6 +41,9 @@
 ///             "parents": [-1, 0, 0]
 ///             which sequence each goes on behind, -1 of a root, where samples share beginnings (core/sequence.hpp);
 ///             slices then begin at their depth
+///             "copies": [[7, 2, 580], ...]
+///             paths that several replicas compute (core/forest_cut.hpp): of a sequence the tokens before a place, 580,
+///             are copies of those of the path of another, up to its end
 ///             "samples": [[1, 602, 1], ...]
 ///             where samples end (core/forest.hpp): in which sequence, at which token of its path, and how many equal
 ///             ones there are
@@ -163,8 +166,9 @@ namespace detail {
 /// Its parts, which add up to the time of the stages.
 [[nodiscard]] inline rank_time rank_time_in(const json_place& place, const plan& p) {
   rank_time spent;
-  place.must_only_have({"useful", "collectives", "recomputation", "packs", "communication", "imbalance", "waiting"});
-  for (const auto& [name, part] : rank_time_parts)
+  place.must_only_have({"useful", "collectives", "recomputation", "packs", "communication", "imbalance", "waiting",
+                        p.copies.empty() ? "waiting" : "copies"});
+  for (const auto& [name, part] : rank_time_parts_of(p))
     if (part != &rank_time::collectives || place.find({name})) spent.*part = {place[name].number()};
   const double all = p.step_time.value * p.shape.stages * p.shape.replicas;
   if (!(std::abs(spent.total().value - all) <= 1e-9 * all))
@@ -235,6 +239,7 @@ namespace detail {
                        is_second ? "made_with" : "format",
                        is_second ? "data" : "format",
                        is_second ? "parents" : "format",
+                       is_second ? "copies" : "format",
                        is_second ? "samples" : "format",
                        is_second ? "targets" : "format"});
   plan p;

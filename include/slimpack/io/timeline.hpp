@@ -154,7 +154,7 @@ class timeline_writer {
     if (p.any_layout_bound) json_.field("anyLayout", ticks(*p.any_layout_bound));
     if (p.rank_time) {
       json_.key("spent").open('{');
-      for (const auto& [name, part] : rank_time_parts) json_.field(name, ((*p.rank_time).*part).value);
+      for (const auto& [name, part] : rank_time_parts_of(p)) json_.field(name, ((*p.rank_time).*part).value);
       json_.close('}');
     }
     json_.field("bound", ticks(p.lower_bound)).key("bounds").open('[');

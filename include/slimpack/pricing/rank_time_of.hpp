@@ -39,35 +39,36 @@ struct batch_work {
   seconds collectives{};    ///< of work, what the ranks of a stage wait for each other; of the vocabulary's calls it is
                             ///< not known
   seconds recomputation{};  ///< what backward computes again: least - useful, where that is positive
+  seconds copies{};         ///< the least time of tokens that are computed again on another replica
 };
 
 /// Requires  a plan of this cost model            Complexity  O(sequences * parts)
 template <class Cost>
 [[nodiscard]] batch_work batch_work_of(const plan& p, const Cost& cost) {
   batch_work sum;
-  const bool forward_only = is_forward_only(p);
-  std::vector<slice> all;
-  for (const sequence& s : batch_of(p).sequences()) all.push_back(s.whole());
-  for (const path_copy& c : p.copies) {
-    slice& own = all[c.sequence.value];
-    own = {own.sequence, c.until, own.end() - c.until};
-  }
-  std::erase_if(all, [](const slice& s) { return s.length == tokens{}; });  // what is a copy alone
-  for (const slice& whole : all)
+  const std::span<const pass> passes = std::span(both_passes).first(is_forward_only(p) ? 1 : 2);
+  const std::vector<slice> own = tokens_at_home(p);
+  for (const slice& whole : own)
     for (int part = 0; part < p.shape.parts(); ++part)
-      for (const pass direction : {pass::forward, pass::backward}) {
-        if (direction == pass::backward && forward_only) continue;
+      for (const pass direction : passes) {
         const seconds useful = useful_time(cost, whole, direction, part);
         sum.work += useful;
         sum.collectives += collective_time(cost, whole, direction, part);
         sum.recomputation += std::max(seconds{}, least_time(cost, whole, direction, part) - useful);
       }
+  const std::vector<sequence> all = batch_of(p).sequences();
+  for (const path_copy& c : p.copies) {
+    const slice copied{c.sequence, all[c.sequence.value].begin, c.until - all[c.sequence.value].begin};
+    for (int part = 0; part < p.shape.parts(); ++part)
+      for (const pass direction : passes) sum.copies += least_time(cost, copied, direction, part);
+  }
   if (p.shape.vocabulary == vocabulary::spread)
-    for (const tokens length : p.lengths)
+    for (const slice& whole : own)
       for (int stage = 0; stage < p.shape.stages; ++stage)
         for (const time_column c : time_columns)
           if (c.is_call() && c.each() == places::stages)
-            sum.work += vocabulary_time(cost, length, c.call(), stage) - vocabulary_time(cost, {0}, c.call(), stage);
+            sum.work +=
+                vocabulary_time(cost, whole.length, c.call(), stage) - vocabulary_time(cost, {0}, c.call(), stage);
   return sum;
 }
 
@@ -76,13 +77,15 @@ template <class Cost>
 ///           largest b_r, and idle_r = step - reduction - b_r - w_r:
 ///             imbalance     = sum over replicas and stages of min(B - b_r, idle_r)
 ///             waiting       = sum over replicas and stages of idle_r, less the imbalance
-///             packs         = sum of all b_r less work of the batch, recomputation and exchanges
+///             packs         = sum of all b_r less work of the batch, recomputation, copies and exchanges
 ///             useful        = work of the batch less collectives
 ///           What a stage waits for its weights is communication; that others idle meanwhile is waiting.
 /// Requires  a plan with its step time, and what its batch takes            Complexity  O(instructions)
 [[nodiscard]] inline rank_time rank_time_of(const plan& p, const batch_work& done) {
-  rank_time spent{
-      .useful = done.work - done.collectives, .recomputation = done.recomputation, .collectives = done.collectives};
+  rank_time spent{.useful = done.work - done.collectives,
+                  .recomputation = done.recomputation,
+                  .collectives = done.collectives,
+                  .copies = done.copies};
   seconds busy{};
   seconds inside{};  // packs: exchanges, and waiting for weights
   for (const replica_plan& r : p.replicas) {
@@ -101,7 +104,7 @@ template <class Cost>
     inside += r.times.communication;
   }
   spent.communication = inside + p.reduce_time * (static_cast<double>(p.shape.stages) * p.shape.replicas);
-  spent.packs = detail::without_rounding(busy - done.work - done.recomputation - inside, busy);
+  spent.packs = detail::without_rounding(busy - done.work - done.recomputation - done.copies - inside, busy);
   return spent;
 }
 /// The same of a plan with its step time, of this cost model.            Complexity  O(sequences * parts +

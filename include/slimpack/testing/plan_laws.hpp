@@ -150,7 +150,7 @@ inline void check_rank_time(report& r, const plan& p) {
   const double all = stage_seconds(p).value;
   r.check(6, std::abs(p.rank_time->total().value - all) <= 1e-9 * all, "the parts of the rank time add up", "parts",
           p.rank_time->total(), "stages", all);
-  for (const auto& [name, part] : rank_time_parts)
+  for (const auto& [name, part] : rank_time_parts_of(p))
     r.check(6, ((*p.rank_time).*part).value >= -1e-9 * all, "no part of the rank time is negative", name,
             (*p.rank_time).*part);
   const seconds work = p.rank_time->useful + p.rank_time->collectives;
@@ -294,15 +294,16 @@ template <cost_model Cost>
     r.check(4, p.replicas[i].rates == rates.value(),
             "memory rates are those of the cost model, for a step or an evaluation", "replica", i);
   seconds work{};  // useful, and collectives
-  for (const sequence& s : batch_of(p).sequences())
+  const std::vector<slice> own = tokens_at_home(p);
+  for (const slice& whole : own)
     for (int part = 0; part < p.shape.parts(); ++part)
-      for (const pass d : detail::passes_of(p)) work += useful_time(cost, s.whole(), d, part);
+      for (const pass d : detail::passes_of(p)) work += useful_time(cost, whole, d, part);
   if (p.shape.vocabulary == vocabulary::spread)
-    for (const tokens length : p.lengths)
+    for (const slice& whole : own)
       for (int stage = 0; stage < p.shape.stages; ++stage)
         for (const instruction_kind call : {instruction_kind::embed, instruction_kind::output,
                                             instruction_kind::output_weights, instruction_kind::embed_gradients})
-          work += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {}, call, stage);
+          work += vocabulary_time(cost, whole.length, call, stage) - vocabulary_time(cost, {}, call, stage);
   if (p.step_time > seconds{})
     r.check(6, std::abs(p.bubble - (1 - work / detail::stage_seconds(p))) <= 1e-9,
             "the bubble is what work of the batch leaves", "bubble", p.bubble, "work", work, "of",

@@ -28,6 +28,8 @@ struct plan_hasher {
   void add_forest(const plan& p) const {
     if (!p.parents.empty()) h.add(std::string_view{"parents"});
     for (const sequence_id parent : p.parents) h.add(parent.value);
+    if (!p.copies.empty()) h.add(std::string_view{"copies"}), h.add(std::uint64_t{p.copies.size()});
+    for (const path_copy& c : p.copies) h.add(c.sequence.value), h.add(c.of.value), h.add(c.until);
     if (!p.samples.empty()) h.add(std::string_view{"samples"}), h.add(std::uint64_t{p.samples.size()});
     for (const sample_end& s : p.samples) h.add(s.sequence.value), h.add(s.at), h.add(s.count);
     if (!p.targets.empty()) h.add(std::string_view{"targets"}), h.add(std::uint64_t{p.targets.size()});

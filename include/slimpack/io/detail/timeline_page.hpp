@@ -636,10 +636,10 @@ function showCards({plan, kind}) {
   $('spent').hidden = !plan.spent || kind !== 'predicted';
   if (plan.spent) {
     const names = {useful: 'useful work', collectives: 'collectives in stages', recomputation: 'recomputation', packs: 'packs and cuts',
-                   communication: 'communication', imbalance: 'imbalance of stages', waiting: 'waiting'};
+                   communication: 'communication', imbalance: 'imbalance of stages', waiting: 'waiting', copies: 'copies of paths'};
     const all = Math.max(1e-300, Object.values(plan.spent).reduce((a, b) => a + b, 0)), stages = plan.stages * plan.replicas.length;
     $('spent').replaceChildren(element('h2', 'Where the time of a stage goes, on average'), table(['', 'time', 'of step'],
-        Object.entries(names).map(([key, name]) => [name, timeText(1e9 * plan.spent[key] / stages), percent(plan.spent[key] / all)])));
+        Object.entries(names).filter(([key]) => key in plan.spent).map(([key, name]) => [name, timeText(1e9 * plan.spent[key] / stages), percent(plan.spent[key] / all)])));
   }
   $('bounds').hidden = plan.bounds.length === 0 || kind !== 'predicted';
   const bounds = [...plan.bounds].sort((a, b) => b[1] - a[1]);
@@ -713,10 +713,10 @@ function context(canvas, height) {
 }
 const plotWidth = () => Math.max(50, $('lanes').clientWidth - left - right);
 const xOf = t => left + (t - show.t0) / (show.t1 - show.t0) * plotWidth();
-const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
-
 )page",
-    R"page(// Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
+    R"page(const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
+
+// Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
 function cover(share, x0, x1) {
   const last = Math.min(share.length - 1, Math.floor(x1));
   for (let column = Math.max(0, Math.floor(x0)); column <= last; ++column)
@@ -1005,11 +1005,11 @@ function drawArrows(c, marked, from) {
     const there = to && at.get(key(lane, to[0], to[1], lane.pack[i]));
     if (!there || !(inView({lane, i}) || inView(there)) || !rowOf.has(lane) || !rowOf.has(there.lane)) continue;
     const a = rowOf.get(lane), b = rowOf.get(there.lane);
-    arrow(c, xOf(lane.end[i]), a.y - from + a.h / 2, xOf(there.lane.start[there.i]), b.y - from + b.h / 2, false);
+)page",
+    R"page(    arrow(c, xOf(lane.end[i]), a.y - from + a.h / 2, xOf(there.lane.start[there.i]), b.y - from + b.h / 2, false);
   }
   for (const {lane, i} of marked) {
-)page",
-    R"page(    const kind = kindOf(lane.unit[i]), place = placeOf(lane.plan, lane, i);
+    const kind = kindOf(lane.unit[i]), place = placeOf(lane.plan, lane, i);
     if (kind > 1 || !inView({lane, i})) continue;
     for (const {replicas, rows: shared} of lane.plan.merges)
       for (const packs of shared[kind]) {
@@ -1268,10 +1268,10 @@ function idleDetails(lane, i) {
 // What a stage holds at a time: the sequences that have run forward and not all backward, the longest first.
 function memoryDetails(lane, i, t) {
   const {plan} = lane, replica = plan.replicas[lane.r], runs = i < lane.n && lane.start[i] <= t;
-  const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
-  const open = new Map();
 )page",
-    R"page(  let tokens = 0;
+    R"page(  const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
+  const open = new Map();
+  let tokens = 0;
   for (let k = 0; k < i + (runs ? 1 : 0); ++k) {
     const kind = kindOf(lane.unit[k]), frees = kind === 2 || (kind === 1 && !apart(replica, lane.pack[k]));
     if (kind !== 0 && (!frees || k === i)) continue;
@@ -1561,10 +1561,10 @@ const svgSpace = (() => {  // without an address in the page, which loads nothin
   holder.innerHTML = '<svg></svg>';
   return holder.firstChild.namespaceURI;
 })();
-function svg(name, attributes, parts) {
-  const e = document.createElementNS(svgSpace, name);
 )page",
-    R"page(  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+    R"page(function svg(name, attributes, parts) {
+  const e = document.createElementNS(svgSpace, name);
+  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
   e.append(...(parts || []));
   return e;
 }

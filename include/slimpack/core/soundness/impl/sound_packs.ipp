@@ -244,6 +244,8 @@ SLIMPACK_DECL result<void> sound_packs(const plan& p, extent which) {
   packs_of_all all{batch_of(p), &p.shape, std::span(both_passes).first(is_forward_only(p) ? 1 : 2), p.merges, {}};
   for (const replica_plan& r : p.replicas) all.replicas.push_back({r.sequences, &r.partition});
   if (result<void> packs = packs_law(all)(which); !packs) return packs;
+  if (!p.copies.empty())
+    if (const result<uncut_forest> from = uncut(batch_of(p), p.copies); !from) return from.error();
   return sound_ties(p.replicas, batch_of(p), p.shape);
 }
 

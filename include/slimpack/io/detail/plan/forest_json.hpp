@@ -30,6 +30,12 @@ inline void write_forest(json_out& to, const plan& p) {
       to.value(parent == no_parent ? std::int64_t{-1} : std::int64_t{parent.value});
     to.close(']').line();
   }
+  if (!p.copies.empty()) {
+    to.key("copies").open('[');
+    for (const path_copy& c : p.copies)
+      to.open('[').value(c.sequence.value).value(c.of.value).value(c.until.value).close(']');
+    to.close(']').line();
+  }
   if (!p.samples.empty()) {
     to.key("samples").open('[');
     for (const sample_end& s : p.samples)
@@ -61,6 +67,17 @@ inline void read_forest(const json_place& file, plan& p) {
       p.parents.push_back(parent < 0 ? no_parent : sequence_id{static_cast<std::uint32_t>(parent)});
     }
     agree(*parents, "the parents of a forest");
+  }
+  if (const std::optional<json_place> copies = file.find({"copies"})) {
+    for (std::size_t i = 0; i < copies->size(); ++i) {
+      const json_place one = copies->at(i);
+      one.must_have(3, "[sequence, of, until]");
+      p.copies.push_back({sequence_in(one, p.lengths.size()),
+                          {one.at(1).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)},
+                          {one.at(2).integer(1, longest_supported.value)}});
+    }
+    const result<uncut_forest> from = uncut(batch_of(p), p.copies);
+    if (!from) copies->expected("copies of paths of a batch: " + from.error().detail);
   }
   if (const std::optional<json_place> samples = file.find({"samples"})) {
     for (std::size_t i = 0; i < samples->size(); ++i) {

@@ -85,7 +85,7 @@ class plan_writer {
     if (plan_.any_layout_bound) json_.field("any_layout_bound", plan_.any_layout_bound->value);
     if (is_second_ && plan_.rank_time) {
       json_.key("rank_time").open('{');
-      for (const auto& [name, part] : rank_time_parts) json_.field(name, ((*plan_.rank_time).*part).value);
+      for (const auto& [name, part] : rank_time_parts_of(plan_)) json_.field(name, ((*plan_.rank_time).*part).value);
       json_.close('}');
     }
     json_.field("memory_unit", plan_.memory_unit == memory_unit::byte ? "bytes" : "tokens").key("memory_limit");
