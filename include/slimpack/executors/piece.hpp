@@ -47,8 +47,12 @@ struct piece {
                                               ///< predicted by token t - 1, then first tokens of children
   std::span<const sample_end> ends{};  ///< the samples that end in it; where the batch does not say where samples end,
                                        ///< one ends with each sequence that has no children
-  std::uint32_t samples{1};  ///< that have its first token: they pass through all of it, but for those that end in it.
-                             ///< What counts tokens once a sample, as the statistics of routers do, counts it so often
+  std::uint32_t samples{1};  ///< that have its first token at home: they pass through all of it, but for those that end
+                             ///< in it. What counts tokens once a sample, as the statistics of routers do, counts those
+                             ///< at home so often, and others not at all; 0 where all of its sequence is a copy
+  tokens home_begin{
+      sequence_begin};  ///< the sequence's first token that is at home here; those before it are copies of
+                        ///< a path that another replica has at home (core/forest_cut.hpp)
 
   [[nodiscard]] constexpr tokens sequence_end() const noexcept { return sequence_begin + sequence_length; }
   [[nodiscard]] constexpr bool is_first() const noexcept { return slice.begin == sequence_begin; }
@@ -64,8 +68,8 @@ struct piece {
            a.loss_weight == b.loss_weight && a.weights_apart == b.weights_apart && a.shared == b.shared &&
            a.own_begin == b.own_begin && a.own_end == b.own_end && a.last_of_chunk == b.last_of_chunk &&
            a.last_of_pack == b.last_of_pack && a.sequence_begin == b.sequence_begin && a.samples == b.samples &&
-           std::ranges::equal(a.prefix, b.prefix) && std::ranges::equal(a.edges, b.edges) &&
-           std::ranges::equal(a.ends, b.ends);
+           a.home_begin == b.home_begin && std::ranges::equal(a.prefix, b.prefix) &&
+           std::ranges::equal(a.edges, b.edges) && std::ranges::equal(a.ends, b.ends);
   }
 };
 

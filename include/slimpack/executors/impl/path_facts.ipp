@@ -20,7 +20,7 @@
 namespace slimpack::detail {
 
 SLIMPACK_DECL path_facts::path_facts(const plan& p)
-    : order_(batch_of(p)), told_(std::make_shared<told>()), targets_(p.targets) {
+    : order_(batch_of(p)), told_(std::make_shared<told>()), targets_(p.targets), copies_(p.copies) {
   if (!p.parents.empty()) find_paths(p.parents);
   count_samples(p);
 }
@@ -36,9 +36,17 @@ SLIMPACK_DECL void path_facts::find_paths(std::span<const sequence_id> parents) 
     first = s;
   }
   std::vector<std::uint32_t> path;  // of the sequence at hand, it included
-  for (std::uint32_t s = 0; s < all; ++s) {
+  std::vector<std::uint32_t> open;  // to come, the next one last
+  for (auto s = static_cast<std::uint32_t>(all); s-- > 0;)
+    if (parents[s] == no_parent) open.push_back(s);
+  while (!open.empty()) {
+    const std::uint32_t s = open.back();
+    open.pop_back();
     while (!path.empty() && path.back() != parents[s].value) path.pop_back();
     path.push_back(s);
+    const std::size_t siblings = open.size();
+    for (std::uint32_t child = first_child_[s]; child != 0; child = next_child_[child]) open.push_back(child);
+    std::reverse(open.begin() + static_cast<std::ptrdiff_t>(siblings), open.end());
     if (first_child_[s] != 0) continue;
     const auto begin = static_cast<std::uint32_t>(told_->above.size());
     for (std::uint32_t depth = 0; depth < path.size(); ++depth) {
@@ -48,21 +56,28 @@ SLIMPACK_DECL void path_facts::find_paths(std::span<const sequence_id> parents) 
   }
 }
 
-/// Where the batch does not say where samples end, one does with each leaf.
+/// Samples are those of the batch, whatever paths were cut. Where it does not say where they end, one does with each of
+/// its leaves.
 SLIMPACK_DECL void path_facts::count_samples(const plan& p) {
+  const result<uncut_forest> from = uncut(batch_of(p), p.copies);
+  if (!from) return;  // the plan is not sound
+  const slice_order batch{batch_view(from.value())};
   told_->ends = p.samples;
-  for (std::uint32_t s = 0; p.samples.empty() && s < order_.size(); ++s)
-    if (order_.children({s}) == 0) told_->ends.push_back({{s}, order_.of({s}).end()});
+  for (std::uint32_t s = 0; p.samples.empty() && s < batch.size(); ++s)
+    if (batch.children({s}) == 0) told_->ends.push_back({{s}, batch.of({s}).end()});
   through_.resize(order_.size());
   for (const sample_end& e : told_->ends) through_[e.sequence.value] += e.count;
-  for (auto s = static_cast<std::uint32_t>(order_.size()); s-- > 0;)
-    if (const sequence& one = order_.of({s}); !one.is_root()) through_[one.parent.value] += through_[s];
+  for (auto s = static_cast<std::uint32_t>(batch.size()); s-- > 0;)
+    if (const sequence& one = batch.of({s}); !one.is_root()) through_[one.parent.value] += through_[s];
 }
 
 SLIMPACK_DECL piece path_facts::piece_of(const slice& s) const {
   const sequence& of = order_.of(s.sequence);
   piece made{
       .slice = s, .sequence_length = of.length, .own_begin = of.begin, .own_end = of.end(), .sequence_begin = of.begin};
+  const auto copy = std::lower_bound(copies_.begin(), copies_.end(), s.sequence,
+                                     [](const path_copy& c, sequence_id id) { return c.sequence < id; });
+  made.home_begin = copy != copies_.end() && copy->sequence == s.sequence ? copy->until : of.begin;
   if (!above_.empty()) {
     const part above = above_[s.sequence.value];
     made.prefix = std::span<const slice>(told_->above).subspan(above.begin, above.count);

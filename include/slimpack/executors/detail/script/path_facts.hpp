@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_PATH_FACTS_HPP
 
 #include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest_cut.hpp>
 #include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/slice.hpp>
@@ -55,6 +56,7 @@ class path_facts {
   std::vector<std::uint32_t> through_;  // by sequence: samples that have its first token
   std::vector<std::uint32_t> first_child_, next_child_;  // by sequence: ids; 0 for none, which is no child
   std::vector<target_run> targets_;                      // ascending
+  std::vector<path_copy> copies_;                        // ascending
 };
 
 /// How many edges a piece has, each once for every sample that trains on it.
