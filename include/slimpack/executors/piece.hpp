@@ -5,7 +5,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -40,7 +40,7 @@ struct piece {
   bool last_of_chunk{};             ///< the call whose last piece this is makes the chunk's gradients final
   bool last_of_pack{};  ///< the call whose last piece this is ends its pack: then what came in is let go, and what was
                         ///< written is sent
-  tokens sequence_begin{};            ///< how many tokens the path has before the sequence: 0 of a root
+  tokens sequence_begin{};                    ///< how many tokens the path has before the sequence: 0 of a root
   std::span<const slimpack::slice> prefix{};  ///< the sequences above its own, whole, the root first: tokens
                                               ///< [0, sequence_begin) of the path
   std::span<const target_run> edges{};        ///< what its tokens predict: runs of its own sequence, where token t is
@@ -64,8 +64,15 @@ struct piece {
            a.loss_weight == b.loss_weight && a.weights_apart == b.weights_apart && a.shared == b.shared &&
            a.own_begin == b.own_begin && a.own_end == b.own_end && a.last_of_chunk == b.last_of_chunk &&
            a.last_of_pack == b.last_of_pack && a.sequence_begin == b.sequence_begin && a.samples == b.samples &&
-           std::ranges::equal(a.prefix, b.prefix) && std::ranges::equal(a.edges, b.edges) &&
-           std::ranges::equal(a.ends, b.ends);
+           same(a.prefix, b.prefix) && same(a.edges, b.edges) && same(a.ends, b.ends);
+  }
+
+ private:
+  template <class T>
+  static constexpr bool same(std::span<const T> a, std::span<const T> b) noexcept {
+    std::size_t equal = 0;
+    while (equal < a.size() && equal < b.size() && a[equal] == b[equal]) ++equal;
+    return equal == a.size() && equal == b.size();
   }
 };
 
