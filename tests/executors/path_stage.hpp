@@ -144,7 +144,7 @@ class path_stage {
       if (!dy.empty()) dy = dy.subspan(n);
       if (result<void> done = backward_one(p, own); !done) return done;
       for (std::size_t t = 0; t < n; ++t)
-        if (part(p.chunk) == 0) path_model::add(1, own[t], dwords_[word(p, t)]);
+        if (part(p.chunk) == 0 && has_words_) path_model::add(1, own[t], dwords_[word(p, t)]);
       if (!dx.empty()) std::copy(own.begin(), own.end(), dx.begin()), dx = dx.subspan(n);
       fronts_[{p.chunk, p.slice.sequence}] = p.slice.begin;
     }
@@ -172,27 +172,11 @@ class path_stage {
     return success();
   }
 
- private:
-  using field = store::field;
-
-  void note(pass way, std::span<const piece> pack) {
-    call& made = calls.emplace_back(call{way, {}});
-    for (const piece& p : pack)
-      made.pieces.push_back({p, {p.prefix.begin(), p.prefix.end()}, {p.edges.begin(), p.edges.end()}});
-  }
-  [[nodiscard]] int part(std::uint32_t chunk) const { return static_cast<int>(chunk) * stages_ + stage_; }
-  [[nodiscard]] bool is_last_part(std::uint32_t chunk) const { return part(chunk) + 1 == stages_ * chunks_; }
   [[nodiscard]] static std::span<const row> rows_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const row*>(bytes.data()), bytes.size() / sizeof(row)};
   }
   [[nodiscard]] static std::span<row> rows_of(std::span<std::byte> bytes) {
     return {reinterpret_cast<row*>(bytes.data()), bytes.size() / sizeof(row)};
-  }
-  [[nodiscard]] static std::span<row> as_rows(std::span<double> numbers) {
-    return {reinterpret_cast<row*>(numbers.data()), numbers.size() / path_model::width};
-  }
-  [[nodiscard]] static std::span<double> as_numbers(std::vector<row>& rows) {
-    return {rows.empty() ? nullptr : rows[0].data(), rows.size() * path_model::width};
   }
   [[nodiscard]] std::size_t word(sequence_id s, std::int64_t at) const {
     if (text.empty()) return path_model::word(s, at);
@@ -203,6 +187,40 @@ class path_stage {
   }
   [[nodiscard]] row embedded(const piece& p, std::size_t t) const { return path_model::embedding()[word(p, t)]; }
 
+  /// Calls visit(token of the piece, factor, sequence and place of the target) for all of its edges. Where the batch says
+  /// no targets, each token of a sequence is one but the first.
+  template <class Visit>
+  void each_edge(const piece& p, const Visit& visit) const {
+    const auto count = static_cast<double>(outline.valid_tokens.value);
+    for (const target_run& run : p.edges)
+      for (tokens at = run.begin; at < run.begin + run.length; ++at.value)
+        visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), run.weight / count, run.sequence, at.value);
+    if (outline.has_targets || outline.idle) return;
+    for (tokens at = p.slice.begin + tokens{1}; at <= p.slice.end() && at < p.sequence_end(); ++at.value)
+      visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), 1 / count, p.slice.sequence, at.value);
+  }
+
+  int stage_, stages_, chunks_;
+  path_model::table dwords_{}, dlogits_{};
+  double loss_{};
+  bool has_words_{true};  // the embedding on the first part, the output layer on the last
+
+ private:
+  using field = store::field;
+
+  void note(pass way, std::span<const piece> pack) {
+    call& made = calls.emplace_back(call{way, {}});
+    for (const piece& p : pack)
+      made.pieces.push_back({p, {p.prefix.begin(), p.prefix.end()}, {p.edges.begin(), p.edges.end()}});
+  }
+  [[nodiscard]] int part(std::uint32_t chunk) const { return static_cast<int>(chunk) * stages_ + stage_; }
+  [[nodiscard]] bool is_last_part(std::uint32_t chunk) const { return part(chunk) + 1 == stages_ * chunks_; }
+  [[nodiscard]] static std::span<row> as_rows(std::span<double> numbers) {
+    return {reinterpret_cast<row*>(numbers.data()), numbers.size() / path_model::width};
+  }
+  [[nodiscard]] static std::span<double> as_numbers(std::vector<row>& rows) {
+    return {rows.empty() ? nullptr : rows[0].data(), rows.size() * path_model::width};
+  }
   /// Rows of a field, of the piece or, where its slice is a path, of all of it.
   [[nodiscard]] std::vector<row> kept(const piece& p, std::size_t index) {
     std::vector<row> rows(static_cast<std::size_t>(p.slice.length.value));
@@ -241,7 +259,7 @@ class path_stage {
     }
     if (result<void> done = keep(p, 4, sums); !done) return done;
     if (result<void> done = store_.write(p, {0, 5}, logs); !done) return done;
-    if (is_last_part(p.chunk))
+    if (is_last_part(p.chunk) && has_words_)
       each_edge(p, [&](std::size_t t, double f, sequence_id s, std::int64_t at) {
         const double one = path_model::surprise(y[t], path_model::output(), word(s, at));
         surprises_[{s, at}] = one;
@@ -325,19 +343,6 @@ class path_stage {
     }
   }
 
-  /// Calls visit(token of the piece, factor, sequence and place of the target) for all of its edges. Where the batch says
-  /// no targets, each token of a sequence is one but the first.
-  template <class Visit>
-  void each_edge(const piece& p, const Visit& visit) const {
-    const auto count = static_cast<double>(outline.valid_tokens.value);
-    for (const target_run& run : p.edges)
-      for (tokens at = run.begin; at < run.begin + run.length; ++at.value)
-        visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), run.weight / count, run.sequence, at.value);
-    if (outline.has_targets || outline.idle) return;
-    for (tokens at = p.slice.begin + tokens{1}; at <= p.slice.end() && at < p.sequence_end(); ++at.value)
-      visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), 1 / count, p.slice.sequence, at.value);
-  }
-
   /// Adds the loss of samples that end here, and the factors of their targets' gradients.
   void weigh(const sample_end& end) {
     for (const one_sample& s : owner->samples) {
@@ -368,12 +373,9 @@ class path_stage {
     return false;
   }
 
-  int stage_, stages_, chunks_;
   store store_;
   std::vector<path_model::part> weights_;
   std::vector<path_model::part> gradients_;
-  path_model::table dwords_{}, dlogits_{};
-  double loss_{};
   std::map<sequence_id, tokens> begins_;                                        // of sequences on their paths
   std::map<std::pair<sequence_id, std::int64_t>, double> surprises_, factors_;  // by target
   std::map<std::pair<std::uint32_t, sequence_id>, tokens> fronts_;  // where either pass has come to, by chunk
