@@ -301,8 +301,9 @@ namespace detail {
 }
 
 /// Reads a plan that write_plan wrote; `name` opens every message.
-/// Checks shapes, ranges, that its stages can run it (core/soundness/is_sound.hpp), and the hash: the plan is the one
-/// that was written. Its times are not checked.
+/// Checks shapes, ranges, parents, samples and targets (batch_view::fault), that its stages can run it
+/// (core/soundness/is_sound.hpp), and the hash: the plan is the one that was written. Its times are not checked. Targets
+/// have the weight 1: who runs the plan gives them theirs.
 /// Errors    invalid_input: not JSON, not a plan, one that no stages can run, or changed since; the place in the
 ///           file is named, or the replica and what is wrong with it
 /// Complexity O(size of the plan), and that of is_sound
