@@ -1216,8 +1216,9 @@ function relaysOf(lane, i) {
 function details(lane, i, pointed) {
   const {plan} = lane, kind = kindOf(lane.unit[i]), pass = passOf(lane.unit[i]), pack = lane.pack[i];
   const all = plan.replicas[lane.r].passes[pass];
-  const slices = [];
-  for (let k = all.first[pack]; k < all.first[pack + 1] && slices.length < 8; ++k) {
+  const slices = [], isFollowed = k => all.slices[3 * k] === show.sequence;
+  const inOrder = Array.from({length: all.counts[pack]}, (_, k) => all.first[pack] + k);
+  for (const k of [...inOrder.filter(isFollowed), ...inOrder.filter(k => !isFollowed(k))].slice(0, 8)) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
     const whole = ' of ' + sequenceText(sequence);
@@ -1268,10 +1269,10 @@ function idleDetails(lane, i) {
 // What a stage holds at a time: the sequences that have run forward and not all backward, the longest first.
 function memoryDetails(lane, i, t) {
   const {plan} = lane, replica = plan.replicas[lane.r], runs = i < lane.n && lane.start[i] <= t;
-  const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
-  const open = new Map();
 )page",
-    R"page(  let tokens = 0;
+    R"page(  const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
+  const open = new Map();
+  let tokens = 0;
   for (let k = 0; k < i + (runs ? 1 : 0); ++k) {
     const kind = kindOf(lane.unit[k]), frees = kind === 2 || (kind === 1 && !apart(replica, lane.pack[k]));
     if (kind !== 0 && (!frees || k === i)) continue;
@@ -1561,10 +1562,10 @@ const svgSpace = (() => {  // without an address in the page, which loads nothin
   holder.innerHTML = '<svg></svg>';
   return holder.firstChild.namespaceURI;
 })();
-function svg(name, attributes, parts) {
-  const e = document.createElementNS(svgSpace, name);
 )page",
-    R"page(  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+    R"page(function svg(name, attributes, parts) {
+  const e = document.createElementNS(svgSpace, name);
+  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
   e.append(...(parts || []));
   return e;
 }
