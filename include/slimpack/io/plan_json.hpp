@@ -46,7 +46,7 @@
 ///             ones there are
 ///             "targets": [[1, 512, 90, 1], ...]
 ///             which tokens are predicted: sequence, begin, length, and on how many samples' account. Their weights are
-///             not written
+///             not written, and read as 1: who runs the plan gives them theirs
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}]
 ///             in whose rows null stands for a replica that has no tokens of the row; with
 ///             "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...]
@@ -301,9 +301,8 @@ namespace detail {
 }
 
 /// Reads a plan that write_plan wrote; `name` opens every message.
-/// Checks shapes, ranges, parents, samples and targets (batch_view::fault), that its stages can run it
-/// (core/soundness/is_sound.hpp), and the hash: the plan is the one that was written. Its times are not checked. Targets
-/// have the weight 1: who runs the plan gives them theirs.
+/// Checks shapes, ranges, that its stages can run it (core/soundness/is_sound.hpp), and the hash: the plan is the one
+/// that was written. Its times are not checked.
 /// Errors    invalid_input: not JSON, not a plan, one that no stages can run, or changed since; the place in the
 ///           file is named, or the replica and what is wrong with it
 /// Complexity O(size of the plan), and that of is_sound
