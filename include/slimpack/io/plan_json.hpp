@@ -49,7 +49,7 @@
 ///             ones there are
 ///             "targets": [[1, 512, 90, 1], ...]
 ///             which tokens are predicted: sequence, begin, length, and on how many samples' account. Their weights are
-///             not written
+///             not written, and read as 1: who runs the plan gives them theirs
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}]
 ///             in whose rows null stands for a replica that has no tokens of the row; with
 ///             "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...]
