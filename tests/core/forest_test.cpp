@@ -28,8 +28,8 @@ TEST(Forest, HasNoFaultWhereSamplesAndTargetsAreTokensOfItsSequences) {
 
 TEST(Forest, TellsWhatIsWrongWithItsSequencesFirst) {
   forest f = two_answers();
-  f.parents[1] = {2};
-  EXPECT_EQ(fault_of(f), "sequence 1 has the parent 2: a parent comes before its children");
+  f.parents[1] = {3};
+  EXPECT_EQ(fault_of(f), "sequence 1 has the parent 3; there are 3 sequences");
 }
 
 TEST(Forest, TellsOfEndsOfSamplesThatAreNoTokensOfTheirSequence) {
