@@ -9,8 +9,7 @@ namespace slimpack::tests {
 
 /// A batch planned by a combination of one's own; costs keep packs small, so that there are many.
 template <class Solver, class Slicer, class Schedule>
-result<plan> planned(const shape& on, const batch_view& batch, Slicer slicer, Solver solver,
-                     Schedule schedule) {
+result<plan> planned(const shape& on, const batch_view& batch, Slicer slicer, Solver solver, Schedule schedule) {
   const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
   return basic_planner{on, slicer, cost, solver, schedule, simulators::sweep{}}(batch);
 }

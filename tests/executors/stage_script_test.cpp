@@ -223,8 +223,8 @@ TEST(SharedRows, AreRefusedWhereReplicasRunThemInDifferentOrders) {
   EXPECT_NE(why_refused(p).find("which begins together with it and waits itself"), std::string::npos) << why_refused(p);
 }
 
-/// A prompt of 6 tokens, two answers to it, of 4 and 3, and a follow-up of 2 behind the first; on one of two replicas, in
-/// one pack each way. A sample ends within the prompt, too. The first token of each answer is a target.
+/// A prompt of 6 tokens, two answers to it, of 4 and 3, and a follow-up of 2 behind the first; on one of two replicas,
+/// in one pack each way. A sample ends within the prompt, too. The first token of each answer is a target.
 plan a_forest() {
   plan p;
   p.lengths = {{6}, {4}, {2}, {3}};

@@ -36,7 +36,8 @@ SLIMPACK_DETAIL_HAS_MEMBER(plan_flat);
 template <class T>
 concept counts_threads = std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, bool>;
 template <class T>
-concept says = std::same_as<std::remove_cvref_t<T>, bool>;
+concept says = std::same_as < std::remove_cvref_t<T>,
+bool > ;
 
 }  // namespace detail
 

@@ -61,11 +61,8 @@ SLIMPACK_DECL void path_facts::count_samples(const plan& p) {
 
 SLIMPACK_DECL piece path_facts::piece_of(const slice& s) const {
   const sequence& of = order_.of(s.sequence);
-  piece made{.slice = s,
-             .sequence_length = of.length,
-             .own_begin = of.begin,
-             .own_end = of.end(),
-             .sequence_begin = of.begin};
+  piece made{
+      .slice = s, .sequence_length = of.length, .own_begin = of.begin, .own_end = of.end(), .sequence_begin = of.begin};
   if (!above_.empty()) {
     const part above = above_[s.sequence.value];
     made.prefix = std::span<const slice>(told_->above).subspan(above.begin, above.count);

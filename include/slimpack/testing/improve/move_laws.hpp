@@ -119,7 +119,8 @@ class move_trial {
   static bool are_packs_of(const micropacks& packs, const std::vector<sequence>& sequences, pass p, tokens most) {
     const std::map<sequence_id, std::vector<slice>> slices = naive::by_sequence(packs);
     for (const sequence& s : sequences)
-      if (const auto found = slices.find(s.id); found == slices.end() || naive::gap(found->second, s.length, p, s.begin))
+      if (const auto found = slices.find(s.id);
+          found == slices.end() || naive::gap(found->second, s.length, p, s.begin))
         return false;
     for (std::size_t i = 0; i < packs.size(); ++i)
       if (size_of(packs[i]) > most) return false;

@@ -52,10 +52,11 @@ SLIMPACK_DECL result<void> batch_check(const shape& on, const batch_view& batch,
   if (batch.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
   if (const std::optional<std::string> fault = batch.fault()) return error{errc::invalid_input, *fault};
   if (batch.shares_prefixes() && !has.plans_prefixes)
-    return error{errc::invalid_input,
-                 "samples share prefixes, and the solver does not say plans_prefixes = true (solvers/hooks.hpp), or the "
-                 "compute that planner_for plans for does not say shares_prefixes = true: use solvers::two_phase and "
-                 "such a compute, or plan them flat, each sample as a sequence of its own"};
+    return error{
+        errc::invalid_input,
+        "samples share prefixes, and the solver does not say plans_prefixes = true (solvers/hooks.hpp), or the "
+        "compute that planner_for plans for does not say shares_prefixes = true: use solvers::two_phase and "
+        "such a compute, or plan them flat, each sample as a sequence of its own"};
   return success();
 }
 
