@@ -31,8 +31,8 @@ struct target_run {
 };
 
 /// A batch of samples that share beginnings; planners take it as a batch_view (core/batch_view.hpp). Its nodes are
-/// sequences (core/sequence.hpp) in depth-first order; one ends where samples part, and elsewhere only where its builder
-/// let it.
+/// sequences (core/sequence.hpp) in depth-first order; one ends where samples part, and elsewhere only where its
+/// builder let it.
 ///
 ///   slimpack::forest two_answers{.lengths = {{512}, {90}, {70}},
 ///                                .parents = {slimpack::no_parent, {0}, {0}},

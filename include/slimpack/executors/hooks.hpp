@@ -91,12 +91,12 @@
 /// Where samples share beginnings, a sequence is a node of their forest. It runs forward after its parent and backward
 /// after all its children, each token once in each pass, for all samples that have it. A compute that says
 /// shares_prefixes attends to the tokens of piece::prefix, too, and adds their gradients of keys and values up until
-/// they run backward themselves; activation_store finds the ones and keeps the others by token of the path. A parent and
-/// its children may come in one call: forward the parent's pieces first, backward the children's. The loss is that of
-/// the pieces' edges: one for each target, at a fork one for each child, with the weight of the samples that train on it
-/// (target_run), over the valid tokens of the batch (step_outline), which count these samples. With a spread vocabulary,
-/// partial rows have room for the weighted sum over the edges of a token; log-probabilities of each edge are not to be
-/// had from them.
+/// they run backward themselves; activation_store finds the ones and keeps the others by token of the path. A parent
+/// and its children may come in one call: forward the parent's pieces first, backward the children's. The loss is that
+/// of the pieces' edges: one for each target, at a fork one for each child, with the weight of the samples that train
+/// on it (target_run), over the valid tokens of the batch (step_outline), which count these samples. With a spread
+/// vocabulary, partial rows have room for the weighted sum over the edges of a token; log-probabilities of each edge
+/// are not to be had from them.
 ///
 /// Where the plan spreads the vocabulary over the stages (core/wiring/step_kinds.hpp), each has a share of the words,
 /// of the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the

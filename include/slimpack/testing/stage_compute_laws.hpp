@@ -378,8 +378,8 @@ class compute_trial {
 /// A compute that shares prefixes is tried with samples that do, too: with sequences that are put together, as a whole
 /// or as nodes of a forest (piece::prefix). A sixth member gives it these:
 ///
-///     void load_parts(my_stage&, std::span<const std::vector<slimpack::testing::document>>) const;  // sequence i of the
-///     next step has the tokens of all documents [i], one after the other, as its own
+///     void load_parts(my_stage&, std::span<const std::vector<slimpack::testing::document>>) const;  // sequence i of
+///     the next step has the tokens of all documents [i], one after the other, as its own
 ///
 /// Every stage takes any sequence of up to `longest` tokens. With more than one stage, the gradients of the stages, one
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
