@@ -311,9 +311,8 @@ TEST(PackflowForest, EvaluatesWithTheLossOfTheStepAndKeepsWhatDescendantsRead) {
         EXPECT_EQ(one.forwarded.size(), f.sequences.size() * static_cast<std::size_t>(p.shape.chunks));
         EXPECT_LE(one.peak(), step[static_cast<std::size_t>(&one - evaluated.data())].peak());
         for (auto at = one.discarded.begin(); at != one.discarded.end(); ++at) {  // no child is left
-          const auto [chunk, id] = *at;
           EXPECT_TRUE(std::none_of(at + 1, one.discarded.end(), [&](const auto& later) {
-            return later.first == chunk && f.sequences[later.second.value].parent == id;
+            return later.first == at->first && f.sequences[later.second.value].parent == at->second;
           }));
         }
       }

@@ -29,8 +29,8 @@ class path_stage {
   using store = executors::activation_store<double>;
   static constexpr bool shares_prefixes = true;
 
-  /// Fields of a token: its row, query, key, value and attention, and the logarithm of the latter's sum. Accumulators of
-  /// keys and values. For weight gradients apart: gradients of the part's output, and of query, key and value.
+  /// Fields of a token: its row, query, key, value and attention, and the logarithm of the latter's sum. Accumulators
+  /// of keys and values. For weight gradients apart: gradients of the part's output, and of query, key and value.
   static store::layout layout() {
     constexpr std::size_t w = path_model::width;
     return {{{w, w, w, w, w, 1}}, {{w, w}}, {}, {{w, w, w, w}}};
@@ -187,8 +187,8 @@ class path_stage {
   }
   [[nodiscard]] row embedded(const piece& p, std::size_t t) const { return path_model::embedding()[word(p, t)]; }
 
-  /// Calls visit(token of the piece, factor, sequence and place of the target) for all of its edges. Where the batch says
-  /// no targets, each token of a sequence is one but the first.
+  /// Calls visit(token of the piece, factor, sequence and place of the target) for all of its edges. Where the batch
+  /// says no targets, each token of a sequence is one but the first.
   template <class Visit>
   void each_edge(const piece& p, const Visit& visit) const {
     const auto count = static_cast<double>(outline.valid_tokens.value);

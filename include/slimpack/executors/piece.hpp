@@ -12,9 +12,9 @@ namespace slimpack {
 
 /// A slice as a trainer's compute callback sees it.
 ///
-/// Where samples share beginnings, its sequence is a node of their forest: `prefix` says which sequences lie above it on
-/// its path, and `edges` which tokens its own tokens predict. The last token of a sequence predicts the first one of each
-/// child, so at a fork it has several targets; a row of logits is then used once for each. Where the batch says no
+/// Where samples share beginnings, its sequence is a node of their forest: `prefix` says which sequences lie above it
+/// on its path, and `edges` which tokens its own tokens predict. The last token of a sequence predicts the first one of
+/// each child, so at a fork it has several targets; a row of logits is then used once for each. Where the batch says no
 /// targets (core/forest.hpp), there are no edges, and the compute counts tokens that have a loss itself (valid_tokens).
 ///
 /// Contract with data-parallel hooks of a trainer that fire when autograd has a parameter's gradient: a step calls

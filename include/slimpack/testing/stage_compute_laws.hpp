@@ -421,14 +421,14 @@ class compute_trial {
 /// A compute that shares prefixes is tried with samples that do, too: with sequences that are put together, as a whole
 /// or as nodes of a forest (piece::prefix). A sixth member gives it these:
 ///
-///     void load_parts(my_stage&, std::span<const std::vector<slimpack::testing::document>>) const;  // the own tokens
-///     of sequence i of the next step are those of the documents [i], one after the other
+///     void load_parts(my_stage&, std::span<const std::vector<slimpack::testing::document>>) const;  // sequence i of
+///     the next step has the tokens of all documents [i], one after the other, as its own
 ///
 /// Every stage takes any sequence of up to `longest` tokens. With more than one stage, the gradients of the stages, one
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
 /// Numbers may differ by as much as the elements of messages let them (tolerance_of). What a batch breaks first is
-/// reported: sequences that are cut, then two steps, a replica without work, a step that fails, samples that share beginnings, attention that stages
-/// lend each other, and sequences that replicas share.
+/// reported: sequences that are cut, then two steps, a replica without work, a step that fails, samples that share
+/// beginnings, attention that stages lend each other, and sequences that replicas share.
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
 ///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a
 ///           compute that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or
@@ -442,7 +442,8 @@ class compute_trial {
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
 ///           (testing/report.hpp)
 /// Errors    none; what the compute throws passes through
-/// Complexity  cases * stages * 10 steps of a few sequences; of 22 more where replicas share
+/// Complexity  cases * stages * 10 steps of a few sequences, and 4 of some that share beginnings; of 22 more where
+///             replicas share
 template <class Model>
 requires(detail::makes_stages<Model> ||
          slimpack::detail::unmet<"a model to try offers make(stage, stages), a pointer to a stage compute, and "
