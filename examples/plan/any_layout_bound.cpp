@@ -1,6 +1,5 @@
 #include "any_layout_bound.hpp"
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/shapes/layout.hpp>

@@ -2,8 +2,8 @@
 #define SLIMPACK_BASIC_PLANNER_HPP
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/detail/checked_answers.hpp>

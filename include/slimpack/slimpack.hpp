@@ -23,7 +23,6 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/relays/relay.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTS_SOLVERS_BATCHES_HPP
 #define SLIMPACK_TESTS_SOLVERS_BATCHES_HPP
 
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>

@@ -3,8 +3,8 @@
 
 #include "every_plan.hpp"
 
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #define SLIMPACK_TESTS_SUPPORT_EVERY_PLAN_HPP
 
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_CORE_SHAPE_HPP
 #define SLIMPACK_CORE_SHAPE_HPP
 
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>

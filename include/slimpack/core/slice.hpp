@@ -5,6 +5,22 @@
 
 namespace slimpack {
 
+/// One training sample of a batch.
+struct sequence {
+  sequence_id id;
+  tokens length;
+  friend constexpr bool operator==(const sequence&, const sequence&) = default;
+};
+
+/// The longest length slimpack plans, 2^31 - 1 tokens: what Megatron-LM's index files can hold.
+inline constexpr tokens longest_supported{2147483647};
+
+/// The least multiple of `to` that is not below a length, as trainers with FP8 or sequence parallelism pad it.
+/// Requires  length >= 0, to >= 1
+[[nodiscard]] constexpr tokens padded(tokens length, tokens to) noexcept {
+  return {(length.value + to.value - 1) / to.value * to.value};
+}
+
 /// Which half of a training step.
 enum class pass : unsigned char { forward, backward };
 
@@ -30,6 +46,32 @@ struct slice {
 
   friend constexpr bool operator==(const slice&, const slice&) = default;
 };
+
+/// A value for each pass, picked by the pass.
+///
+///   by_pass<std::vector<tokens>> sizes;
+///   for (const pass p : both_passes) sizes[p].push_back(...);
+///
+/// Errors    none            Complexity  O(1)
+template <class T>
+struct by_pass {
+  T forward{};
+  T backward{};
+
+  [[nodiscard]] constexpr T& operator[](pass p) noexcept { return p == pass::forward ? forward : backward; }
+  [[nodiscard]] constexpr const T& operator[](pass p) const noexcept { return p == pass::forward ? forward : backward; }
+
+  friend constexpr bool operator==(const by_pass&, const by_pass&) = default;
+};
+
+/// Forward first.
+inline constexpr pass both_passes[]{pass::forward, pass::backward};
+
+/// Of n places, the i-th that a pass comes to: forward from the first to the last, backward from the last to the first.
+template <class Place>
+[[nodiscard]] constexpr Place nth_place(pass p, Place i, Place n) noexcept {
+  return p == pass::forward ? i : n - 1 - i;
+}
 
 }  // namespace slimpack
 

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_EXECUTORS_ROW_FORMAT_HPP
 #define SLIMPACK_EXECUTORS_ROW_FORMAT_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/message_format.hpp>
 
 namespace slimpack {

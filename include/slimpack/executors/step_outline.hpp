@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_STEP_OUTLINE_HPP
 #define SLIMPACK_EXECUTORS_STEP_OUTLINE_HPP
 
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_LENGTHS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/lengths/csv_lengths.hpp>
 #include <slimpack/io/detail/lengths/doubts/token_ids.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>

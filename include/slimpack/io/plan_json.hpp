@@ -6,7 +6,7 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/relay.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_TEXT_LENGTHS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <filesystem>
 #include <vector>

@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_PRICING_PRICE_HPP
 #define SLIMPACK_PRICING_PRICE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>

@@ -2,7 +2,6 @@
 #define SLIMPACK_PRICING_RANK_TIME_OF_HPP
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/costs/hooks.hpp>

@@ -4,8 +4,8 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/detail/median.hpp>

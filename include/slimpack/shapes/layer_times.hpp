@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SHAPES_LAYER_TIMES_HPP
 #define SLIMPACK_SHAPES_LAYER_TIMES_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>

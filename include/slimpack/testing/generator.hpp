@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_TESTING_GENERATOR_HPP
 #define SLIMPACK_TESTING_GENERATOR_HPP
 
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/testing/options.hpp>

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>

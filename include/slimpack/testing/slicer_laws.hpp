@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTING_SLICER_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_COSTS_DETAIL_TABULATED_PARTS_HPP
 #define SLIMPACK_COSTS_DETAIL_TABULATED_PARTS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/detail/model_parts.hpp>
 #include <slimpack/costs/detail/part_samples.hpp>

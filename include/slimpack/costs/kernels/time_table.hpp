@@ -2,7 +2,6 @@
 #define SLIMPACK_COSTS_KERNELS_TIME_TABLE_HPP
 
 #include <slimpack/core/detail/assert.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/detail/measured_times.hpp>
 #include <slimpack/costs/model/detail/analytic_shape.hpp>

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 #define SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/shape.hpp>

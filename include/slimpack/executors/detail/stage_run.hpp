@@ -2,7 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_RUN_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/lending/stage_lending.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>

@@ -1,10 +1,9 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/backward_cuts.hpp>

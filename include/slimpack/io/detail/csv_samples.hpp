@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_DETAIL_CSV_SAMPLES_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/detail/masked.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_DETAIL_MEGATRON_INDEX_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/open.hpp>
 
 #include <array>

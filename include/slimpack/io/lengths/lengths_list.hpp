@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_IO_LENGTHS_LENGTHS_LIST_HPP
 #define SLIMPACK_IO_LENGTHS_LENGTHS_LIST_HPP
 
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_PRICING_IMPL_LONGEST_CHECK_IPP
 #define SLIMPACK_PRICING_IMPL_LONGEST_CHECK_IPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>

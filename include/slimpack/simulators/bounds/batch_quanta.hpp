@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SIMULATORS_BOUNDS_BATCH_QUANTA_HPP
 #define SLIMPACK_SIMULATORS_BOUNDS_BATCH_QUANTA_HPP
 
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <algorithm>

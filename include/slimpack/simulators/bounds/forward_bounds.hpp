@@ -2,7 +2,6 @@
 #define SLIMPACK_SIMULATORS_BOUNDS_FORWARD_BOUNDS_HPP
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>

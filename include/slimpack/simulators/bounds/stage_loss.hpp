@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SIMULATORS_BOUNDS_STAGE_LOSS_HPP
 #define SLIMPACK_SIMULATORS_BOUNDS_STAGE_LOSS_HPP
 
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/quantum_times.hpp>

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SIMULATORS_REMAP_REMAPPED_STEP_HPP
 #define SLIMPACK_SIMULATORS_REMAP_REMAPPED_STEP_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/remap/remapping.hpp>
 #include <slimpack/pricing/workload_of.hpp>

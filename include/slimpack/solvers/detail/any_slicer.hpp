@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_ANY_SLICER_HPP
 #define SLIMPACK_SOLVERS_DETAIL_ANY_SLICER_HPP
 
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/slicers/cut_budget.hpp>

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_PIECE_COST_HPP
 #define SLIMPACK_SOLVERS_DETAIL_PIECE_COST_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/micropack.hpp>

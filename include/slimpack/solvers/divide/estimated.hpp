@@ -2,7 +2,7 @@
 #define SLIMPACK_SOLVERS_DIVIDE_ESTIMATED_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/divide/detail/unit_estimate.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>

@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_DIVIDE_SHARING_GROUP_HPP
 
 #include <slimpack/core/detail/indices.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>

@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_DIVIDE_STAND_IN_COST_HPP
 
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/exchange_set.hpp>

@@ -3,7 +3,6 @@
 
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>

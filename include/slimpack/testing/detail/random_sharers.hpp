@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_TESTING_DETAIL_RANDOM_SHARERS_HPP
 #define SLIMPACK_TESTING_DETAIL_RANDOM_SHARERS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>

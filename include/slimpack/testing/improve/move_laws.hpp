@@ -1,9 +1,8 @@
 #ifndef SLIMPACK_TESTING_IMPROVE_MOVE_LAWS_HPP
 #define SLIMPACK_TESTING_IMPROVE_MOVE_LAWS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>

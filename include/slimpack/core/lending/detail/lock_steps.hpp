@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_CORE_LENDING_DETAIL_LOCK_STEPS_HPP
 #define SLIMPACK_CORE_LENDING_DETAIL_LOCK_STEPS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <cstddef>
 #include <cstdint>

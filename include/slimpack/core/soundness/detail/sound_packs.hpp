@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 #define SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
@@ -9,6 +8,7 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 
 #include <algorithm>

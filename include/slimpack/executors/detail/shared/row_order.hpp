@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_ORDER_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_ORDER_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 
 #include <cstddef>

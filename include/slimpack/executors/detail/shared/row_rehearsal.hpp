@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_REHEARSAL_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_REHEARSAL_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/rehearsal.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGE_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_order.hpp>

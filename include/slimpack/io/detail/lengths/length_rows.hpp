@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_DETAIL_LENGTHS_LENGTH_ROWS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/lengths/lengths_list.hpp>
 
 #include <cstddef>

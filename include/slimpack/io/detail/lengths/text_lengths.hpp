@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_DETAIL_LENGTHS_TEXT_LENGTHS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 

@@ -2,8 +2,8 @@
 #define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_BATCH_CHECK_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <optional>
 #include <span>

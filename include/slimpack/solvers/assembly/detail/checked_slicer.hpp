@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CHECKED_SLICER_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/slicers/cut_budget.hpp>

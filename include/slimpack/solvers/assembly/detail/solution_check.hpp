@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_SOLUTION_CHECK_HPP
 #define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_SOLUTION_CHECK_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/solution.hpp>
 

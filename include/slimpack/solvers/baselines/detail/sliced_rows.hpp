@@ -1,9 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_DETAIL_SLICED_ROWS_HPP
 #define SLIMPACK_SOLVERS_BASELINES_DETAIL_SLICED_ROWS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>

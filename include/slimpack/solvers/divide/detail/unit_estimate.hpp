@@ -1,8 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_DETAIL_UNIT_ESTIMATE_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_DETAIL_UNIT_ESTIMATE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/solvers/divide/division.hpp>

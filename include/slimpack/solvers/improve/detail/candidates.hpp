@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>

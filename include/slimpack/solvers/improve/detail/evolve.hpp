@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_EVOLVE_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_EVOLVE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/detail/search_tuning.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>

@@ -1,10 +1,9 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_LOCAL_SEARCH_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_LOCAL_SEARCH_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>

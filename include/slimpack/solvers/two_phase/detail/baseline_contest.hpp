@@ -1,10 +1,9 @@
 #ifndef SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_BASELINE_CONTEST_HPP
 #define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_BASELINE_CONTEST_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_SAMPLE_PARTS_HPP
 #define SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_SAMPLE_PARTS_HPP
 
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 
 #include <algorithm>
