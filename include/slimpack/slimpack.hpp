@@ -17,7 +17,6 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>

@@ -1,4 +1,4 @@
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <gtest/gtest.h>

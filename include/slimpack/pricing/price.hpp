@@ -2,8 +2,8 @@
 #define SLIMPACK_PRICING_PRICE_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/releases.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/wiring.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_PRICING_SHARED_ROWS_HPP
 
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 
 #include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/quadratic.hpp>

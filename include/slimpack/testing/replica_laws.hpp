@@ -3,7 +3,7 @@
 
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/shape.hpp>

@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/lending/loan.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/shape.hpp>
 
 #include <vector>

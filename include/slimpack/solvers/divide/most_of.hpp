@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_MOST_OF_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_MOST_OF_HPP
 
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
 

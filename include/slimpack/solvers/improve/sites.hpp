@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_IMPROVE_SITES_HPP
 
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>

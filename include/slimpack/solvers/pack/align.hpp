@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_PACK_ALIGN_HPP
 
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/slicers/cut_budget.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_IMPROVE_MOVE_LAWS_HPP
 #define SLIMPACK_TESTING_IMPROVE_MOVE_LAWS_HPP
 
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/list.hpp>

@@ -4,7 +4,7 @@
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>

@@ -3,8 +3,8 @@
 
 #include <slimpack/core/lending/detail/lock_steps.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/slice_order.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 

@@ -4,8 +4,8 @@
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/slice_order.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_CUT_IN_PIECES_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/assembly/detail/cut_in_pieces.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_SOLVERS_BASELINES_DETAIL_SHARED_COLUMNS_HPP
 
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>

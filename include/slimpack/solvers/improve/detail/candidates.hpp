@@ -2,7 +2,7 @@
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_CANDIDATES_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/timed_programs.hpp>

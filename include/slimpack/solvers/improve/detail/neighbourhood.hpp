@@ -2,8 +2,8 @@
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_NEIGHBOURHOOD_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/slice_order.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>

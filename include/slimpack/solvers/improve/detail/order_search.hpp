@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
 
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/slice_order.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>
