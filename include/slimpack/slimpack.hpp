@@ -135,7 +135,6 @@
 #include <slimpack/simulators/graph/rooted_graph.hpp>
 #include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
-#include <slimpack/simulators/graph/timed_instruction.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/window_change.hpp>

@@ -4,7 +4,6 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/simulators/graph/timed_instruction.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/solvers/milp/pipeline.hpp>
 #include <slimpack/solvers/solution.hpp>
