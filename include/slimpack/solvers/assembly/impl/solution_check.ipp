@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_SOLUTION_CHECK_IPP
 #define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_SOLUTION_CHECK_IPP
 
-#include <slimpack/core/detail/ascending.hpp>
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>

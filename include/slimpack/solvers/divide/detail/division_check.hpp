@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_DETAIL_DIVISION_CHECK_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_DETAIL_DIVISION_CHECK_HPP
 
-#include <slimpack/core/detail/ascending.hpp>
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/shape.hpp>
