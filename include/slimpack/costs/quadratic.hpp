@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_COSTS_QUADRATIC_HPP
 #define SLIMPACK_COSTS_QUADRATIC_HPP
 
-#include <slimpack/core/lending/loan_messages.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 

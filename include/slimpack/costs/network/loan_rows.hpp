@@ -2,7 +2,6 @@
 #define SLIMPACK_COSTS_NETWORK_LOAN_ROWS_HPP
 
 #include <slimpack/core/lending/loan.hpp>
-#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
