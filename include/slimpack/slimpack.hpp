@@ -22,7 +22,6 @@
 #include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>

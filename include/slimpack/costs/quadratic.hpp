@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_QUADRATIC_HPP
 
 #include <slimpack/core/lending/loan.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <iosfwd>

@@ -4,8 +4,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/analytic/analytic_rates.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>

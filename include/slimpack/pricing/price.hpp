@@ -2,9 +2,9 @@
 #define SLIMPACK_PRICING_PRICE_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/releases.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -251,7 +251,7 @@ template <class Cost>
 /// alone.
 /// Shapes    rates: one per stage, from rates_of, or evaluation_rates_of without backward packs;
 ///           weights: weight_gradients_of<Schedule> (schedules/hooks.hpp); shared: the rows that the replica takes part
-///           in (core/shared_row.hpp)
+///           in (core/merge.hpp)
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to
 /// count them to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
 /// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary, and whose `like` keeps to its

@@ -3,7 +3,6 @@
 
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/memory.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_PRICING_DETAIL_CALLS_OF_PACKS_HPP
 #define SLIMPACK_PRICING_DETAIL_CALLS_OF_PACKS_HPP
 
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/workload.hpp>
 

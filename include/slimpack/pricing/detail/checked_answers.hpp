@@ -4,7 +4,7 @@
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/pricing/detail/cost_answers.hpp>

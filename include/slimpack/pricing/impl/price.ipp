@@ -2,8 +2,8 @@
 #define SLIMPACK_PRICING_IMPL_PRICE_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/order/releases.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/pricing/detail/calls_of_packs.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>

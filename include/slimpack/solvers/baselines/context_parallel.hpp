@@ -5,7 +5,6 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>

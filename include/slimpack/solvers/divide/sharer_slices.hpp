@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_DIVIDE_SHARER_SLICES_HPP
 
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
