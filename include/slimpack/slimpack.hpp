@@ -163,7 +163,6 @@
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/packed_forward.hpp>
-#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_constants.hpp>

@@ -8,7 +8,6 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/hooks.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
-#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <concepts>

@@ -24,7 +24,6 @@
 #include <slimpack/solvers/milp/pipeline.hpp>
 #include <slimpack/solvers/milp/pipeline_plans.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
-#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 

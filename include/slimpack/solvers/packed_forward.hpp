@@ -6,7 +6,6 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/detail/interleaved_order.hpp>
 #include <slimpack/solvers/forward.hpp>
-#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <cstddef>

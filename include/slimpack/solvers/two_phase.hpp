@@ -6,7 +6,6 @@
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>

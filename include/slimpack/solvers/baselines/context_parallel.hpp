@@ -20,7 +20,6 @@
 #include <slimpack/solvers/divide/most_of.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
-#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/sharing_zones.hpp>
 #include <slimpack/solvers/solution.hpp>
 
