@@ -34,7 +34,6 @@
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
-#include <slimpack/costs/kernels/work.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/attention_kinds.hpp>
