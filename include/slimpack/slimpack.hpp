@@ -44,13 +44,11 @@
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/collective.hpp>
-#include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/costs/network/collective_table.hpp>
 #include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/moved_rows.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/placement.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
 #include <slimpack/costs/network/relayed_transfer.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>

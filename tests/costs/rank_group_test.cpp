@@ -1,4 +1,4 @@
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/collective.hpp>
 
 #include <gtest/gtest.h>
 

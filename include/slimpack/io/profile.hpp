@@ -5,7 +5,7 @@
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/gpu_family.hpp>
-#include <slimpack/costs/network/collective_sample.hpp>
+#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/detail/masked.hpp>
 #include <slimpack/io/profile_note.hpp>
 #include <slimpack/io/profile_table.hpp>

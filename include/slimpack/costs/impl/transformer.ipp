@@ -13,7 +13,7 @@
 #include <slimpack/costs/detail/weight_buckets.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/model/layer.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/transformer.hpp>
 

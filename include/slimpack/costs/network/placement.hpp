@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_NETWORK_PLACEMENT_HPP
 
 #include <slimpack/core/shape.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/collective.hpp>
 
 #include <cstdint>
 #include <span>

@@ -2,8 +2,8 @@
 #define SLIMPACK_COSTS_NETWORK_RELAYED_TRANSFER_HPP
 
 #include <slimpack/core/units.hpp>
+#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
 
 #include <algorithm>
 

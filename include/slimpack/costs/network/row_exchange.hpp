@@ -9,8 +9,8 @@
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
 #include <slimpack/costs/network/relayed_transfer.hpp>
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
 
 #include <algorithm>
 #include <cstddef>

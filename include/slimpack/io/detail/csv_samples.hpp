@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
-#include <slimpack/costs/network/collective_sample.hpp>
+#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/detail/masked.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_row.hpp>
