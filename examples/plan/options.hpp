@@ -4,7 +4,7 @@
 #include "baseline_options.hpp"
 #include "trainer.hpp"
 
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/quadratic.hpp>

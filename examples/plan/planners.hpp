@@ -2,7 +2,7 @@
 #define SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/profiled.hpp>

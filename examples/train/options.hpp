@@ -5,7 +5,7 @@
 #include "ending.hpp"
 #include "model/config.hpp"
 
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>

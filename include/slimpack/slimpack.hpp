@@ -10,7 +10,6 @@
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/memory_rates.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/lending/lending.hpp>
