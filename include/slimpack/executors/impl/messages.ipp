@@ -4,7 +4,6 @@
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
-#include <slimpack/executors/detail/messages/rehearsal.hpp>
 #include <slimpack/executors/detail/shared/turned_rows.hpp>
 
 #include <boost/container/small_vector.hpp>

@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
-#include <slimpack/executors/detail/messages/rehearsal.hpp>
+#include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/running_exchanges.hpp>
