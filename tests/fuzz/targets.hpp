@@ -5,7 +5,7 @@
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
-#include <slimpack/executors/detail/script/fitted_script.hpp>
+#include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/implausible_times.hpp>
