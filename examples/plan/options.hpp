@@ -9,7 +9,7 @@
 #include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/io/lengths/lengths_list.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>

@@ -8,7 +8,7 @@
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>

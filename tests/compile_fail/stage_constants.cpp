@@ -1,6 +1,6 @@
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/schedules/hooks.hpp>
 

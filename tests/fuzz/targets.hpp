@@ -3,10 +3,10 @@
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/model/gpus.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/implausible_times.hpp>
 #include <slimpack/io/lengths.hpp>

@@ -14,7 +14,6 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/executors/activation_store.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>

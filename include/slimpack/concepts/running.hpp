@@ -5,7 +5,6 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/detail/unmet.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>

@@ -2,8 +2,11 @@
 #define SLIMPACK_EXECUTORS_PIECE_HPP
 
 #include <slimpack/core/slice.hpp>
+#include <slimpack/detail/has_member.hpp>
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace slimpack {
 
@@ -37,6 +40,31 @@ struct piece {
   [[nodiscard]] constexpr bool is_own_last() const noexcept { return slice.end() == own_end; }
   friend constexpr bool operator==(const piece&, const piece&) = default;
 };
+
+namespace detail {
+SLIMPACK_DETAIL_HAS_MEMBER(cuts);
+}  // namespace detail
+
+/// Where a trainer's backward may cut a sequence.
+enum class backward_cuts : unsigned char {
+  forward_cuts,  ///< only where its forward was cut: each backward piece is one forward piece (autograd graphs)
+  any,           ///< wherever the plan says: activations can be reached by token
+};
+
+/// Where a compute's backward may cut: what its `static constexpr backward_cuts cuts` says, else at forward cuts.
+template <class Compute>
+[[nodiscard]] consteval backward_cuts cuts_of() {
+  if constexpr (requires {
+                  { Compute::cuts } -> std::same_as<const backward_cuts&>;
+                  typename std::integral_constant<backward_cuts, Compute::cuts>;
+                }) {
+    return Compute::cuts;
+  } else {
+    static_assert(!detail::has_member_cuts<Compute>,
+                  "a stage compute's cuts is a public static constexpr backward_cuts");
+    return backward_cuts::forward_cuts;
+  }
+}
 
 }  // namespace slimpack
 

@@ -5,8 +5,8 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/message_format.hpp>
+#include <slimpack/executors/piece.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,6 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>

@@ -9,7 +9,6 @@
 #include <slimpack/core/soundness/detail/sound_programs.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/script_walk.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>

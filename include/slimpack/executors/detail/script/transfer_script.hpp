@@ -5,9 +5,9 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/message_format.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
 #include <cstddef>
