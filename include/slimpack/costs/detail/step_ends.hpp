@@ -5,16 +5,74 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/detail/step_traffic.hpp>
-#include <slimpack/costs/detail/weight_buckets.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <vector>
 
 namespace slimpack::detail {
+
+/// Layers that are reduced together.
+struct weight_bucket {
+  double at{};          ///< see gradient_bucket: by operations, attention left out
+  double parameters{};  ///< on a rank, but for experts that ranks divide
+  double experts{};     ///< those
+
+  [[nodiscard]] double all() const noexcept { return parameters + experts; }
+};
+
+/// The buckets of each part: embedding, layers and logits in order, cut before a bucket that has 40 million parameters,
+/// or a million for each copy, would take another. A head that is tied to the embedding of its own part is reduced with
+/// it. A share of a spread vocabulary is a part of its own, with one bucket (shape::reduced_parts).
+/// Source    Megatron Core's default, max(40000000, 1000000 * data-parallel size), the buckets of each chunk of layers
+///           apart
+/// Shapes    layers: of each part, from layers_on_parts            Complexity  O(layers)
+[[nodiscard]] inline std::vector<std::vector<weight_bucket>> weight_buckets(const costs::model_shape& model,
+                                                                            const shape& on,
+                                                                            std::span<const int> layers,
+                                                                            const costs::routing& how = {}) {
+  const double enough = std::max(4e7, 1e6 * on.replicas * on.context);
+  struct item {
+    double parameters{};
+    double experts{};
+    double flops{};
+  };
+  const double matrix = static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
+  const bool spread = on.vocabulary == vocabulary::spread;
+  std::vector<std::vector<weight_bucket>> parts;
+  const std::vector<costs::layer> model_layers = layers_of(model, on, how);
+  std::size_t next = 0;
+  for (std::size_t part = 0; part < layers.size(); ++part) {
+    std::vector<item> items;
+    if (part == 0 && !spread) items.push_back({matrix, 0, 0});
+    for (int i = 0; i < layers[part]; ++i, ++next) {
+      const costs::layer& one = model_layers[next];
+      items.push_back({one.weights, one.expert_weights, one.linear_flops});
+    }
+    if (part + 1 == layers.size() && !spread) items.push_back({model.tied && part == 0 ? 0 : matrix, 0, 2 * matrix});
+    double all = 0;
+    for (const item& one : items) all += one.flops;
+    std::vector<weight_bucket>& buckets = parts.emplace_back();
+    double before = 0;
+    for (const item& one : items) {
+      if (buckets.empty() || buckets.back().all() >= enough) buckets.push_back({all > 0 ? before / all : 0, 0, 0});
+      buckets.back().parameters += one.parameters;
+      buckets.back().experts += one.experts;
+      before += one.flops;
+    }
+    if (buckets.back().all() == 0) buckets.pop_back();
+  }
+  for (int stage = 0; spread && stage < on.stages; ++stage)
+    parts.push_back({{0, (model.tied ? 1 : 2) * matrix / on.stages, 0}});
+  return parts;
+}
 
 /// What comes after the work of a step, of the stage with the most weights, and what is reduced beside it.
 struct step_ends {

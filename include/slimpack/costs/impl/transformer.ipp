@@ -10,7 +10,6 @@
 #include <slimpack/costs/detail/step_ends.hpp>
 #include <slimpack/costs/detail/step_traffic.hpp>
 #include <slimpack/costs/detail/vocabulary_lines.hpp>
-#include <slimpack/costs/detail/weight_buckets.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/network/collective.hpp>
