@@ -9,7 +9,6 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/analytic/analytic_rates.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
-#include <slimpack/costs/detail/vocabulary_bytes.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
