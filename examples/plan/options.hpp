@@ -8,7 +8,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/costs/reduction.hpp>
+#include <slimpack/costs/stage_options.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/io/lengths/lengths_list.hpp>
 #include <slimpack/pricing/workload.hpp>

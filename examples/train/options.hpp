@@ -10,7 +10,7 @@
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/costs/reduction.hpp>
+#include <slimpack/costs/stage_options.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>

@@ -55,7 +55,6 @@
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/devices/host.hpp>

@@ -17,7 +17,6 @@
 #include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
-#include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 

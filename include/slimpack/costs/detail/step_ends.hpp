@@ -9,7 +9,6 @@
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/traffic.hpp>
-#include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 
 #include <algorithm>
