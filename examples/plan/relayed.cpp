@@ -8,7 +8,7 @@
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/relayed_transfer.hpp>
+#include <slimpack/costs/network/row_exchange.hpp>
 
 #include <algorithm>
 #include <cstddef>

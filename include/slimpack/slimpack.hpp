@@ -48,7 +48,6 @@
 #include <slimpack/costs/network/moved_rows.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/placement.hpp>
-#include <slimpack/costs/network/relayed_transfer.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/profiled.hpp>
