@@ -25,7 +25,7 @@
 #include "terminal.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/costs/model/training_flops.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/io/plan_graph.hpp>
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>

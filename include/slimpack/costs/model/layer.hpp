@@ -1,10 +1,12 @@
 #ifndef SLIMPACK_COSTS_MODEL_LAYER_HPP
 #define SLIMPACK_COSTS_MODEL_LAYER_HPP
 
+#include <slimpack/core/units.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 namespace slimpack::costs {
 
@@ -94,6 +96,28 @@ struct layer {
   double sum = static_cast<double>(m.vocabulary * m.hidden);
   for (int i = 0; i < m.layers; ++i) sum += layer::of(m, m.kind(i), 1).linear_flops / 2;
   return sum;
+}
+
+/// Operations that training on these sequences needs, forward and backward, nothing computed again: the numerator of
+/// model flops utilisation (MFU), whose denominator is the peak of all GPUs over the time of the step.
+/// Formula   6 N a token and 3 (pair flops) a query and key that it attends to. N: the weights that a token is
+///           multiplied with, logits among them, the embedding and experts that it does not go to left out. Pairs:
+///           those of causal attention, n (n + 1) / 2, so that no training has more than its GPUs can do
+/// Source    PaLM (arXiv:2204.02311), appendix B. Some publications count the whole square of attention, whose MFU of
+///           long sequences is larger by up to twice
+/// Units     floating-point operations            Errors    none            Complexity  O(layers + sequences)
+[[nodiscard]] inline double training_flops(const model_shape& m, std::span<const tokens> lengths) {
+  double linear = 2 * static_cast<double>(m.hidden * m.vocabulary), pair = 0;
+  for (int i = 0; i < m.layers; ++i) {
+    const layer l = layer::of(m, m.kind(i), 1);
+    linear += l.linear_flops, pair += l.pair_flops;
+  }
+  double all = 0;
+  for (const tokens length : lengths) {
+    const auto n = static_cast<double>(length.value);
+    all += n * linear + n * (n + 1) / 2 * pair;
+  }
+  return 3 * all;
 }
 
 }  // namespace slimpack::costs
