@@ -4,7 +4,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
-#include <slimpack/executors/detail/script/transfer_script.hpp>
+#include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/io/gpu.hpp>

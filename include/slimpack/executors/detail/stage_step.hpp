@@ -7,7 +7,7 @@
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
-#include <slimpack/executors/detail/script/transfer_script.hpp>
+#include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>

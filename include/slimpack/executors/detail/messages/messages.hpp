@@ -73,7 +73,7 @@ class messages {
     message_content content{};  // of one that is sent
   };
 
-  /// widths: bytes of a token, by content; is_rehearsal: over what rehearsal.hpp has
+  /// widths: bytes of a token, by content; is_rehearsal: over what `rehearsal` has
   messages(message_owner& owner, any_transport& transport, const stage_script& script,
            const std::array<std::size_t, message_contents>& widths, bool is_rehearsal);
 
