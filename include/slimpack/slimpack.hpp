@@ -124,7 +124,6 @@
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/graph/rooted_graph.hpp>
-#include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
