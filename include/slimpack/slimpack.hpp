@@ -98,7 +98,6 @@
 #include <slimpack/schedules/memory_cap.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/service/async_planner.hpp>
 #include <slimpack/service/deadline.hpp>

@@ -5,7 +5,6 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/timed.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 
 namespace slimpack::detail {
 

@@ -5,7 +5,7 @@
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
