@@ -129,7 +129,6 @@
 #include <slimpack/simulators/order/window_change.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
-#include <slimpack/simulators/remap/micro_steps.hpp>
 #include <slimpack/simulators/remap/remapped_step.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/simulators/sweep.hpp>
