@@ -115,7 +115,6 @@
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
-#include <slimpack/simulators/bounds/quantum_times.hpp>
 #include <slimpack/simulators/bounds/ramp.hpp>
 #include <slimpack/simulators/bounds/residence.hpp>
 #include <slimpack/simulators/bounds/stage_loss.hpp>
