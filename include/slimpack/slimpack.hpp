@@ -102,7 +102,6 @@
 #include <slimpack/service/async_planner.hpp>
 #include <slimpack/service/deadline.hpp>
 #include <slimpack/service/plan_cache.hpp>
-#include <slimpack/service/plan_ticket.hpp>
 #include <slimpack/service/replica_planner.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/candidate.hpp>
