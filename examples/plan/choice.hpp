@@ -8,7 +8,6 @@
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
-#include <slimpack/shapes/search_progress.hpp>
 
 #include <iosfwd>
 #include <span>

@@ -104,7 +104,6 @@
 #include <slimpack/service/plan_cache.hpp>
 #include <slimpack/service/replica_planner.hpp>
 #include <slimpack/shape_search.hpp>
-#include <slimpack/shapes/candidate.hpp>
 #include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/layer_times.hpp>
 #include <slimpack/shapes/layout.hpp>
