@@ -8,8 +8,8 @@
 
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/costs/model/layer.hpp>
+#include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/space.hpp>
-#include <slimpack/shapes/with_even_stages.hpp>
 
 #include <algorithm>
 #include <atomic>
