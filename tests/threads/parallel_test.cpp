@@ -1,5 +1,4 @@
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/detail/parallel_ahead.hpp>
 
 #include <gtest/gtest.h>
 

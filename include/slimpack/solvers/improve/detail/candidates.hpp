@@ -7,8 +7,6 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/hooks.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/pack/align.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>

@@ -5,8 +5,6 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/piece_cost.hpp>
 #include <slimpack/solvers/divide/detail/division_check.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
