@@ -1,4 +1,4 @@
-#include <slimpack/solvers/milp/limits.hpp>
+#include <slimpack/solvers/milp/answer.hpp>
 
 #include <gtest/gtest.h>
 

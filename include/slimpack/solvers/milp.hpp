@@ -16,11 +16,9 @@
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/milp/answer.hpp>
-#include <slimpack/solvers/milp/assignment.hpp>
 #include <slimpack/solvers/milp/cbc.hpp>
 #include <slimpack/solvers/milp/division_model.hpp>
 #include <slimpack/solvers/milp/instance.hpp>
-#include <slimpack/solvers/milp/limits.hpp>
 #include <slimpack/solvers/milp/pipeline.hpp>
 #include <slimpack/solvers/milp/pipeline_plans.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
