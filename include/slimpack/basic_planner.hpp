@@ -14,7 +14,6 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
-#include <slimpack/solvers/assembly/detail/batch_check.hpp>
 #include <slimpack/solvers/assembly/detail/checked_slicer.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/solvers/assembly/detail/solution_check.hpp>

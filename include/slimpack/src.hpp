@@ -45,7 +45,6 @@
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif
-#include <slimpack/solvers/assembly/impl/batch_check.ipp>
 #include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
 #include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>

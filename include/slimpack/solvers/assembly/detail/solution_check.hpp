@@ -7,9 +7,23 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/solution.hpp>
 
+#include <optional>
 #include <span>
 
 namespace slimpack::detail {
+
+/// What a planner's policies can do.
+struct planner_abilities {
+  std::optional<int> parts;   // that the cost model prices, where it says so
+  bool spreads_vocabulary{};  // it prices a spread vocabulary
+  bool takes_any_cost{};      // the solver takes any cost model
+};
+
+/// Whether a batch may be planned on a shape at all.
+/// Errors    invalid_input: no length, or one out of range; a degree or an amount out of range; a vocabulary spread by
+///           who cannot; a cost model for another shape
+/// Complexity O(sequences)
+[[nodiscard]] result<void> batch_check(const shape& on, std::span<const tokens> lengths, const planner_abilities& has);
 
 /// Whether a solver's answer can be simulated: its packs are sound (core/soundness/is_sound.hpp). What programs it has
 /// is asked when tasks are made of them (task_graph::assign), since times of packs decide about others.
