@@ -13,9 +13,9 @@
 #include <slimpack/solvers/improve/detail/candidates.hpp>
 #include <slimpack/solvers/improve/detail/neighbourhood.hpp>
 #include <slimpack/solvers/improve/detail/order_search.hpp>
-#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
+#include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>

@@ -6,7 +6,6 @@
 #include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
-#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>

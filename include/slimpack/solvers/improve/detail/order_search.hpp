@@ -12,7 +12,6 @@
 #include <slimpack/simulators/order/window_change.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
-#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
