@@ -45,10 +45,10 @@
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif
+#include <slimpack/solvers/assembly/impl/checks.ipp>
 #include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
 #include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
-#include <slimpack/solvers/assembly/impl/solution_check.ipp>
 #include <slimpack/solvers/impl/two_phase.ipp>
 #include <slimpack/transports/impl/blocking_link.ipp>
 #include <slimpack/transports/impl/mailbox.ipp>

@@ -262,7 +262,7 @@ template <class Cost>
                              std::vector<memory_rates> rates, weight_gradients weights = weight_gradients::with_inputs,
                              std::span<const shared_row> shared = {}) {
   // Of several replicas (solvers/divide/stand_in_cost.hpp), or of the model that it stands before
-  // (solvers/detail/any_cost.hpp).
+  // (solvers/detail/any_policies.hpp).
   if constexpr (requires {
                   { cost.priced(packs, shape, rates, weights, shared) } -> std::same_as<workload>;
                 }) {

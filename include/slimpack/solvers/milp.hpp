@@ -11,7 +11,7 @@
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
-#include <slimpack/solvers/assembly/detail/solution_check.hpp>
+#include <slimpack/solvers/assembly/detail/checks.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>

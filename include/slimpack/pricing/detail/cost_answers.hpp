@@ -16,7 +16,7 @@ namespace slimpack::detail {
 
 /// Every question of costs/hooks.hpp behind virtual calls, so that what is asked once a plan is compiled once for all
 /// cost models: the checks before a search, and the pricing, bounds and shares of time of the plan that is accepted. A
-/// search, which asks millions of times, has solvers/detail/any_cost.hpp.
+/// search, which asks millions of times, has solvers/detail/any_policies.hpp.
 /// Law       every answer is what the hook gives for the model, its default included, to the bit
 class cost_answers {
  public:

@@ -12,7 +12,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -7,7 +7,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/detail/search_tuning.hpp>
 #include <slimpack/solvers/improve/detail/candidates.hpp>

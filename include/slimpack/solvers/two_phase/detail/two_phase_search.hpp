@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/detail/piece_cost.hpp>
 #include <slimpack/solvers/divide/detail/division_check.hpp>
 #include <slimpack/solvers/divide/divider.hpp>

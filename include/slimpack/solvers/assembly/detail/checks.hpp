@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_SOLUTION_CHECK_HPP
-#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_SOLUTION_CHECK_HPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CHECKS_HPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CHECKS_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/shape.hpp>
@@ -40,7 +40,7 @@ struct planner_abilities {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/solvers/assembly/impl/solution_check.ipp>
+#include <slimpack/solvers/assembly/impl/checks.ipp>
 #endif
 
 #endif

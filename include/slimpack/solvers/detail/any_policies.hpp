@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DETAIL_ANY_COST_HPP
-#define SLIMPACK_SOLVERS_DETAIL_ANY_COST_HPP
+#ifndef SLIMPACK_SOLVERS_DETAIL_ANY_POLICIES_HPP
+#define SLIMPACK_SOLVERS_DETAIL_ANY_POLICIES_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>

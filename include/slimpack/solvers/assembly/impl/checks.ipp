@@ -1,11 +1,11 @@
-#ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_SOLUTION_CHECK_IPP
-#define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_SOLUTION_CHECK_IPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_CHECKS_IPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_CHECKS_IPP
 
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
-#include <slimpack/solvers/assembly/detail/solution_check.hpp>
+#include <slimpack/solvers/assembly/detail/checks.hpp>
 
 #include <algorithm>
 #include <cstddef>
