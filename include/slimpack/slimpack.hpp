@@ -19,7 +19,6 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/legs.hpp>
-#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/timings.hpp>

@@ -2,10 +2,10 @@
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/io/detail/json_in.hpp>
@@ -38,7 +38,7 @@
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for
 ///             a replica that has no tokens of the row; with "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1},
-///             ...] where rows that go round cross between nodes over proxies (core/relays/relay.hpp); their legs have
+///             ...] where rows that go round cross between nodes over proxies (core/merge.hpp); their legs have
 ///             the order of core/relays/legs.hpp "layers": [9, 9, 9, 5]   of the model on each part, where they were
 ///             chosen; 0 at an end of the model "ep": 8   expert-parallel ranks, where there are more than one
 ///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage,

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_CORE_RELAYS_LEGS_HPP
 #define SLIMPACK_CORE_RELAYS_LEGS_HPP
 
-#include <slimpack/core/relays/relay.hpp>
+#include <slimpack/core/merge.hpp>
 
 #include <algorithm>
 #include <cstdint>

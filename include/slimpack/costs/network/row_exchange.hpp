@@ -2,7 +2,6 @@
 #define SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
@@ -21,7 +20,7 @@
 
 namespace slimpack::costs {
 
-/// What a transfer between nodes takes that goes in x strands over as many adapters (core/relays/relay.hpp).
+/// What a transfer between nodes takes that goes in x strands over as many adapters (core/merge.hpp).
 /// Formula   of V bytes in n segments: a = V (x - 1) / (x n inside) that the sender's link carries to its proxies, or
 ///           the hearer's from its own, b = V / (x n between) that each adapter carries. The first segment takes a + b
 ///           + a, and each of the others follows after the longest of these:
@@ -67,7 +66,7 @@ struct relayed_transfer {
 ///                    gradients of outputs, and sums of 4 q n, gradients of queries
 ///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is
 ///           there. All of it `exposed` times, since compute waits (costs::slowdown)
-///           A handover between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its
+///           A handover between nodes that is relayed (core/merge.hpp) takes costs::relayed_transfer's time, its
 ///           latencies among them, and no attention covers its legs inside nodes: all segments are spread before it,
 ///           and gathered after it, so that these legs do not overlap either. A round takes at least what its other
 ///           handovers do: those between nodes that are not relayed, and those of a proxy inside its node, beside a
