@@ -14,7 +14,7 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,7 @@
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -149,7 +149,6 @@
 #include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/packed_forward.hpp>
 #include <slimpack/solvers/refined.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_constants.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>

@@ -14,7 +14,7 @@
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -7,7 +7,7 @@
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <concepts>

@@ -11,7 +11,6 @@
 #include <slimpack/solvers/pack/align.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/partitioner.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/size_ratios.hpp>

@@ -17,7 +17,6 @@
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/size_ratios.hpp>

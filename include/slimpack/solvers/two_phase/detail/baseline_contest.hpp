@@ -24,7 +24,6 @@
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 
