@@ -3,7 +3,6 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/csv_records.hpp>
-#include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 #include <slimpack/io/detail/open.hpp>
 

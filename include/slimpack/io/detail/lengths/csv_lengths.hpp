@@ -7,7 +7,6 @@
 #include <slimpack/io/detail/lengths/doubts/sample_parts.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
-#include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <algorithm>
