@@ -6,7 +6,6 @@
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/model/model_keys.hpp>
-#include <slimpack/io/detail/model/python_numbers.hpp>
 #include <slimpack/io/detail/model/read_attention_kinds.hpp>
 #include <slimpack/io/detail/model/read_dimensions.hpp>
 #include <slimpack/io/detail/model/read_experts.hpp>
