@@ -10,7 +10,6 @@
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/lengths/npy_lengths.hpp>
 #include <slimpack/io/detail/lengths/other_format.hpp>
-#include <slimpack/io/detail/lengths/other_layout.hpp>
 #include <slimpack/io/detail/lengths/read_bytes.hpp>
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
 #include <slimpack/io/detail/megatron_index.hpp>
