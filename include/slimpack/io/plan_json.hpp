@@ -10,7 +10,6 @@
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
-#include <slimpack/io/detail/plan/data_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/plan_writer.hpp>
 #include <slimpack/io/detail/plan/replica_in.hpp>

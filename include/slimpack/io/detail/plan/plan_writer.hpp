@@ -6,7 +6,6 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/plan/columns.hpp>
-#include <slimpack/io/detail/plan/data_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/views.hpp>
 
