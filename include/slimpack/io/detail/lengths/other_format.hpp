@@ -14,7 +14,8 @@
 #include <string_view>
 #include <system_error>
 
-/// Formats that lengths and tokens come in and that are not read here.
+/// Formats that lengths and tokens come in and that are not read here, those without a magic number first, known by
+/// what their first bytes say of each other.
 namespace slimpack::io::detail {
 
 /// The little-endian number of so many bytes, which must be there.

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+/// Where a plan comes from, and which data rows the sequences of its file are (io/plan_json.hpp).
 namespace slimpack::io::detail {
 
 [[nodiscard]] inline std::uint64_t hash_in(const json_place& place) {
