@@ -13,7 +13,7 @@
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>

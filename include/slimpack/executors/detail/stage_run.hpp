@@ -8,7 +8,7 @@
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_rehearsal.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
