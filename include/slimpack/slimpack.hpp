@@ -36,7 +36,6 @@
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/gpu.hpp>
-#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>

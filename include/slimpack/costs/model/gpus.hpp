@@ -2,7 +2,6 @@
 #define SLIMPACK_COSTS_MODEL_GPUS_HPP
 
 #include <slimpack/costs/model/gpu.hpp>
-#include <slimpack/costs/model/gpu_family.hpp>
 
 #include <algorithm>
 #include <optional>
