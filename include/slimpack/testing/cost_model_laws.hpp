@@ -4,7 +4,6 @@
 #include <slimpack/concepts/planning.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>

@@ -13,7 +13,6 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 
 #include <cstddef>
 #include <cstdint>

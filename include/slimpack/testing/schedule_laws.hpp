@@ -7,7 +7,6 @@
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/naive.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/random_replica.hpp>
 #include <slimpack/testing/report.hpp>
 

@@ -5,7 +5,6 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>

@@ -11,7 +11,6 @@
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/naive/slices.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/random_replica.hpp>
 #include <slimpack/testing/report.hpp>
 
