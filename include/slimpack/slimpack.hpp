@@ -57,7 +57,6 @@
 #include <slimpack/devices/host.hpp>
 #include <slimpack/devices/streams.hpp>
 #include <slimpack/executors/activation_store.hpp>
-#include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>

@@ -15,7 +15,6 @@
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
 #include <slimpack/profiling/detail/made_up.hpp>
