@@ -17,7 +17,7 @@
 #include <slimpack/solvers/baselines/detail/shared_columns.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
-#include <slimpack/solvers/divide/most_of.hpp>
+#include <slimpack/solvers/divide/unfold.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/sharing_zones.hpp>

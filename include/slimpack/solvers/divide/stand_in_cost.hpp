@@ -11,7 +11,6 @@
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/detail/any_policies.hpp>
-#include <slimpack/solvers/divide/most_of.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
