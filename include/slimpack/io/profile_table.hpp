@@ -5,8 +5,8 @@
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/network/collective.hpp>
 #include <slimpack/io/csv.hpp>
+#include <slimpack/io/detail/csv_row.hpp>
 #include <slimpack/io/detail/csv_samples.hpp>
-#include <slimpack/io/detail/csv_unit.hpp>
 #include <slimpack/io/profile_note.hpp>
 
 #include <algorithm>
