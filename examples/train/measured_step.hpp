@@ -6,8 +6,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/row_traffic.hpp>
+#include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>

@@ -68,7 +68,6 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/replica_group.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/row_traffic.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_outline.hpp>

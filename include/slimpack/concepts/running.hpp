@@ -8,7 +8,6 @@
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/schedules/hooks.hpp>

@@ -6,7 +6,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
-#include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/sharing.hpp>
 
 #include <cstddef>
 #include <cstdint>

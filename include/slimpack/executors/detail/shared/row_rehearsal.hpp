@@ -9,7 +9,7 @@
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/sharing.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -8,7 +8,6 @@
 #include <slimpack/executors/detail/shared/row_order.hpp>
 #include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
