@@ -101,7 +101,6 @@
 #include <slimpack/service/replica_planner.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/even_stages.hpp>
-#include <slimpack/shapes/layer_times.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/space.hpp>
