@@ -6,7 +6,6 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/pricing/detail/checked_answers.hpp>
 #include <slimpack/pricing/detail/cost_answers.hpp>
 #include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/searched_times.hpp>

@@ -6,7 +6,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/pricing/detail/checked_answers.hpp>
+#include <slimpack/pricing/detail/cost_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
