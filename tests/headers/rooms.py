@@ -42,9 +42,9 @@ NAME_ALL = {"fwd.hpp", "slimpack.hpp", "src.hpp"}
 TOLD = ("testing/", "costs/")  # laws, and what features cost
 FEATURES = {
     "lending": (r"lend(?:s|er|ers|ing)?|loans?|lent|borrow\w*",
-                ("core/lending/", "executors/lending/", "executors/detail/lending/", "pricing/lend.hpp"), 20),
-    "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 12),
-    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 53),
+                ("core/lending/", "executors/lending/", "executors/detail/lending/", "pricing/lend.hpp"), 19),
+    "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 11),
+    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 51),
 }
 
 

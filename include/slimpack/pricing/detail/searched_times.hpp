@@ -30,7 +30,7 @@ namespace slimpack::detail {
 ///
 /// A search asks for slices so often that two comparisons a question cost it a tenth of its time, so packs are looked
 /// at instead, whose sums show what is no number or infinite; a negative time that others outweigh shows when the plan
-/// that is accepted is checked slice by slice (checked_answers.hpp).
+/// that is accepted is checked slice by slice (cost_answers.hpp).
 template <class Cost>
 class searched_times {
  public:
