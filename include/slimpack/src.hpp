@@ -22,7 +22,6 @@
 #include <slimpack/executors/impl/greeting.ipp>
 #include <slimpack/executors/impl/messages.ipp>
 #include <slimpack/executors/impl/running_sums.ipp>
-#include <slimpack/executors/impl/shared/row_order.ipp>
 #include <slimpack/executors/impl/shared/row_rehearsal.ipp>
 #include <slimpack/executors/impl/shared/row_transfers.ipp>
 #include <slimpack/executors/impl/shared/running_exchange.ipp>
