@@ -6,8 +6,8 @@
 #include <slimpack/executors/detail/lending/stage_lending.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
-#include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_rehearsal.hpp>
+#include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
 #include <slimpack/executors/hooks.hpp>

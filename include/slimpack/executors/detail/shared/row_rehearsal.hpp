@@ -6,7 +6,7 @@
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
-#include <slimpack/executors/detail/shared/row_memory.hpp>
+#include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/sharing.hpp>
