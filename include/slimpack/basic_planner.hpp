@@ -7,7 +7,6 @@
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/detail/cost_answers.hpp>
-#include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/searched_times.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/schedules/list.hpp>

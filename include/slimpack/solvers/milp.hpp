@@ -4,7 +4,6 @@
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/pricing/detail/cost_answers.hpp>
-#include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/searched_times.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/price.hpp>

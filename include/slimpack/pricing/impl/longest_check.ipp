@@ -12,7 +12,7 @@
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/pricing/detail/longest_check.hpp>
+#include <slimpack/pricing/detail/cost_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 
 #include <algorithm>
