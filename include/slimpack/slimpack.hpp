@@ -60,7 +60,6 @@
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
-#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/message_format.hpp>

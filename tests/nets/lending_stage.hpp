@@ -5,7 +5,6 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/lending/lending.hpp>
-#include <slimpack/executors/lending/loan_format.hpp>
 
 #include <algorithm>
 #include <array>
