@@ -13,7 +13,6 @@
 #include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 #include <slimpack/testing/detail/random_sharers.hpp>
-#include <slimpack/testing/detail/round_diagnosis.hpp>
 #include <slimpack/testing/detail/sharing_diagnosis.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
