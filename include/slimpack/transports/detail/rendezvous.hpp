@@ -2,7 +2,6 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_RENDEZVOUS_HPP
 
 #include <slimpack/transports/detail/parking.hpp>
-#include <slimpack/transports/detail/step_gate.hpp>
 
 #include <array>
 #include <atomic>
