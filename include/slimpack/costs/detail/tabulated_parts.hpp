@@ -5,7 +5,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/detail/model_parts.hpp>
 #include <slimpack/costs/detail/part_times.hpp>
-#include <slimpack/costs/detail/step_traffic.hpp>
+#include <slimpack/costs/detail/step_ends.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/provenance.hpp>

@@ -8,7 +8,6 @@
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/step_ends.hpp>
-#include <slimpack/costs/detail/step_traffic.hpp>
 #include <slimpack/costs/detail/vocabulary_lines.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/model/layer.hpp>
