@@ -6,7 +6,7 @@
 
 #include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/executors/piece.hpp>

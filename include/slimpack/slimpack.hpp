@@ -39,7 +39,6 @@
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/collective_table.hpp>
 #include <slimpack/costs/network/loan_rows.hpp>

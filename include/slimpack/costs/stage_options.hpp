@@ -3,7 +3,7 @@
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
-#include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 
 #include <optional>

@@ -13,7 +13,6 @@
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>

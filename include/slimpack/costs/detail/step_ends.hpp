@@ -6,7 +6,6 @@
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/stage_options.hpp>
 
