@@ -11,8 +11,8 @@
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/transports/gathered.hpp>
 
 #include <algorithm>

@@ -80,7 +80,6 @@
 #include <slimpack/pricing/remap/remapping.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>

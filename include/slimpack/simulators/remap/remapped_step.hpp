@@ -8,8 +8,8 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/remap/remapping.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 
 #include <algorithm>
 #include <cstddef>
