@@ -9,7 +9,7 @@
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/shapes/even_stages.hpp>
-#include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/layout.hpp>
 
 #include <algorithm>
 #include <atomic>

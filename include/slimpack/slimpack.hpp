@@ -100,7 +100,6 @@
 #include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
-#include <slimpack/shapes/space.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
