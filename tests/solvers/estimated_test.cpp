@@ -1,7 +1,6 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/simulators/sweep.hpp>
-#include <slimpack/solvers/divide/detail/unit_estimate.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/estimated.hpp>
