@@ -44,7 +44,7 @@ FEATURES = {
     "lending": (r"lend(?:s|er|ers|ing)?|loans?|lent|borrow\w*",
                 ("core/lending/", "executors/lending/", "executors/detail/lending/", "pricing/lend.hpp"), 19),
     "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 11),
-    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 51),
+    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 50),
 }
 
 
