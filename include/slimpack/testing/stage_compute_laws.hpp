@@ -10,7 +10,6 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/solvers/solution.hpp>
-#include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 #include <slimpack/testing/detail/random_sharers.hpp>
 #include <slimpack/testing/detail/sharing_diagnosis.hpp>

@@ -5,7 +5,6 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/testing/detail/audited_compute.hpp>
-#include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/testing/detail/audited_compute.hpp>
 #include <slimpack/testing/detail/audited_steps.hpp>
-#include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 
 #include <algorithm>
