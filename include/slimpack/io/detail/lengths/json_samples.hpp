@@ -3,9 +3,8 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/json_in.hpp>
-#include <slimpack/io/detail/lengths/doubts/histograms.hpp>
+#include <slimpack/io/detail/lengths/doubts/columns.hpp>
 #include <slimpack/io/detail/lengths/doubts/packed_samples.hpp>
-#include <slimpack/io/detail/lengths/doubts/sample_parts.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
