@@ -84,7 +84,6 @@
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
-#include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/profiling/trials.hpp>
 #include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>

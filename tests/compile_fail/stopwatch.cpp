@@ -1,4 +1,4 @@
-#include <slimpack/profiling/stopwatch.hpp>
+#include <slimpack/profiling/trials.hpp>
 
 // A device's clock that tells milliseconds as a number.
 struct events {

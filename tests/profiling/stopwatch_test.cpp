@@ -1,4 +1,4 @@
-#include <slimpack/profiling/stopwatch.hpp>
+#include <slimpack/profiling/trials.hpp>
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,6 @@
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
-#include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/profiling/trials.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 #include <slimpack/transports/gathered.hpp>
