@@ -4,7 +4,6 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/transports/detail/frame.hpp>
 #include <slimpack/transports/detail/link/link_threads.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 

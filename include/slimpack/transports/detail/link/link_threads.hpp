@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/detail/has_member.hpp>
-#include <slimpack/transports/detail/link/mail_handle.hpp>
+#include <slimpack/transports/detail/mailbox.hpp>
 
 #include <concepts>
 #include <cstddef>
