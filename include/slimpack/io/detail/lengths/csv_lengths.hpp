@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/csv.hpp>
-#include <slimpack/io/detail/lengths/doubts/columns.hpp>
+#include <slimpack/io/detail/lengths/doubts/doubtful_columns.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>

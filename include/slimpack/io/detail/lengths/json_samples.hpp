@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/json_in.hpp>
-#include <slimpack/io/detail/lengths/doubts/columns.hpp>
+#include <slimpack/io/detail/lengths/doubts/doubtful_columns.hpp>
 #include <slimpack/io/detail/lengths/doubts/packed_samples.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_COLUMNS_HPP
-#define SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_COLUMNS_HPP
+#ifndef SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_DOUBTFUL_COLUMNS_HPP
+#define SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_DOUBTFUL_COLUMNS_HPP
 
 #include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-/// Columns that may not be what a user takes them for: tables that say how often each length occurs, rows that sum others
-/// up, and fields that are one of several parts of a sample.
+/// Columns that may not be what a user takes them for: tables that say how often each length occurs, rows that sum
+/// others up, and fields that are one of several parts of a sample.
 namespace slimpack::io::detail {
 
 /// Names that say how often a length occurs.
