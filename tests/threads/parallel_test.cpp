@@ -1,4 +1,5 @@
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/detail/parallel_ahead.hpp>
 
 #include <gtest/gtest.h>
 

@@ -13,6 +13,7 @@
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/detail/parallel_ahead.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/search_options.hpp>
 

@@ -5,7 +5,6 @@
 
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
-#include <boost/iterator/counting_iterator.hpp>
 #include <boost/iterator/iterator_facade.hpp>
 
 #include <cstddef>
@@ -32,7 +31,18 @@ class rooted_graph {
     friend constexpr bool operator==(const edge&, const edge&) = default;
   };
 
-  using vertex_iterator = boost::counting_iterator<node>;
+  class vertex_iterator : public boost::iterator_facade<vertex_iterator, node, boost::forward_traversal_tag, node> {
+   public:
+    vertex_iterator() = default;
+    explicit vertex_iterator(node n) : node_(n) {}
+
+   private:
+    friend class boost::iterator_core_access;
+    [[nodiscard]] node dereference() const { return node_; }
+    [[nodiscard]] bool equal(const vertex_iterator& other) const { return node_ == other.node_; }
+    void increment() { ++node_; }
+    node node_{};
+  };
 
   class out_edge_iterator : public boost::iterator_facade<out_edge_iterator, edge, boost::forward_traversal_tag, edge> {
    public:
