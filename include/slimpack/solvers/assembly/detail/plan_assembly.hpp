@@ -165,7 +165,7 @@ class plan_assembly {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/solvers/assembly/impl/laws_check.ipp>
+#include <slimpack/solvers/assembly/impl/checks.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
 #endif
 
