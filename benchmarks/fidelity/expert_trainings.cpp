@@ -5,7 +5,7 @@
 #include "machines.hpp"
 #include "trainings.hpp"
 
-#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/model_config.hpp>

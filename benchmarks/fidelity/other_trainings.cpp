@@ -7,7 +7,7 @@
 #include "prices.hpp"
 #include "trainings.hpp"
 
-#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/stage_options.hpp>

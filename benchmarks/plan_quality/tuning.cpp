@@ -7,6 +7,7 @@
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/layout.hpp>
+#include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/layout.hpp>
+#include <slimpack/shapes/with_even_stages.hpp>
 
 #include <algorithm>
 #include <atomic>

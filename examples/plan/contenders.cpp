@@ -7,6 +7,7 @@
 
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/search_progress.hpp>
 
 #include <algorithm>
 #include <cmath>

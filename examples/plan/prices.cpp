@@ -5,7 +5,7 @@
 #include "texts.hpp"
 
 #include <slimpack/costs/kernels/origin.hpp>
-#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/io/csv.hpp>
 

@@ -8,7 +8,7 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/calibrated.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
-#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/stage_options.hpp>

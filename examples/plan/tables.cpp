@@ -2,7 +2,7 @@
 
 #include <slimpack/costs/detail/measured_layer.hpp>
 #include <slimpack/costs/kernels/detail/reference_kernel.hpp>
-#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include "journal.hpp"
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
 #include <slimpack/executors/row_traffic.hpp>
 #include <slimpack/executors/sharing.hpp>

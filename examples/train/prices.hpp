@@ -14,7 +14,7 @@
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
-#include <slimpack/profiling/trials.hpp>
+#include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/transports/gathered.hpp>
 
 #include "median.hpp"

@@ -6,6 +6,7 @@
 #include <slimpack/shapes/detail/contest.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>

@@ -11,6 +11,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
@@ -36,10 +37,12 @@
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/collective.hpp>
+#include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/costs/network/collective_table.hpp>
 #include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/moved_rows.hpp>
@@ -56,9 +59,11 @@
 #include <slimpack/devices/host.hpp>
 #include <slimpack/devices/streams.hpp>
 #include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/message_format.hpp>
@@ -84,6 +89,7 @@
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
+#include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/profiling/trials.hpp>
 #include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
@@ -99,9 +105,11 @@
 #include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/simulators/bounds/quantum_times.hpp>
 #include <slimpack/simulators/bounds/ramp.hpp>
 #include <slimpack/simulators/bounds/residence.hpp>
 #include <slimpack/simulators/bounds/stage_loss.hpp>
@@ -139,6 +147,7 @@
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/packed_forward.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/search_constants.hpp>
 #include <slimpack/solvers/search_options.hpp>

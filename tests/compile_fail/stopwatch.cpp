@@ -1,4 +1,4 @@
-#include <slimpack/profiling/trials.hpp>
+#include <slimpack/profiling/stopwatch.hpp>
 
 // A device's clock that tells milliseconds as a number.
 struct events {

@@ -1,4 +1,4 @@
-#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 
 #include <gtest/gtest.h>
 

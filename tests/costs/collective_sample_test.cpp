@@ -1,4 +1,4 @@
-#include <slimpack/costs/network/collective.hpp>
+#include <slimpack/costs/network/collective_sample.hpp>
 
 #include <gtest/gtest.h>
 

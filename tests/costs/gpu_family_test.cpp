@@ -1,4 +1,4 @@
-#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <slimpack/executors/replica_group.hpp>
+#include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include "../transports/on_ranks.hpp"

@@ -1,4 +1,4 @@
-#include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <slimpack/executors/lending/loan_traffic.hpp>
 
 #include <slimpack/core/lending/loan.hpp>
-#include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>

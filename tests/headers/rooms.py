@@ -23,7 +23,7 @@ ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/mem
          "devices", "transports", "executors", "profiling", "views", "io", "service", "shapes", "testing"]
 # What solvers are asked and answer, and what tunes them: headers of solvers/ that all rooms below it may include.
 CONTRACTS = {f"solvers/{name}.hpp": SOLVERS_CONTRACTS
-             for name in ["detail/search_tuning", "exchange_set", "hooks", "search_constants",
+             for name in ["detail/search_tuning", "exchange_set", "hooks", "problem", "search_constants",
                           "search_options", "search_report", "sharing_zones", "size_ratios", "solution"]}
 ON_TOP = {"service", "shapes", "testing", "io", "views"}  # of the root's headers
 WIDEST = 16

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include <slimpack/solvers/milp/answer.hpp>
+#include <slimpack/solvers/milp/limits.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include <slimpack/profiling/trials.hpp>
+#include <slimpack/profiling/stopwatch.hpp>
 
 #include <gtest/gtest.h>
 

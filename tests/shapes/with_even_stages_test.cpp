@@ -1,6 +1,6 @@
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/shapes/even_stages.hpp>
+#include <slimpack/shapes/with_even_stages.hpp>
 
 #include "../costs/models.hpp"
 

@@ -1,5 +1,6 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
+#include <slimpack/simulators/bounds/quantum_times.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 
 #include <gtest/gtest.h>

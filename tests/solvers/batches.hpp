@@ -3,6 +3,7 @@
 
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/testing/generator.hpp>
 

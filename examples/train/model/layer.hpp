@@ -12,7 +12,7 @@
 #include "swiglu.hpp"
 
 #include <slimpack/core/lending/loan.hpp>
-#include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 
 #include <algorithm>
 #include <cstddef>

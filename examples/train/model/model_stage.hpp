@@ -16,6 +16,7 @@
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>

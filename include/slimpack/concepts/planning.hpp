@@ -8,6 +8,7 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/hooks.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <concepts>

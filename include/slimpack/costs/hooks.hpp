@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_HOOKS_HPP
 
 #include <slimpack/core/gradient_reduction.hpp>
-#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>

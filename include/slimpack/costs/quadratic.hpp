@@ -1,16 +1,14 @@
 #ifndef SLIMPACK_COSTS_QUADRATIC_HPP
 #define SLIMPACK_COSTS_QUADRATIC_HPP
 
-#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <iosfwd>
 #include <span>
 
-namespace slimpack {
-struct loan;  // core/lending/loan.hpp
-}
+namespace slimpack {}
 
 namespace slimpack::costs {
 

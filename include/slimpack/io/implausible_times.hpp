@@ -3,6 +3,7 @@
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/network/collective.hpp>
 #include <slimpack/io/profile_note.hpp>
 #include <slimpack/io/profile_table.hpp>

@@ -4,7 +4,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/model/gpu.hpp>
-#include <slimpack/costs/network/collective.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
+#include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/detail/masked.hpp>
 #include <slimpack/io/profile_note.hpp>
 #include <slimpack/io/profile_table.hpp>

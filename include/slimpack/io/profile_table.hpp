@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
-#include <slimpack/costs/network/collective.hpp>
+#include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_row.hpp>
 #include <slimpack/io/detail/csv_samples.hpp>

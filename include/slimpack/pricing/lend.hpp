@@ -2,6 +2,7 @@
 #define SLIMPACK_PRICING_LEND_HPP
 
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>

@@ -15,6 +15,7 @@
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
 #include <slimpack/profiling/detail/made_up.hpp>
@@ -22,6 +23,7 @@
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
+#include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/profiling/trials.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 #include <slimpack/transports/gathered.hpp>

@@ -3,12 +3,10 @@
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/units.hpp>
 #include <slimpack/shapes/layout.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -65,24 +63,6 @@ struct ranking {
     return batch_tokens / (c.step_time.value * static_cast<double>(c.layout.gpus()));
   }
 };
-
-/// How far a search of layouts is.
-struct search_progress {
-  /// What is done with one layout after the other.
-  enum class round : unsigned char {
-    bounds,  ///< its lower bound is computed
-    probes,  ///< it is planned with a small part of the effort
-    plans,   ///< one of the best is planned with more of it
-  };
-
-  round now{round::bounds};
-  std::size_t done{};  ///< layouts of this round
-  std::size_t left{};  ///< of this round, at most: bounds may rule some out
-  seconds best{};      ///< the shortest step so far; 0 where there is none
-};
-
-/// Who is told, by one thread at a time, after each layout.
-using progress_listener = std::function<void(const search_progress&)>;
 
 }  // namespace slimpack::shapes
 

@@ -12,6 +12,7 @@
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/pack/forward_packs.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 

@@ -18,9 +18,11 @@
 #include <slimpack/solvers/milp/cbc.hpp>
 #include <slimpack/solvers/milp/division_model.hpp>
 #include <slimpack/solvers/milp/instance.hpp>
+#include <slimpack/solvers/milp/limits.hpp>
 #include <slimpack/solvers/milp/pipeline.hpp>
 #include <slimpack/solvers/milp/pipeline_plans.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 

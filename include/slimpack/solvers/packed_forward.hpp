@@ -6,6 +6,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/detail/interleaved_order.hpp>
 #include <slimpack/solvers/forward.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <cstddef>

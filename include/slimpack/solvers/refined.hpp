@@ -11,6 +11,7 @@
 #include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/sharing_zones.hpp>

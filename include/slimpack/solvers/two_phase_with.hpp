@@ -10,6 +10,7 @@
 #include <slimpack/solvers/divide/searched.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
 

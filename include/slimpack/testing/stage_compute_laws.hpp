@@ -9,7 +9,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
-#include <slimpack/solvers/solution.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 #include <slimpack/testing/detail/random_sharers.hpp>
 #include <slimpack/testing/detail/sharing_diagnosis.hpp>

@@ -11,7 +11,7 @@
 #include <slimpack/costs/detail/vocabulary_lines.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/model/layer.hpp>
-#include <slimpack/costs/network/collective.hpp>
+#include <slimpack/costs/network/placement.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/transformer.hpp>
 

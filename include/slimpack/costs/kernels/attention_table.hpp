@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/costs/kernels/detail/kernel_faults.hpp>
 #include <slimpack/costs/kernels/detail/measured_times.hpp>
 #include <slimpack/costs/kernels/detail/reference_kernel.hpp>
 #include <slimpack/costs/kernels/detail/scatter.hpp>

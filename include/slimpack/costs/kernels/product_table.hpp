@@ -2,6 +2,7 @@
 #define SLIMPACK_COSTS_KERNELS_PRODUCT_TABLE_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/costs/kernels/detail/kernel_faults.hpp>
 #include <slimpack/costs/kernels/detail/measured_times.hpp>
 #include <slimpack/costs/kernels/detail/scatter.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>

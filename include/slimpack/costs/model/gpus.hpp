@@ -2,6 +2,7 @@
 #define SLIMPACK_COSTS_MODEL_GPUS_HPP
 
 #include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 
 #include <algorithm>
 #include <optional>

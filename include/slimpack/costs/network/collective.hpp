@@ -1,9 +1,6 @@
 #ifndef SLIMPACK_COSTS_NETWORK_COLLECTIVE_HPP
 #define SLIMPACK_COSTS_NETWORK_COLLECTIVE_HPP
 
-#include <slimpack/core/units.hpp>
-
-#include <string>
 #include <string_view>
 
 namespace slimpack::costs {
@@ -35,28 +32,6 @@ enum class collective : unsigned char { send_receive, all_reduce, all_gather, re
   const double others = (ranks - 1.0) / ranks;
   return op == collective::send_receive ? 1 : op == collective::all_reduce ? 2 * others : others;
 }
-
-/// One measurement of a collective, alone on the machine.
-/// Shapes    ranks are neighbours and fill nodes: 2 ranks of which 1 per node sit on two nodes
-struct collective_sample {
-  std::string gpu{};   ///< as the measurement names it
-  std::string node{};  ///< what kind of box, as the measurement names it; empty: it does not say
-  costs::collective op{};
-  int ranks{};
-  int ranks_per_node{};
-  bytes size{};  ///< as NCCL's tests count, see costs::collective
-  seconds time{};
-  friend bool operator==(const collective_sample&, const collective_sample&) = default;
-};
-
-/// Ranks that communicate, and how far apart they sit.
-/// Requires  1 <= nodes <= islands <= ranks
-struct rank_group {
-  int ranks{1};
-  int nodes{1};    ///< that hold some of them
-  int islands{1};  ///< that hold some: GPUs of a node with fast links to each other; all of the node on a switch
-  friend constexpr bool operator==(const rank_group&, const rank_group&) = default;
-};
 
 }  // namespace slimpack::costs
 

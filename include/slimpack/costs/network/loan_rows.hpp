@@ -2,14 +2,15 @@
 #define SLIMPACK_COSTS_NETWORK_LOAN_ROWS_HPP
 
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/network.hpp>
+#include <slimpack/costs/network/placement.hpp>
 
 #include <cstddef>
 #include <span>

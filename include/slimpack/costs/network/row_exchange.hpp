@@ -8,8 +8,8 @@
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/network.hpp>
+#include <slimpack/costs/network/placement.hpp>
 
 #include <algorithm>
 #include <cstddef>

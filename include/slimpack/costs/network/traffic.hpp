@@ -7,6 +7,7 @@
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/network.hpp>
+#include <slimpack/costs/network/placement.hpp>
 
 #include <algorithm>
 #include <cstddef>

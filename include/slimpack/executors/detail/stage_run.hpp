@@ -10,6 +10,7 @@
 #include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
+#include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/replica_group.hpp>

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 
 #include <cstddef>
 #include <cstdint>

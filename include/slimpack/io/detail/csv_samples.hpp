@@ -5,7 +5,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
-#include <slimpack/costs/network/collective.hpp>
+#include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/detail/masked.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_row.hpp>

@@ -10,6 +10,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/shapes/detail/pack_room.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>

@@ -6,6 +6,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
+#include <slimpack/simulators/bounds/quantum_times.hpp>
 
 #include <algorithm>
 #include <array>

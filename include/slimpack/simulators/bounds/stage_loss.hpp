@@ -5,6 +5,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
+#include <slimpack/simulators/bounds/quantum_times.hpp>
 #include <slimpack/simulators/bounds/ramp.hpp>
 #include <slimpack/simulators/bounds/residence.hpp>
 

@@ -11,6 +11,7 @@
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/sharing_zones.hpp>
 #include <slimpack/solvers/solution.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_MILP_CBC_HPP
 #define SLIMPACK_SOLVERS_MILP_CBC_HPP
 
-#include <slimpack/solvers/milp/answer.hpp>
+#include <slimpack/solvers/milp/limits.hpp>
 #include <slimpack/solvers/milp/model.hpp>
 
 #include <CbcEventHandler.hpp>

@@ -11,9 +11,9 @@
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/size_ratios.hpp>
-#include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
 #include <cstddef>

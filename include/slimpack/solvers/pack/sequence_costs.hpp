@@ -7,7 +7,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/solvers/solution.hpp>
+#include <slimpack/solvers/problem.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_KERNELS_DETAIL_REFERENCE_KERNEL_HPP
 
 #include <slimpack/costs/kernels/kernel_samples.hpp>
-#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 
 #include <algorithm>
 #include <compare>

@@ -7,6 +7,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
 #include <cstddef>

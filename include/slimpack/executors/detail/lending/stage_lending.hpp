@@ -11,6 +11,7 @@
 #include <slimpack/executors/detail/lending/loan_transfers.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_report.hpp>

@@ -10,6 +10,7 @@
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <chrono>

@@ -8,6 +8,7 @@
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>

@@ -11,10 +11,10 @@
 #include <slimpack/solvers/pack/align.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/partitioner.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/size_ratios.hpp>
-#include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -24,6 +24,7 @@
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 

@@ -14,6 +14,7 @@
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase/detail/unit_planner.hpp>
 
