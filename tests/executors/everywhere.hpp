@@ -4,8 +4,8 @@
 #include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/packflow.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/threads.hpp>
 

@@ -8,7 +8,7 @@
 #include "prefix_model.hpp"
 
 #include <slimpack/core/batch_view.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/testing/naive/memory.hpp>
 #include <slimpack/testing/plan_laws.hpp>

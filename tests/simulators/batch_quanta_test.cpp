@@ -1,4 +1,5 @@
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/testing/generator.hpp>
 

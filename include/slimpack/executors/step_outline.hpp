@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_STEP_OUTLINE_HPP
 
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>

@@ -2,15 +2,15 @@
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
-#include <slimpack/io/detail/plan/data_json.hpp>
 #include <slimpack/io/detail/plan/forest_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/plan_writer.hpp>
@@ -53,8 +53,8 @@
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}]
 ///             in whose rows null stands for a replica that has no tokens of the row; with
 ///             "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...]
-///             where rows that go round cross between nodes over proxies (core/relays/relay.hpp); their legs have the
-///             order of core/relays/legs.hpp
+///             where rows that go round cross between nodes over proxies (core/relays/legs.hpp), and in what
+///             order their legs do
 ///             "layers": [9, 9, 9, 5]
 ///             of the model on each part, where they were chosen; 0 at an end of the model
 ///             "ep": 8

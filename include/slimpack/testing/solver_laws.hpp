@@ -6,7 +6,6 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 #include <slimpack/testing/report.hpp>
 
