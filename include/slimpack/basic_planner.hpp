@@ -250,8 +250,11 @@ template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> S
 requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator> result<plan>
 basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::put_together(std::span<const rank_plan> parts)
 const {
-  if (!parts.empty())
-    if (result<void> fine = check(batch_of(parts.front().part)); !fine) return std::move(fine).error();
+  if (!parts.empty()) {
+    const result<uncut_forest> batch = uncut(batch_of(parts.front().part), parts.front().part.copies);
+    if (!batch) return batch.error();
+    if (result<void> fine = check(batch.value()); !fine) return std::move(fine).error();
+  }
   detail::time_faults faults{std::stop_token{}};
   return acceptance(*this, faults).assembly.put_together(parts, faults);
 }

@@ -89,13 +89,28 @@ class forest_cuts {
       return pieces;
     });
   }
-  /// Each leaf has its whole path: nothing is shared.
+  /// Each leaf has its whole path: samples share nothing. What is above several leaves is at home with the lightest.
   [[nodiscard]] forest_cut flat() const {
-    return cut([](leaf_run tree) {
+    return cut([&](leaf_run tree) {
       std::vector<leaf_list> pieces;
       for (std::size_t at = tree.first; at < tree.second; ++at) pieces.push_back({at});
+      std::stable_sort(pieces.begin(), pieces.end(), [&](const leaf_list& a, const leaf_list& b) {
+        return path_[leaves_[a.front()].place] < path_[leaves_[b.front()].place];
+      });
       return pieces;
     });
+  }
+  /// Each sequence has its whole path, and no other goes on from it: replicas may share it.
+  [[nodiscard]] forest_cut apart() const {
+    forest_cut made;
+    made.lengths.resize(order_.size()), made.parents.resize(order_.size(), no_parent);
+    for (const sequence& s : order_) {
+      made.lengths[s.id.value] = s.end();
+      if (!s.is_root()) made.copies.push_back({s.id, s.parent, s.begin});
+    }
+    std::sort(made.copies.begin(), made.copies.end(),
+              [](const path_copy& a, const path_copy& b) { return a.sequence < b.sequence; });
+    return made;
   }
 
  private:

@@ -5,8 +5,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/costs/hooks.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/costs/hooks.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <optional>

@@ -173,6 +173,7 @@ SLIMPACK_DECL result<void> plan_assembly::take_cut(solution& solved, const batch
   p.lengths = std::move(solved.cut->lengths);
   p.parents = std::move(solved.cut->parents);
   p.copies = std::move(solved.cut->copies);
+  if (!batch_of(p).shares_prefixes()) p.parents.clear();
   return success();
 }
 
