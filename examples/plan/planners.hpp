@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>

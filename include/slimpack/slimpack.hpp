@@ -9,7 +9,6 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>

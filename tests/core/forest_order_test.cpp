@@ -1,5 +1,5 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/slice.hpp>

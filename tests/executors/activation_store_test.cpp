@@ -1,5 +1,5 @@
 #include <slimpack/basic_planner.hpp>
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/detail/script/path_facts.hpp>
 #include <slimpack/schedules/list.hpp>

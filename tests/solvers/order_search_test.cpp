@@ -1,5 +1,5 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/hooks.hpp>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/detail/has_member.hpp>
@@ -18,7 +18,8 @@ namespace slimpack {
 /// Where samples share beginnings, its sequence is a node of their forest: `prefix` says which sequences lie above it
 /// on its path, and `edges` which tokens its own tokens predict. The last token of a sequence predicts the first one of
 /// each child, so at a fork it has several targets; a row of logits is then used once for each. Where the batch says no
-/// targets (core/forest.hpp), there are no edges, and the compute counts tokens that have a loss itself (valid_tokens).
+/// targets (core/forest/forest.hpp), there are no edges, and the compute counts tokens that have a loss itself
+/// (valid_tokens).
 ///
 /// Contract with data-parallel hooks of a trainer that fire when autograd has a parameter's gradient: a step calls
 /// backward many times, and each call pulls gradients of all parameters of its chunk, so such a hook must reduce in one
@@ -54,7 +55,7 @@ struct piece {
                              ///< at home so often, and others not at all; 0 where all of its sequence is a copy
   tokens home_begin{
       sequence_begin};  ///< the sequence's first token that is at home here; those before it are copies of
-                        ///< a path that another replica has at home (core/forest_cut.hpp)
+                        ///< a path that another replica has at home (core/forest/forest_cut.hpp)
 
   [[nodiscard]] constexpr tokens sequence_end() const noexcept { return sequence_begin + sequence_length; }
   [[nodiscard]] constexpr bool is_first() const noexcept { return slice.begin == sequence_begin; }

@@ -42,11 +42,11 @@
 ///             which sequence each goes on behind, -1 of a root, where samples share beginnings (core/sequence.hpp);
 ///             slices then begin at their depth
 ///             "copies": [[7, 2, 580], ...]
-///             paths that several replicas compute (core/forest_cut.hpp): of a sequence the tokens before a place, 580,
-///             are copies of those of the path of another, up to its end
+///             paths that several replicas compute (core/forest/forest_cut.hpp): of a sequence the tokens before a
+///             place, 580, are copies of those of the path of another, up to its end
 ///             "samples": [[1, 602, 1], ...]
-///             where samples end (core/forest.hpp): in which sequence, at which token of its path, and how many equal
-///             ones there are
+///             where samples end (core/forest/forest.hpp): in which sequence, at which token of its path, and how many
+///             equal ones there are
 ///             "targets": [[1, 512, 90, 1], ...]
 ///             which tokens are predicted: sequence, begin, length, and on how many samples' account. Their weights are
 ///             not written, and read as 1: who runs the plan gives them theirs

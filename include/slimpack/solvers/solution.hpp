@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_SOLUTION_HPP
 #define SLIMPACK_SOLVERS_SOLUTION_HPP
 
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>

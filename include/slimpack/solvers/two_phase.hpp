@@ -38,7 +38,7 @@ struct two_phase {
   search_options options{};           ///< what tunes the search, if the defaults do not do
   search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on
                                    ///< it
-  bool plans_prefixes{true};       ///< samples may share beginnings (core/forest.hpp)
+  bool plans_prefixes{true};       ///< samples may share beginnings (core/forest/forest.hpp)
 
   /// For who runs each sample as a sequence of its own.
   constexpr void plan_flat() noexcept { plans_prefixes = false; }

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_TESTING_GENERATOR_HPP
 #define SLIMPACK_TESTING_GENERATOR_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 #define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_REPLICA_LAWS_HPP
 #define SLIMPACK_TESTING_REPLICA_LAWS_HPP
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>

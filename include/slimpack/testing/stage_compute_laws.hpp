@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/edge_values.hpp>

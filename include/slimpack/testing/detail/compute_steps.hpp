@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>

@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 #define SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/slice_order.hpp>

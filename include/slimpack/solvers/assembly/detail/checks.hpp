@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CHECKS_HPP
 #define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CHECKS_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_FOREST_SEARCH_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/divide/divider.hpp>

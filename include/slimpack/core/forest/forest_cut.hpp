@@ -1,8 +1,8 @@
-#ifndef SLIMPACK_CORE_FOREST_CUT_HPP
-#define SLIMPACK_CORE_FOREST_CUT_HPP
+#ifndef SLIMPACK_CORE_FOREST_FOREST_CUT_HPP
+#define SLIMPACK_CORE_FOREST_FOREST_CUT_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 

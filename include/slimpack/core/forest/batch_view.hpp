@@ -1,7 +1,7 @@
-#ifndef SLIMPACK_CORE_BATCH_VIEW_HPP
-#define SLIMPACK_CORE_BATCH_VIEW_HPP
+#ifndef SLIMPACK_CORE_FOREST_BATCH_VIEW_HPP
+#define SLIMPACK_CORE_FOREST_BATCH_VIEW_HPP
 
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 
@@ -22,7 +22,7 @@ namespace slimpack {
 ///
 ///   plan_batch(lengths);                    // each sequence is a sample
 ///   plan_batch({lengths, parents});         // sequence i goes on where sequence parents[i] ends
-///   plan_batch(samples_of_a_forest);        // core/forest.hpp: also says where samples end, and what is trained on
+///   plan_batch(samples_of_a_forest);        // forest.hpp: also says where samples end, and what is trained on
 ///
 /// Shapes    lengths: tokens of each sequence alone; parents: empty, or one per sequence, no_parent of a root; samples,
 ///           targets: those of a forest, or empty, and planning asks nothing of them: a plan has them for who runs it
