@@ -9,6 +9,9 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>

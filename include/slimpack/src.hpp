@@ -44,6 +44,7 @@
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif
 #include <slimpack/solvers/assembly/impl/checks.ipp>
+#include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
 #include <slimpack/solvers/impl/two_phase.ipp>
 #include <slimpack/transports/impl/blocking_link.ipp>

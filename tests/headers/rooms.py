@@ -43,7 +43,7 @@ TOLD = ("testing/", "costs/")  # laws, and what features cost
 FEATURES = {
     "lending": (r"lend(?:s|er|ers|ing)?|loans?|lent|borrow\w*",
                 ("core/lending/", "executors/lending/", "executors/detail/lending/", "pricing/lend.hpp"), 19),
-    "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 9),
+    "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 7),
     "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 44),
 }
 

@@ -5,6 +5,7 @@
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>
@@ -272,7 +273,6 @@ class profiled {
 }  // namespace slimpack::costs
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/impl/profiled.ipp>
 #endif
 

@@ -1,13 +1,13 @@
 #ifndef SLIMPACK_EXECUTORS_PIECE_HPP
 #define SLIMPACK_EXECUTORS_PIECE_HPP
 
-#include <algorithm>
-#include <concepts>
-#include <cstdint>
 #include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/detail/has_member.hpp>
+
+#include <concepts>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 

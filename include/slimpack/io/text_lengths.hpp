@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_TEXT_LENGTHS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <filesystem>
@@ -19,7 +20,6 @@ namespace slimpack::io {
 }  // namespace slimpack::io
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/io/impl/text_lengths.ipp>
 #endif
 

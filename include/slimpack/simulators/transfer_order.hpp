@@ -6,7 +6,6 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/completed_times.hpp>
 #include <slimpack/core/timings.hpp>

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
@@ -216,7 +217,6 @@ class stage_script {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/impl/stage_script.ipp>
 #endif
 

@@ -5,7 +5,6 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>

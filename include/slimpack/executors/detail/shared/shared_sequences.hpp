@@ -3,7 +3,6 @@
 
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <algorithm>

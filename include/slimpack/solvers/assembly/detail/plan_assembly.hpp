@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/detail/cost_answers.hpp>
@@ -168,8 +169,7 @@ class plan_assembly {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/core/sequence.hpp>
-#include <slimpack/solvers/assembly/impl/checks.ipp>
+#include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
 #endif
 
