@@ -163,6 +163,28 @@ class Trees(unittest.TestCase):
         for key in ("lengths", "data", "replicas", "step_time", "bounds"):
             self.assertEqual(made[0][key], made[1][key], key)
 
+    def test_the_plan_of_a_tree_is_made_again_from_its_file(self):
+        for arguments in (["--lengths", self.lines(ANSWERS), "--share-prefixes"], ["--lengths", self.file("tree.tsv", TREE), "--format", "tree"]):
+            with self.subTest(arguments):
+                file = self.folder / "first.json"
+                self.report(*arguments, "--pp", 2, *QUADRATIC, "--json", file)
+                self.assertRegex(self.report("--from", file), r"from      first.json: the same plan, hash \w+\n")
+                made = json.loads(file.read_text())
+                again = self.plan("--from", file)
+                for key in ("hash", "lengths", "parents", "samples", "targets", "data", "made_with", "replicas"):
+                    self.assertEqual(made[key], again[key], key)
+                self.fails("--share-prefixes is about the sequences of --lengths, and", "--from", file, "--share-prefixes")
+
+    def test_replicas_have_copies_of_what_several_need(self):
+        tree = ["--lengths", self.file("tree.tsv", "-1\t5000\t0\t0\n" + "0\t3000\t3000\t1\n" * 8), "--format", "tree"]
+        file = self.folder / "plan.json"
+        report = self.report(*tree, "--dp", 2, *QUADRATIC, "--json", file)
+        made = json.loads(file.read_text())
+        copied = sum(made["lengths"]) - 29000
+        self.assertIn(f"batch     8 samples, 64000 tokens flat, 29000 different (2.21 x fewer), in {len(made['lengths'])} sequences, "
+                      f"{copied} tokens copied to other replicas, longest path 8000 ", report)
+        self.assertEqual(len(made["lengths"]), len(rows(made["data"]["rows"])))
+
     def test_help_and_completion_name_trees(self):
         everything = self.report("--help-all")
         self.assertIn("--share-prefixes", everything)
