@@ -2,6 +2,7 @@
 #define SLIMPACK_BASIC_PLANNER_HPP
 
 #include <slimpack/concepts/planning.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>

@@ -12,6 +12,7 @@
 #include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/forest/forest_cut.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>

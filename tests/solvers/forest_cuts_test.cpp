@@ -1,4 +1,5 @@
 #include <slimpack/core/forest/forest_cut.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/solvers/divide/forest_cuts.hpp>
 #include <slimpack/solvers/pack/sequence_orders.hpp>
 #include <slimpack/testing/generator.hpp>

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>

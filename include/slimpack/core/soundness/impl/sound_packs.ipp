@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>

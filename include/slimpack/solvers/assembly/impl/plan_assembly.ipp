@@ -5,6 +5,7 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/sequence.hpp>
