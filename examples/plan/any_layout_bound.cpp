@@ -1,6 +1,5 @@
 #include "any_layout_bound.hpp"
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>

@@ -3,7 +3,7 @@
 
 #include "setting.hpp"
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/plan.hpp>
 
 #include <optional>

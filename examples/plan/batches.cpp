@@ -3,7 +3,7 @@
 #include "lengths_file.hpp"
 #include "texts.hpp"
 
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/forests/from_tokens.hpp>
 #include <slimpack/io/forests/token_lines.hpp>
 #include <slimpack/io/forests/tree_lines.hpp>

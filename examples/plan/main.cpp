@@ -25,6 +25,7 @@
 #include "terminal.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
 #include <slimpack/forests/fork_price.hpp>
 #include <slimpack/io/plan_graph.hpp>

@@ -10,7 +10,6 @@
 
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "planners.hpp"
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/units.hpp>
 

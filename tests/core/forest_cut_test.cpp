@@ -1,5 +1,6 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 
 #include <gtest/gtest.h>
 

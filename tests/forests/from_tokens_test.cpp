@@ -1,4 +1,4 @@
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/forests/from_tokens.hpp>
 
 #include <gtest/gtest.h>

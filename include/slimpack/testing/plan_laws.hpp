@@ -2,10 +2,10 @@
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_TESTING_RANK_PLAN_LAWS_HPP
 #define SLIMPACK_TESTING_RANK_PLAN_LAWS_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>

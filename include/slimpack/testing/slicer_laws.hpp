@@ -3,9 +3,9 @@
 
 #include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>

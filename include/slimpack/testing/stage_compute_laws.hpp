@@ -2,8 +2,8 @@
 #define SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -12,11 +12,9 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/solvers/problem.hpp>
-#include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 #include <slimpack/testing/detail/forest_case.hpp>
 #include <slimpack/testing/detail/random_sharers.hpp>
-#include <slimpack/testing/detail/round_diagnosis.hpp>
 #include <slimpack/testing/detail/sharing_diagnosis.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_VIEWS_NEEDS_HPP
 #define SLIMPACK_VIEWS_NEEDS_HPP
 
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/wiring/wiring.hpp>

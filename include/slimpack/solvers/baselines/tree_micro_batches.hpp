@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_TREE_MICRO_BATCHES_HPP
 #define SLIMPACK_SOLVERS_BASELINES_TREE_MICRO_BATCHES_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>

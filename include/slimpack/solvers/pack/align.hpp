@@ -1,9 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_PACK_ALIGN_HPP
 #define SLIMPACK_SOLVERS_PACK_ALIGN_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <algorithm>

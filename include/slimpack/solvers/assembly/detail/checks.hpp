@@ -1,10 +1,13 @@
-#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_BATCH_CHECK_HPP
-#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_BATCH_CHECK_HPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CHECKS_HPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CHECKS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/solvers/solution.hpp>
 
 #include <optional>
 #include <span>
@@ -30,10 +33,21 @@ template <class Cost>
 /// Complexity O(sequences)
 [[nodiscard]] result<void> batch_check(const shape& on, const batch_view& batch, const planner_abilities& has);
 
+/// Whether a solver's answer can be simulated: its packs are sound (core/soundness/is_sound.hpp). What programs it has
+/// is asked when tasks are made of them (task_graph::assign), since times of packs decide about others.
+/// passes: those that it plans
+/// Errors    invalid_input: what is wrong, with its sequence
+/// Complexity O(sequences + slices + rows * sharers), and k log k of the k slices of each shared sequence
+[[nodiscard]] result<void> solution_check(const solution& solved, const batch_view& batch, const shape& on,
+                                          std::span<const pass> passes = both_passes);
+
+/// The same of one group: it runs its sequences on its replicas, and the others run nothing.
+[[nodiscard]] result<void> solution_check(const group_solution& group, const batch_view& batch, const shape& on);
+
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/solvers/assembly/impl/batch_check.ipp>
+#include <slimpack/solvers/assembly/impl/checks.ipp>
 #endif
 
 #endif
