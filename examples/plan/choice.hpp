@@ -4,7 +4,7 @@
 #include "setting.hpp"
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/layout.hpp>
