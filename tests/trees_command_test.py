@@ -134,7 +134,6 @@ class Trees(unittest.TestCase):
                 name = next(o for o in reversed(option) if str(o).startswith("--"))
                 self.fails(f"{name} cannot be combined with --format tree: ", *tree, *option)
         for option, says in ((["--pad-to", 8], "--pad-to pads each sequence at its end"),
-                             (["--layers", "auto", "--pp", 2], "--layers"),
                              (["--compare", "megatron"], "the planner megatron plans each sample by itself"),
                              (["--planner", "chunked"], "the planner chunked plans each sample by itself"),
                              (["--trainer", "megatron"], "--trainer megatron cuts no sequence"),
@@ -143,11 +142,19 @@ class Trees(unittest.TestCase):
                              (["--max-context", 1211], "the longest sample of")):
             with self.subTest(option):
                 self.fails(says, *tree, *option)
-        model = ["--model", "llama-3.1-8b", "--gpu", "h100", "--auto", "--gpus", 8]
-        run = self.run_plan(*tree, *model)
-        self.assertEqual(2, run.returncode)
-        self.assertIn("--auto chooses a layout for lists, not for samples that share beginnings", run.stderr)
         self.report(*tree, "--max-context", 1212, *QUADRATIC)
+
+    def test_a_layout_is_chosen_for_a_tree(self):
+        shown = self.report("--lengths", self.file("tree.tsv", TREE), "--format", "tree", "--model", "llama-3.1-8b", "--gpu", "h100", "--auto",
+                            "--gpus", 8, "--effort", "fast")
+        self.assertIn("samples", shown)
+
+    def test_rivals_plan_the_same_samples(self):
+        tree = ["--lengths", self.file("tree.tsv", TREE), "--format", "tree", *QUADRATIC, "--compare", "flat,tree_micro_batches"]
+        rows = {line.split()[0]: line.split() for line in self.report(*tree).splitlines() if line.startswith(("slimpack ", "flat ", "tree_micro"))}
+        self.assertEqual({"slimpack", "flat", "tree_micro_batches"}, set(rows))
+        self.fails("the planner flat is slimpack with each sample alone", "--lengths", self.file("list.txt", "100\n200\n"), *QUADRATIC,
+                   "--compare", "flat")
 
     def test_token_ids_are_read_from_json_lines_alone(self):
         self.fails("--share-prefixes compares token ids, which are read from JSON lines, and not with --format csv", "--lengths",

@@ -50,9 +50,6 @@ void check_forest(const CLI::App& app, const options& o) {
     throw bad_usage{"--pad-to pads each sequence at its end, which " + what + " have in the middle: leave it out"};
   if (given("--over-long") && o.over_long == over_long::truncate)
     throw bad_usage{"--over-long truncate would cut off what " + what + " are trained on: give drop, or leave it out"};
-  if (o.automatic) throw bad_usage{"--auto chooses a layout for lists, not for " + what + ": give the layout"};
-  if (o.even_stages)
-    throw bad_usage{"--layers auto chooses layers for lists, not for " + what + ": give a number for each part"};
   if (o.forward_only)
     throw bad_usage{"--forward-only plans lists, not " + what +
                     ", which the plan of a step evaluates, too: leave it out"};
