@@ -26,8 +26,8 @@ struct rival_setting {
   friend bool operator==(const rival_setting&, const rival_setting&) = default;
 };
 
-/// "packs of 131072", "rows of 131072 in 8 slices, lending level", "packs of 8192, trees cut at forks"; empty where there
-/// is nothing to set.
+/// "packs of 131072", "rows of 131072 in 8 slices, lending level", "packs of 8192, trees cut at forks"; empty where
+/// there is nothing to set.
 std::string text_of(const rival_setting& with);
 
 /// A baseline's plan at the setting that is fastest, or why it has none at any.

@@ -10,8 +10,8 @@ enum class pass : unsigned char { forward, backward };
 
 [[nodiscard]] constexpr const char* name_of(pass p) noexcept { return p == pass::forward ? "forward" : "backward"; }
 
-/// Tokens [begin, begin + length) of one sequence; they attend to [0, begin) and, causally, to themselves. Where samples
-/// share beginnings, tokens are counted along the sequence's path: those before its own are its parents'.
+/// Tokens [begin, begin + length) of one sequence; they attend to [0, begin) and, causally, to themselves. Where
+/// samples share beginnings, tokens are counted along the sequence's path: those before its own are its parents'.
 struct slice {
   sequence_id sequence;
   tokens begin;

@@ -63,7 +63,8 @@
 ///             over the stages; packs then have the times of their calls on each stage, forward "embed", "output" and
 ///             "output_weights", backward "embed_gradients", and "message" has what these send and are sent:
 ///             "embedded", "hidden", "partial", "statistics", "gradients", and "to_gradients", from B to G
-///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32], "context": [0, 0, 32]}, ...]
+///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32],
+///                        "context": [0, 0, 32]}, ...]
 ///             of a replica whose stages lend each other attention (core/lending/loan.hpp): who lends, its stage and
 ///             instruction, and who helps; these start together, and end together with the longer. Times of packs have
 ///             it in.

@@ -83,7 +83,8 @@ class generator {
 }
 
 /// A batch whose samples share beginnings, of as many sequences: any shape between a list and a chain. Samples end with
-/// each sequence that nothing goes on behind, and inside or at the end of some others; they train on some runs of tokens.
+/// each sequence that nothing goes on behind, and inside or at the end of some others; they train on some runs of
+/// tokens.
 /// Requires  n >= 1, longest >= 1
 [[nodiscard]] inline forest trial_forest(generator& random, std::int64_t n, tokens longest) {
   forest made;

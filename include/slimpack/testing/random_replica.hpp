@@ -51,8 +51,8 @@ struct random_replica {
   dense_scores scores{};  ///< of the pieces: none, unless keep_scores has been called
 };
 
-/// Any order in which a pass may run whole sequences that go on behind each other: a parent before its children forward,
-/// and after them backward.
+/// Any order in which a pass may run whole sequences that go on behind each other: a parent before its children
+/// forward, and after them backward.
 [[nodiscard]] inline std::vector<sequence> any_order(std::vector<sequence> all, pass p, generator& random) {
   std::vector<sequence> order;
   random.shuffle(all);

@@ -433,8 +433,8 @@ class compute_trial {
 ///           twice. Of one that shares rows: keys and values that are not given as they are, or not used where they are
 ///           taken; gradients that are not owed, or not added once where they are due. The line names layer and
 ///           replica. Of one that shares prefixes: an edge at a fork that has no loss; gradients of children that are
-///           not added. Of one that lends attention: keys that it still attends to, or results that it does not merge. Of
-///           one that spreads its vocabulary: words that no stage has, or several; a softmax that is not that of all
+///           not added. Of one that lends attention: keys that it still attends to, or results that it does not merge.
+///           Of one that spreads its vocabulary: words that no stage has, or several; a softmax that is not that of all
 ///           words; logits that are left of a step that failed. Of one that evaluates by other kernels than it trains
 ///           by: a loss, or with log_probabilities an edge, of other bits
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found

@@ -17,9 +17,9 @@ struct path_copy {
   friend constexpr bool operator==(const path_copy&, const path_copy&) = default;
 };
 
-/// A forest as replicas run it. Sequences of the batch keep their ids, and are where they are at home. One whose path was
-/// cut goes on where a copy ends, or has the copied tokens before its own, and then begins earlier on its path than in
-/// the batch. Copies that others go on from are sequences behind those of the batch.
+/// A forest as replicas run it. Sequences of the batch keep their ids, and are where they are at home. One whose path
+/// was cut goes on where a copy ends, or has the copied tokens before its own, and then begins earlier on its path than
+/// in the batch. Copies that others go on from are sequences behind those of the batch.
 /// Shapes    lengths, parents: by sequence; copies: in ascending order of sequence
 struct forest_cut {
   std::vector<tokens> lengths;

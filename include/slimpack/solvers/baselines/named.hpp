@@ -25,8 +25,8 @@ inline constexpr std::array<std::string_view, 10> names{
 inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<5>();
 
 /// What `use` answers about the recipe of that name; nothing where no baseline has it.
-/// context: tokens of a pack of those that do not cut, of a row or of a micro-batch; 0: the batch's longest sequence, or
-/// path
+/// context: tokens of a pack of those that do not cut, of a row or of a micro-batch; 0: the batch's longest sequence,
+/// or path
 template <class Use>
 [[nodiscard]] auto with_named(std::string_view name, const shape& on, tokens context, Use&& use)
     -> std::optional<std::invoke_result_t<Use&, decltype(megatron(on))>> {

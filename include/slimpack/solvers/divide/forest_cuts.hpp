@@ -19,8 +19,8 @@
 namespace slimpack::divide {
 
 /// Cuts a forest so that replicas can run its trees. A tree with more work than a limit becomes several: each has some
-/// leaves, most of which follow each other, with the paths to them. A path that several have is at home in the first, and
-/// copied into the others.
+/// leaves, most of which follow each other, with the paths to them. A path that several have is at home in the first,
+/// and copied into the others.
 ///
 /// Source    contiguous runs of leaves in depth-first order, as in AReaL's balance by depth-first search; where to cut,
 ///           and what changes hands then, is derived
@@ -28,7 +28,8 @@ namespace slimpack::divide {
 /// Units     seconds, of the busiest stage
 class forest_cuts {
  public:
-  /// Shapes    batch: all sequences, by id; order: the same, depth-first, in any order of siblings; work: of each, by id
+  /// Shapes    batch: all sequences, by id; order: the same, depth-first, in any order of siblings; work: of each, by
+  ///           id
   /// Complexity O(sequences)
   forest_cuts(std::span<const sequence> batch, std::span<const sequence> order, std::span<const double> work)
       : order_(order.begin(), order.end()), parents_(order.size(), none), ends_(order.size()), path_(order.size()) {

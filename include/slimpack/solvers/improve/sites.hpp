@@ -119,8 +119,8 @@ struct sequence_site {
   }
 
   /// Lets a sequence run before a sibling in one pass, each with all below it, with its cuts and the border after it;
-  /// behind all siblings before itself. What it leaves behind, or joins, may be more than a pack takes: then a border comes
-  /// before the slice that does not fit. Complexity O(slices of the pass * depth)
+  /// behind all siblings before itself. What it leaves behind, or joins, may be more than a pack takes: then a border
+  /// comes before the slice that does not fit. Complexity O(slices of the pass * depth)
   void run_before(pass p, sequence_id moved, sequence_id before) {
     struct placed {
       slice of;

@@ -116,7 +116,8 @@ class move_trial {
                   "of", ahead.looked);
   }
 
-  /// Whether packs have the tokens of all sequences once, in run order, also along paths, and none more than a pack takes.
+  /// Whether packs have the tokens of all sequences once, in run order, also along paths, and none more than a pack
+  /// takes.
   static bool are_packs_of(const micropacks& packs, const std::vector<sequence>& sequences, pass p, tokens most) {
     const std::map<sequence_id, std::vector<slice>> slices = naive::by_sequence(packs);
     for (const sequence& s : sequences)

@@ -29,7 +29,8 @@ template <class Cost>
 
 /// Whether a batch may be planned on a shape at all.
 /// Errors    invalid_input: no length, or one out of range; parents that are no forest's, or that the solver does not
-///           plan; a degree or an amount out of range; a vocabulary spread by who cannot; a cost model for another shape
+///           plan; a degree or an amount out of range; a vocabulary spread by who cannot; a cost model for another
+///           shape
 /// Complexity O(sequences)
 [[nodiscard]] result<void> batch_check(const shape& on, const batch_view& batch, const planner_abilities& has);
 

@@ -138,7 +138,8 @@ class plan_assembly {
   /// without that stage.
   [[nodiscard]] solution of_layers(solution&& solved) const;
 
-  /// Gives a plan the forest that a solver has cut its batch into.            Errors    invalid_input: it is no cut of it
+  /// Gives a plan the forest that a solver has cut its batch into.
+  /// Errors    invalid_input: it is no cut of it
   [[nodiscard]] static result<void> take_cut(solution& solved, const batch_view& batch, plan& p);
 
   /// Prices and runs the replicas of a group, which share sequences where they are several
