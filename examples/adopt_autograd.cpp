@@ -74,9 +74,7 @@ struct slice_of_layer {
 };
 struct layer {  // a slice attends to itself and to what of its sequence came before
   static tensor weight(int seed) {
-    const auto entry = [=](auto i, auto j) {
-      return std::sin(static_cast<double>(seed * (i + 1) * (j + 5) + i * i)) / 2;
-    };
+    const auto entry = [=](auto i, auto j) { return std::sin(double(seed * (i + 1) * (j + 5) + i * i)) / 2; };
     return make({matrix::NullaryExpr(letters, letters, entry)});
   }
   std::array<tensor, 4> w{weight(1), weight(2), weight(3), weight(4)};
