@@ -1,6 +1,6 @@
 #include <slimpack/costs/model/attention_kinds.hpp>
 
-#include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/training_flops.hpp>
 
 #include "models.hpp"
 
