@@ -7,7 +7,6 @@
 #include "texts.hpp"
 
 #include <slimpack/core/detail/amount.hpp>
-#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
 #include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/layout.hpp>

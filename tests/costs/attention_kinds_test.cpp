@@ -1,7 +1,7 @@
 #include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
 
-#include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/training_flops.hpp>
 
 #include "models.hpp"
 

@@ -1,4 +1,3 @@
-#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
 
 #include "models.hpp"

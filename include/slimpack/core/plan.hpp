@@ -141,7 +141,7 @@ struct plan {
   double bubble{};            ///< 1 - (useful work + collectives) / (replicas * stages * step_time)
   std::optional<slimpack::rank_time> rank_time{};  ///< where the time of the stages goes; none of a part, or where a
                                                    ///< plan file does not say. Follows from the rest: not hashed
-  std::optional<double> mfu{};  ///< model flops utilisation (costs/model/layer.hpp), where the caller knows
+  std::optional<double> mfu{};  ///< model flops utilisation (costs/model/training_flops.hpp), where the caller knows
                                 ///< the model and the GPU. Not hashed
   std::optional<seconds> any_layout_bound{};  ///< what no plan of this batch on as many GPUs is faster than, whatever
                                               ///< its layout, layers and recomputation; where the caller knows. Not
