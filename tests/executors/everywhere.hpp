@@ -118,6 +118,10 @@ struct forest_planner {
 };
 [[nodiscard]] std::vector<forest_planner> forest_planners();
 
+/// Those that compute paths again: of micro-batches, and of forests that are cut in ways of the tests' own, on one
+/// replica, too (cut_planners.cpp).
+[[nodiscard]] std::vector<forest_planner> cut_planners();
+
 }  // namespace slimpack::tests
 
 #endif

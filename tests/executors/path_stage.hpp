@@ -1,10 +1,12 @@
 #ifndef SLIMPACK_TESTS_EXECUTORS_PATH_STAGE_HPP
 #define SLIMPACK_TESTS_EXECUTORS_PATH_STAGE_HPP
 
+#include "batch_places.hpp"
 #include "path_model.hpp"
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/forest.hpp>
+#include <slimpack/core/memory_rates.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -52,6 +54,7 @@ class path_stage {
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] bytes held() const { return store_.held(); }
   [[nodiscard]] bytes peak() const { return store_.peak(); }
+  [[nodiscard]] memory_rates rates() const { return store_.rates(); }
   void begin_step(const step_outline& o) { outline = o; }
   void abort_step() { store_.clear(); }
   void discard(const piece& p) {
@@ -85,6 +88,7 @@ class path_stage {
   std::vector<call> calls;
   step_outline outline;
   const random_forest* owner{};  ///< of samples that have one loss each (path_model::loss_of::samples); else null
+  const batch_places* places{};  ///< where the plan's sequences have copied paths; else null
   int fails_at{-1};              ///< the call that fails
   std::vector<std::pair<std::uint32_t, sequence_id>> discarded;  ///< chunk, sequence
   std::vector<std::pair<std::uint32_t, sequence_id>> forwarded;
@@ -175,10 +179,11 @@ class path_stage {
   [[nodiscard]] static std::span<double> as_numbers(std::vector<row>& rows) {
     return {rows.empty() ? nullptr : rows[0].data(), rows.size() * path_model::width};
   }
-  [[nodiscard]] static std::size_t word(const piece& p, std::size_t t) {
-    return path_model::word(p.slice.sequence, p.slice.begin.value + static_cast<std::int64_t>(t));
+  [[nodiscard]] std::size_t word(const piece& p, std::size_t t) const {
+    const std::int64_t at = p.slice.begin.value + static_cast<std::int64_t>(t);
+    return path_model::word(places ? places->sequence_of(p.slice.sequence, at) : p.slice.sequence, at);
   }
-  [[nodiscard]] static row embedded(const piece& p, std::size_t t) { return path_model::embedding()[word(p, t)]; }
+  [[nodiscard]] row embedded(const piece& p, std::size_t t) const { return path_model::embedding()[word(p, t)]; }
 
   /// Rows of a field, of the piece or, where its slice is a path, of all of it.
   [[nodiscard]] std::vector<row> kept(const piece& p, std::size_t index) {

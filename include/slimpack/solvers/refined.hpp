@@ -88,7 +88,8 @@ struct refined {
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
     result<void> ordered = slimpack::detail::cut_in_pieces(found, replicas, threads(), [&](replica_solution& r) {
-      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule, batch.parents);
+      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule,
+                                            found.cut ? found.cut->parents : batch.parents);
     });
     if (!ordered) return std::move(ordered).error();
     found.runners_up.clear();  // whose packs are not cut in pieces
