@@ -704,15 +704,18 @@ class TimelinePage(unittest.TestCase):
             # Sequences of one tree are nearer to each other than the next tree is to any.
             roots = [path[0] for path in paths]
             self.assertEqual([roots[s] for s in sorted(range(len(hues)), key=lambda s: hues[s])], sorted(roots))
-            self.browser.evaluate("move(0, 6 * rows[0].lane.end[0])")
-            self.browser.settle()
-            deep = self.browser.evaluate("""(() => {
-                const {lane, y, h} = rows[0], box = $('lanes').getBoundingClientRect(), places = [];
-                for (let i = 0; i < lane.n && lane.end[i] < show.t1; ++i)
-                    eachSlice(lane, i, (sequence, from, to) => places.push([sequence, box.left + xOf(lane.start[i] + (from + to) / 2 * (lane.end[i] - lane.start[i])), box.top + y + h / 2]));
-                return places;
+            ran = self.browser.evaluate("""(() => {
+                const {lane} = rows[0], found = [];
+                for (let i = 0; i < lane.n; ++i) eachSlice(lane, i, (sequence, from, to) => found.push([sequence, i, (from + to) / 2]));
+                return found;
             })()""")
-            sequence, x, y = max(deep, key=lambda place: len(paths[place[0]]))
+            sequence, instruction, share = max(ran, key=lambda one: len(paths[one[0]]))
+            self.browser.evaluate(f"(({{start, end}}) => move(2 * start[{instruction}] - end[{instruction}], 2 * end[{instruction}] - start[{instruction}]))(rows[0].lane)")
+            self.browser.settle()
+            x, y = self.browser.evaluate(f"""(() => {{
+                const {{lane, y, h}} = rows[0], box = $('lanes').getBoundingClientRect(), begin = lane.start[{instruction}];
+                return [box.left + xOf(begin + {share} * (lane.end[{instruction}] - begin)), box.top + y + h / 2];
+            }})()""")
             self.assertGreater(len(paths[sequence]), 1)
             pixels = "[...$('lanes').getContext('2d').getImageData(0, 0, $('lanes').width, $('lanes').height).data].reduce((a, b, k) => (a * 31 + b) % 1000003, 7)"
             before = self.browser.evaluate(pixels)

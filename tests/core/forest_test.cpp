@@ -28,8 +28,9 @@ TEST(Forest, HasNoFaultWhereSamplesAndTargetsAreTokensOfItsSequences) {
 
 TEST(Forest, TellsWhatIsWrongWithItsSequencesFirst) {
   forest f = two_answers();
-  f.parents[1] = {2};
-  EXPECT_EQ(fault_of(f), "sequence 1 has the parent 2: a parent comes before its children");
+  f.lengths[1] = {0};
+  f.targets[0].length = {0};
+  EXPECT_EQ(fault_of(f), "sequence 1 has 0 tokens; lengths run from 1 to 2147483647");
 }
 
 TEST(Forest, TellsOfEndsOfSamplesThatAreNoTokensOfTheirSequence) {

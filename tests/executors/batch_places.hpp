@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_TESTS_EXECUTORS_BATCH_PLACES_HPP
 #define SLIMPACK_TESTS_EXECUTORS_BATCH_PLACES_HPP
 
+#include "path_model.hpp"
+
 #include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/forest_cut.hpp>
 #include <slimpack/core/plan.hpp>
@@ -8,6 +10,7 @@
 #include <slimpack/core/units.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -34,6 +37,16 @@ class batch_places {
     return std::max(of_plan_[s.value].begin, copies_[s.value].until);
   }
   [[nodiscard]] const sequence& of_plan(sequence_id s) const { return of_plan_[s.value]; }
+  /// Of the plan's sequences, those that the tests' model has where nothing is copied.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> words() const {
+    std::vector<std::vector<std::size_t>> all;
+    for (const sequence& s : of_plan_) {
+      std::vector<std::size_t>& own = all.emplace_back();
+      for (std::int64_t at = s.begin.value; at < s.end().value; ++at)
+        own.push_back(path_model::word(sequence_of(s.id, at), at));
+    }
+    return all;
+  }
   [[nodiscard]] bool is_copy(sequence_id s) const { return s.value >= of_batch_.size(); }
 
  private:

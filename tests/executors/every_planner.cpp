@@ -42,14 +42,14 @@ result<plan> shared(const shape& on, std::span<const tokens> lengths, exchange h
 }
 
 template <class Schedule>
-result<plan> spread_by(shape on, std::span<const tokens> lengths, Schedule schedule) {
+result<plan> spread_by(shape on, const batch_view& batch, Schedule schedule) {
   on.vocabulary = vocabulary::spread;
   return basic_planner{on,
                        slicers::equal_cost{},
                        vocabulary_cost(),
                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
                        schedule,
-                       simulators::sweep{}}(lengths);
+                       simulators::sweep{}}(batch);
 }
 
 }  // namespace
@@ -153,6 +153,13 @@ std::vector<named_planner> splitting_and_sharing_planners() {
       {"sharing, weight gradients of the second half late",
        [](const shape& on, lengths l) { return split(on, l, 4, delayed_weights{.delay = 2, .whole = 0.5}); }},
   };
+}
+
+std::vector<forest_planner> spreading_forest_planners() {
+  return {{"spread", backward_cuts::any,
+           [](const shape& on, const batch_view& batch) { return spread_by(on, batch, schedules::one_f_one_b{}); }},
+          {"spread, weights apart", backward_cuts::any,
+           [](const shape& on, const batch_view& batch) { return spread_by(on, batch, schedules::zero_bubble{}); }}};
 }
 
 std::vector<forest_planner> forest_planners() {

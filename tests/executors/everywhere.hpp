@@ -117,6 +117,8 @@ struct forest_planner {
   result<plan> (*make)(const shape&, const batch_view&);
 };
 [[nodiscard]] std::vector<forest_planner> forest_planners();
+/// With a vocabulary that is spread over the stages.
+[[nodiscard]] std::vector<forest_planner> spreading_forest_planners();
 
 /// Those that compute paths again: of micro-batches, and of forests that are cut in ways of the tests' own, on one
 /// replica, too (cut_planners.cpp).

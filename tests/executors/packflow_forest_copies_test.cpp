@@ -41,7 +41,7 @@ using tests::run_everywhere;
 template <class Stage>
 std::vector<Stage> stages_of(const plan& p, const batch_places& places) {
   std::vector<Stage> stages = path_stages_of<Stage>(p);
-  for (Stage& one : stages) one.places = &places;
+  for (Stage& one : stages) one.text = places.words();
   return stages;
 }
 

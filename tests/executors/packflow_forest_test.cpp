@@ -6,6 +6,7 @@
 #include "one_at_a_time.hpp"
 #include "path_stage.hpp"
 #include "path_steps.hpp"
+#include "path_words.hpp"
 #include "prefix_model.hpp"
 
 #include <slimpack/core/batch_view.hpp>
@@ -38,6 +39,7 @@ using tests::path_model;
 using tests::path_packs;
 using tests::path_pieces;
 using tests::path_stages_of;
+using tests::path_words;
 using tests::random_forest;
 using tests::run_everywhere;
 
@@ -122,18 +124,19 @@ void compare(const plan& p, const random_forest& f, together& seen) {
   for (std::size_t stage = 0; stage + 1 < stages.size(); ++stage) EXPECT_TRUE(stages[stage].samples.empty());
 }
 
-/// Calls what(plan, forest, seed) for forests on pipelines, planned each way.
+/// Calls what(plan, forest, cuts) for forests on pipelines of `fewest` stages to 4, planned each way.
 template <class What>
-void on_forests(int seeds, const What& what) {
+void on_forests(int seeds, const What& what, const std::vector<forest_planner>& planners = forest_planners(),
+                int fewest = 1) {
   int k = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 4)};
     const random_forest f = forest_maker(random, quantum * 8, 40).make();
     ASSERT_EQ(batch_view(f.batch).fault(), std::nullopt) << "seed " << seed;
-    for (int stages = 1; stages <= 4; ++stages)
+    for (int stages = fewest; stages <= 4; ++stages)
       for (int chunks = 1; chunks <= 2; ++chunks)
-        for (const forest_planner& planner : forest_planners()) {
+        for (const forest_planner& planner : planners) {
           if (!tests::is_tried(k++, 3)) continue;
           const result<plan> p = planner.make({.stages = stages, .chunks = chunks, .quantum = quantum}, f.batch);
           ASSERT_TRUE(p) << p.error().detail << ", seed " << seed << ", " << planner.name;
@@ -227,6 +230,35 @@ TEST(PackflowForest, HoldsAsManyTokensAsItSays) {
   });
 }
 
+TEST(PackflowForest, HasTheLossAndTheGradientsWhereStagesShareTheWords) {
+  on_forests(
+      tests::steps(4),
+      [&](const plan& p, const random_forest& f, backward_cuts) {
+        const path_model::gradients expected = path_model::flat(f, p.shape.parts());
+        std::vector<path_words> stages = stages_of<path_words>(p);
+        for (const result<step_report>& report : run_everywhere(p, stages)) {
+          ASSERT_TRUE(report) << report.error().detail;
+          EXPECT_EQ(report.value().valid_tokens, tokens{static_cast<std::int64_t>(f.count())});
+          EXPECT_LE(std::abs(report.value().loss_sum - expected.loss), 1e-12 * expected.size);
+        }
+        std::vector<double> found;
+        for (int c = 0; c < p.shape.chunks; ++c)
+          for (const path_words& s : stages) path_model::append(s.gradients_of(c), found);
+        path_model::table words{}, logits{};
+        for (const path_words& s : stages)
+          for (std::size_t w = 0; w < path_model::words; ++w)
+            path_model::add(1, s.embedding_gradients()[w], words[w]),
+                path_model::add(1, s.output_gradients()[w], logits[w]);
+        path_model::append(words, found), path_model::append(logits, found);
+        EXPECT_LE(difference(found, expected.all), 1e-11);
+        for (const path_words& s : stages) {
+          EXPECT_EQ(s.held(), bytes{});
+          EXPECT_TRUE(s.samples.empty()) << "gradients are made with the loss";
+        }
+      },
+      tests::spreading_forest_planners(), 2);
+}
+
 TEST(PackflowForest, HasTheSameBitsWhateverMessagesAreFirst) {
   using stage = path_packs<backward_cuts::any>;
   on_forests(tests::steps(1), [&](const plan& p, const random_forest&, backward_cuts) {
@@ -257,9 +289,8 @@ TEST(PackflowForest, EvaluatesWithTheLossOfTheStepAndKeepsWhatDescendantsRead) {
         EXPECT_EQ(one.forwarded.size(), f.sequences.size() * static_cast<std::size_t>(p.shape.chunks));
         EXPECT_LE(one.peak(), step[static_cast<std::size_t>(&one - evaluated.data())].peak());
         for (auto at = one.discarded.begin(); at != one.discarded.end(); ++at) {  // no child is left
-          const auto [chunk, id] = *at;
           EXPECT_TRUE(std::none_of(at + 1, one.discarded.end(), [&](const auto& later) {
-            return later.first == chunk && f.sequences[later.second.value].parent == id;
+            return later.first == at->first && f.sequences[later.second.value].parent == at->second;
           }));
         }
       }

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_TESTS_EXECUTORS_PATH_STAGE_HPP
 #define SLIMPACK_TESTS_EXECUTORS_PATH_STAGE_HPP
 
-#include "batch_places.hpp"
 #include "path_model.hpp"
 
 #include <slimpack/concepts/running.hpp>
@@ -31,8 +30,8 @@ class path_stage {
   using store = executors::activation_store<double>;
   static constexpr bool shares_prefixes = true;
 
-  /// Fields of a token: its row, query, key, value and attention, and the logarithm of the latter's sum. Accumulators of
-  /// keys and values. For weight gradients apart: gradients of the part's output, and of query, key and value.
+  /// Fields of a token: its row, query, key, value and attention, and the logarithm of the latter's sum. Accumulators
+  /// of keys and values. For weight gradients apart: gradients of the part's output, and of query, key and value.
   static store::layout layout() {
     constexpr std::size_t w = path_model::width;
     return {{{w, w, w, w, w, 1}}, {{w, w}}, {}, {{w, w, w, w}}};
@@ -55,8 +54,20 @@ class path_stage {
   [[nodiscard]] bytes held() const { return store_.held(); }
   [[nodiscard]] bytes peak() const { return store_.peak(); }
   [[nodiscard]] memory_rates rates() const { return store_.rates(); }
-  void begin_step(const step_outline& o) { outline = o; }
-  void abort_step() { store_.clear(); }
+  void begin_step(const step_outline& o) {
+    outline = o;
+    begins_.clear();
+    for (const sequence& s : o.sequences) begins_[s.id] = s.begin;
+  }
+  void abort_step() {
+    store_.clear();
+    zero();
+  }
+  void zero() {
+    gradients_.assign(gradients_.size(), {});
+    dwords_ = dlogits_ = {};
+    loss_ = 0;
+  }
   void discard(const piece& p) {
     discarded.push_back({p.chunk, p.slice.sequence});
     store_.discard(p.slice.sequence, p.chunk);
@@ -66,6 +77,11 @@ class path_stage {
     wrong_samples += !is_all_there(s);
     samples.push_back(s);
     if (owner) weigh(s);
+  }
+
+  [[nodiscard]] tokens valid_tokens(const slice& s) const {
+    const auto size = static_cast<std::int64_t>(text[s.sequence.value].size());
+    return s.length - tokens{s.end().value == size ? 1 : 0};
   }
 
   /// Of the chunks in order, of the embedding, of the output layer.
@@ -88,8 +104,9 @@ class path_stage {
   std::vector<call> calls;
   step_outline outline;
   const random_forest* owner{};  ///< of samples that have one loss each (path_model::loss_of::samples); else null
-  const batch_places* places{};  ///< where the plan's sequences have copied paths; else null
   int fails_at{-1};              ///< the call that fails
+  std::vector<std::vector<std::size_t>> text;  ///< own words of each sequence, if they are not path_model's
+  bool adds_above{true};                       ///< gradients of the sequences above one's own
   std::vector<std::pair<std::uint32_t, sequence_id>> discarded;  ///< chunk, sequence
   std::vector<std::pair<std::uint32_t, sequence_id>> forwarded;
   std::vector<sample_end> samples;  ///< that have run forward
@@ -129,7 +146,7 @@ class path_stage {
       if (!dy.empty()) dy = dy.subspan(n);
       if (result<void> done = backward_one(p, own); !done) return done;
       for (std::size_t t = 0; t < n; ++t)
-        if (part(p.chunk) == 0) path_model::add(1, own[t], dwords_[word(p, t)]);
+        if (part(p.chunk) == 0 && has_words_) path_model::add(1, own[t], dwords_[word(p, t)]);
       if (!dx.empty()) std::copy(own.begin(), own.end(), dx.begin()), dx = dx.subspan(n);
       fronts_[{p.chunk, p.slice.sequence}] = p.slice.begin;
     }
@@ -157,6 +174,39 @@ class path_stage {
     return success();
   }
 
+  [[nodiscard]] static std::span<const row> rows_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const row*>(bytes.data()), bytes.size() / sizeof(row)};
+  }
+  [[nodiscard]] static std::span<row> rows_of(std::span<std::byte> bytes) {
+    return {reinterpret_cast<row*>(bytes.data()), bytes.size() / sizeof(row)};
+  }
+  [[nodiscard]] std::size_t word(sequence_id s, std::int64_t at) const {
+    if (text.empty()) return path_model::word(s, at);
+    return text[s.value][static_cast<std::size_t>(at - begins_.at(s).value)];
+  }
+  [[nodiscard]] std::size_t word(const piece& p, std::size_t t) const {
+    return word(p.slice.sequence, p.slice.begin.value + static_cast<std::int64_t>(t));
+  }
+  [[nodiscard]] row embedded(const piece& p, std::size_t t) const { return path_model::embedding()[word(p, t)]; }
+
+  /// Calls visit(token of the piece, factor, sequence and place of the target) for all of its edges. Where the batch
+  /// says no targets, each token of a sequence is one but the first.
+  template <class Visit>
+  void each_edge(const piece& p, const Visit& visit) const {
+    const auto count = static_cast<double>(outline.valid_tokens.value);
+    for (const target_run& run : p.edges)
+      for (tokens at = run.begin; at < run.begin + run.length; ++at.value)
+        visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), run.weight / count, run.sequence, at.value);
+    if (outline.has_targets || outline.idle) return;
+    for (tokens at = p.slice.begin + tokens{1}; at <= p.slice.end() && at < p.sequence_end(); ++at.value)
+      visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), 1 / count, p.slice.sequence, at.value);
+  }
+
+  int stage_, stages_, chunks_;
+  path_model::table dwords_{}, dlogits_{};
+  double loss_{};
+  bool has_words_{true};  // the embedding on the first part, the output layer on the last
+
  private:
   using field = store::field;
 
@@ -167,24 +217,12 @@ class path_stage {
   }
   [[nodiscard]] int part(std::uint32_t chunk) const { return static_cast<int>(chunk) * stages_ + stage_; }
   [[nodiscard]] bool is_last_part(std::uint32_t chunk) const { return part(chunk) + 1 == stages_ * chunks_; }
-  [[nodiscard]] static std::span<const row> rows_of(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const row*>(bytes.data()), bytes.size() / sizeof(row)};
-  }
-  [[nodiscard]] static std::span<row> rows_of(std::span<std::byte> bytes) {
-    return {reinterpret_cast<row*>(bytes.data()), bytes.size() / sizeof(row)};
-  }
   [[nodiscard]] static std::span<row> as_rows(std::span<double> numbers) {
     return {reinterpret_cast<row*>(numbers.data()), numbers.size() / path_model::width};
   }
   [[nodiscard]] static std::span<double> as_numbers(std::vector<row>& rows) {
     return {rows.empty() ? nullptr : rows[0].data(), rows.size() * path_model::width};
   }
-  [[nodiscard]] std::size_t word(const piece& p, std::size_t t) const {
-    const std::int64_t at = p.slice.begin.value + static_cast<std::int64_t>(t);
-    return path_model::word(places ? places->sequence_of(p.slice.sequence, at) : p.slice.sequence, at);
-  }
-  [[nodiscard]] row embedded(const piece& p, std::size_t t) const { return path_model::embedding()[word(p, t)]; }
-
   /// Rows of a field, of the piece or, where its slice is a path, of all of it.
   [[nodiscard]] std::vector<row> kept(const piece& p, std::size_t index) {
     std::vector<row> rows(static_cast<std::size_t>(p.slice.length.value));
@@ -223,9 +261,9 @@ class path_stage {
     }
     if (result<void> done = keep(p, 4, sums); !done) return done;
     if (result<void> done = store_.write(p, {0, 5}, logs); !done) return done;
-    if (is_last_part(p.chunk))
+    if (is_last_part(p.chunk) && has_words_)
       each_edge(p, [&](std::size_t t, double f, sequence_id s, std::int64_t at) {
-        const double one = path_model::surprise(y[t], path_model::output(), path_model::word(s, at));
+        const double one = path_model::surprise(y[t], path_model::output(), word(s, at));
         surprises_[{s, at}] = one;
         if (!owner) loss_ += f * one;
       });
@@ -240,8 +278,8 @@ class path_stage {
     for (std::size_t t = 0; t < y.size(); ++t)
       path_model::add(1, path_model::times(weights_[p.chunk].out, sums[t]), y[t]);
     each_edge(p, [&](std::size_t t, double f, sequence_id s, std::int64_t at) {
-      path_model::surprise_gradients(owner ? factors_.at({s, at}) : f, y[t], path_model::output(),
-                                     path_model::word(s, at), dy[t], dlogits_);
+      path_model::surprise_gradients(owner ? factors_.at({s, at}) : f, y[t], path_model::output(), word(s, at), dy[t],
+                                     dlogits_);
     });
     return dy;
   }
@@ -269,6 +307,7 @@ class path_stage {
     if (result<void> done = store_.visit(path_of(p),
                                          [&](const store::page& here) {
                                            const auto at = static_cast<std::size_t>(here.begin().value);
+                                           if (here.begin() < p.sequence_begin && !adds_above) return;
                                            add(as_rows(here.gradients({0, 0})), std::span(dk).subspan(at));
                                            add(as_rows(here.gradients({0, 1})), std::span(dv).subspan(at));
                                          });
@@ -306,15 +345,6 @@ class path_stage {
     }
   }
 
-  /// Calls visit(token of the piece, factor, sequence and place of the target) for all of its edges.
-  template <class Visit>
-  void each_edge(const piece& p, const Visit& visit) const {
-    const auto count = static_cast<double>(outline.valid_tokens.value);
-    for (const target_run& run : p.edges)
-      for (tokens at = run.begin; at < run.begin + run.length; ++at.value)
-        visit(static_cast<std::size_t>((at - p.slice.begin).value - 1), run.weight / count, run.sequence, at.value);
-  }
-
   /// Adds the loss of samples that end here, and the factors of their targets' gradients.
   void weigh(const sample_end& end) {
     for (const one_sample& s : owner->samples) {
@@ -345,12 +375,10 @@ class path_stage {
     return false;
   }
 
-  int stage_, stages_, chunks_;
   store store_;
   std::vector<path_model::part> weights_;
   std::vector<path_model::part> gradients_;
-  path_model::table dwords_{}, dlogits_{};
-  double loss_{};
+  std::map<sequence_id, tokens> begins_;                                        // of sequences on their paths
   std::map<std::pair<sequence_id, std::int64_t>, double> surprises_, factors_;  // by target
   std::map<std::pair<std::uint32_t, sequence_id>, tokens> fronts_;  // where either pass has come to, by chunk
 };

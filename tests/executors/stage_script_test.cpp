@@ -223,4 +223,90 @@ TEST(SharedRows, AreRefusedWhereReplicasRunThemInDifferentOrders) {
   EXPECT_NE(why_refused(p).find("which begins together with it and waits itself"), std::string::npos) << why_refused(p);
 }
 
+/// A prompt of 6 tokens, two answers to it, of 4 and 3, and a follow-up of 2 behind the first; on one of two replicas,
+/// in one pack each way. A sample ends within the prompt, too. The first token of each answer is a target.
+plan a_forest() {
+  plan p;
+  p.lengths = {{6}, {4}, {2}, {3}};
+  p.parents = {no_parent, {0}, {1}, {0}};
+  p.samples = {{{0}, {5}}, {{2}, {12}, 2}, {{3}, {9}}};
+  p.targets = {{{0}, {3}, {2}, 4, 1.5}, {{1}, {6}, {4}, 2, 1}, {{3}, {6}, {1}, 1, -1}};
+  p.shape = {.replicas = 2, .quantum = {2}};
+  p.replicas.resize(2);
+  replica_plan& r = p.replicas[0];
+  r.sequences = {{0}, {1}, {2}, {3}};
+  for (const slice& s :
+       {slice{{0}, {0}, {4}}, slice{{0}, {4}, {2}}, slice{{1}, {6}, {4}}, slice{{2}, {10}, {2}}, slice{{3}, {6}, {3}}})
+    r.partition.forward.append(s);
+  for (const slice& s : {slice{{3}, {6}, {3}}, slice{{2}, {10}, {2}}, slice{{1}, {6}, {4}}, slice{{0}, {0}, {6}}})
+    r.partition.backward.append(s);
+  for (const pass way : both_passes) r.partition.of(way).close();
+  r.programs = {{{instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}}};
+  return p;
+}
+
+TEST(Forests, TellPiecesTheirPathsTheirEdgesAndTheirSamples) {
+  const auto made = detail::stage_script::of(a_forest(), 0, backward_cuts::any, exchange_set::none());
+  ASSERT_TRUE(made) << made.error().detail;
+  const detail::stage_script& script = made.value();
+  const std::vector<piece>& forward = script.forward.pieces;
+  ASSERT_EQ(forward.size(), 5u);
+  const auto edges = [](const piece& p) { return std::vector<target_run>(p.edges.begin(), p.edges.end()); };
+  const auto prefix = [](const piece& p) { return std::vector<slice>(p.prefix.begin(), p.prefix.end()); };
+  // Target 4 is predicted by token 3; the last token predicts the first of each answer.
+  EXPECT_EQ(edges(forward[0]), (std::vector<target_run>{{{0}, {3}, {2}, 4, 1.5}}));
+  EXPECT_EQ(edges(forward[1]), (std::vector<target_run>{{{1}, {6}, {1}, 2, 1}, {{3}, {6}, {1}, 1, -1}}));
+  EXPECT_EQ(edges(forward[2]), (std::vector<target_run>{{{1}, {7}, {3}, 2, 1}}));
+  EXPECT_TRUE(edges(forward[3]).empty() && edges(forward[4]).empty());
+  EXPECT_EQ(edges(script.backward.pieces[3]),
+            (std::vector<target_run>{{{0}, {3}, {2}, 4, 1.5}, {{1}, {6}, {1}, 2, 1}, {{3}, {6}, {1}, 1, -1}}));
+  EXPECT_TRUE(prefix(forward[0]).empty());
+  EXPECT_EQ(prefix(forward[3]), (std::vector<slice>{{{0}, {0}, {6}}, {{1}, {6}, {4}}}));
+  EXPECT_EQ(prefix(forward[4]), (std::vector<slice>{{{0}, {0}, {6}}}));
+  EXPECT_TRUE(forward[3].is_own_first() && forward[3].is_own_last() && forward[3].sequence_begin == tokens{10});
+  std::vector<std::uint32_t> samples;
+  for (const piece& p : forward) samples.push_back(p.samples);
+  EXPECT_EQ(samples, (std::vector<std::uint32_t>{4, 4, 2, 2, 1}));
+  ASSERT_EQ(forward[1].ends.size(), 1u);
+  EXPECT_EQ(forward[1].ends[0], (sample_end{{0}, {5}}));
+  EXPECT_TRUE(forward[0].ends.empty() && forward[2].ends.empty());
+  EXPECT_EQ(forward[3].ends[0].count, 2u);
+  EXPECT_TRUE(script.outline.has_targets);
+  EXPECT_EQ(script.outline.tokens_in_flight, tokens{15});
+}
+
+TEST(Forests, EndASampleWithEachLeafWhereTheyDoNotSay) {
+  plan p = a_forest();
+  p.samples.clear(), p.targets.clear();
+  const auto made = detail::stage_script::of(p, 0, backward_cuts::any, exchange_set::none());
+  ASSERT_TRUE(made) << made.error().detail;
+  const std::vector<piece>& forward = made.value().forward.pieces;
+  EXPECT_EQ(forward[0].samples, 2u);
+  EXPECT_TRUE(forward[0].ends.empty() && forward[1].ends.empty() && forward[2].ends.empty());
+  EXPECT_EQ(forward[3].ends.front(), (sample_end{{2}, {12}}));
+  EXPECT_EQ(forward[4].ends.front(), (sample_end{{3}, {9}}));
+  EXPECT_TRUE(forward[1].edges.empty());
+  EXPECT_FALSE(made.value().outline.has_targets);
+}
+
+TEST(Forests, GiveAReplicaWithoutWorkTheBeginningOfARoot) {
+  const auto made = detail::stage_script::of(a_forest(), 1, backward_cuts::any, exchange_set::none());
+  ASSERT_TRUE(made) << made.error().detail;
+  EXPECT_TRUE(made.value().outline.idle);
+  const piece& only = made.value().forward.pieces.at(0);
+  EXPECT_EQ(only.slice, (slice{{0}, {0}, {2}})) << "though another sequence is shorter";
+  EXPECT_TRUE(only.is_own_first() && only.is_own_last() && only.prefix.empty() && only.edges.empty());
+  EXPECT_EQ(only.samples, 0u);
+}
+
+TEST(Forests, AreRefusedWhereAParentRunsAfterItsChild) {
+  plan p = a_forest();
+  micropacks& forward = p.replicas[0].partition.forward;
+  forward = {};
+  for (const slice& s : {slice{{3}, {6}, {3}}, slice{{0}, {0}, {6}}, slice{{1}, {6}, {4}}, slice{{2}, {10}, {2}}})
+    forward.append(s);
+  forward.close();
+  EXPECT_FALSE(detail::stage_script::of(p, 0, backward_cuts::any, exchange_set::none()));
+}
+
 }  // namespace slimpack::stage_script_test

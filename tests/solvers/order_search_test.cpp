@@ -1,3 +1,5 @@
+#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/hooks.hpp>
@@ -13,6 +15,8 @@
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/naive/slices.hpp>
+#include <slimpack/testing/random_replica.hpp>
 
 #include "batches.hpp"
 
@@ -48,43 +52,45 @@ struct with_reduction : with_bytes {
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int) const { return buckets; }
 };
 
-/// Whether packs run each token once, from the fronts of sequences forward and from their ends backward.
+/// Whether packs run each token once, from the fronts of sequences forward and from their ends backward, along paths.
 bool complete(const micropacks& packs, pass p, const std::vector<sequence>& own) {
-  std::vector<tokens> done(own.size());
-  for (const slice& s : packs.slices()) {
-    tokens& ran = done[s.sequence.value];
-    if (ran != (p == pass::forward ? s.begin : own[s.sequence.value].length - s.end())) return false;
-    ran += s.length;
-  }
-  return std::all_of(own.begin(), own.end(), [&](const sequence& s) { return done[s.id.value] == s.length; });
+  const auto slices = testing::naive::by_sequence(packs);
+  return slices.size() == own.size() && !testing::naive::broken_path(packs, own, p) &&
+         std::all_of(own.begin(), own.end(),
+                     [&](const sequence& s) { return !testing::naive::gap(slices.at(s.id), s.whole(), p); });
 }
 
 /// What a search makes of packs of equal work, checked by the task graph and the memory account.
-/// most: of the time of the steps before
+/// most: of the time of the steps before; shares: whether samples share beginnings
 template <class Slicer, class Schedule = schedules::list, class Cost = with_bytes>
 void improve(const Slicer& slicer, std::uint64_t seed, double most, int chunks = 1, const Schedule& schedule = {},
-             const Cost& cost = {{.per_pack = {6e-5}, .hop = {2e-5}}}) {
+             const Cost& cost = {{.per_pack = {6e-5}, .hop = {2e-5}}}, bool shares = false) {
   testing::generator random(seed);
   detail::splitmix choices;
   double before = 0, after = 0;
   for (int i = 0; i < 30; ++i) {
-    const std::vector<sequence> own = batch_view(tests::random_lengths(random, 40, {6000})).sequences();
+    forest batch;
+    if (shares)
+      batch = testing::trial_forest(random, random.between(1, 40), {6000});
+    else
+      batch.lengths = tests::random_lengths(random, 40, {6000});
+    const std::vector<sequence> own = batch_view(batch).sequences();
     shape on{.stages = static_cast<int>(random.between(1, 6)), .replicas = 2, .chunks = chunks};
     const cut_budget base{{}, {7000}, on.quantum, 0, true};
     partition packs;
     for (const pass p : {pass::forward, pass::backward}) {
       const seconds size{1e-3 * static_cast<double>(random.between(1, 4))};
       ASSERT_TRUE(detail::fill(
-          p == pass::forward ? packs.forward : packs.backward, own, p, slicer, cost, base,
-          [&](seconds) { return size; }, [](const sequence&) { return false; }));
+          p == pass::forward ? packs.forward : packs.backward, shares ? testing::any_order(own, p, random) : own, p,
+          slicer, cost, base, [&](seconds) { return size; }, [](const sequence&) { return false; }));
     }
     const std::vector<memory_rates> rates = rates_of(cost, on).value();
     const detail::cost_behind searched(cost);
     const auto priced = [&](const partition& of, std::span<const program> programs) {
-      return settled(searched.priced(of, on, rates, weight_gradients_of<Schedule>, {}), programs);
+      return settled(searched.priced(of, on, rates, weight_gradients_of<Schedule>, {}, batch.parents), programs);
     };
     const timed_programs start =
-        schedule.timed(searched.priced(packs, on, rates, weight_gradients_of<Schedule>, {})).value();
+        schedule.timed(searched.priced(packs, on, rates, weight_gradients_of<Schedule>, {}, batch.parents)).value();
     const std::vector<double> held = simulators::peak_memory(priced(packs, start.programs), start.programs);
     on.memory = {memory_unit::byte, 1.02 * *std::max_element(held.begin(), held.end())};
 
@@ -127,6 +133,13 @@ TEST(OrderSearch, CountsWhatTheFirstPackWaitsForWeightsAndTheStepForLateSums) {
   const with_reduction cost{{{.per_pack = {6e-5}, .hop = {2e-5}}}};
   improve(slicers::equal_cost{}, 10, 0.995, 1, schedules::list{}, cost);
   improve(slicers::uniform{{512}}, 11, 0.995, 2, schedules::list{}, cost);
+}
+
+TEST(OrderSearch, ShortensStepsOfSamplesThatShareBeginnings) {
+  const with_bytes cost{{.per_pack = {6e-5}, .hop = {2e-5}}};
+  improve(slicers::equal_cost{}, 12, 0.995, 1, schedules::list{}, cost, true);
+  improve(slicers::uniform{{512}}, 13, 0.998, 2, schedules::list{}, cost, true);
+  improve(slicers::equal_cost{}, 14, 0.995, 1, schedules::zero_bubble{}, cost, true);
 }
 
 }  // namespace

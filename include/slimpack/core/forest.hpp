@@ -18,8 +18,8 @@ struct sample_end {
 };
 
 /// Tokens of a sequence that are trained on: each is predicted by the token before it on its path, which for the first
-/// token of a sequence is the last one of its parent. Such a pair is an edge: where a sequence has several children, its
-/// last token has one target in each of them.
+/// token of a sequence is the last one of its parent. Such a pair is an edge: where a sequence has several children,
+/// its last token has one target in each of them.
 struct target_run {
   sequence_id sequence;
   tokens begin;            ///< on the path; at least 1, as nothing predicts the first token of a root
@@ -30,16 +30,17 @@ struct target_run {
   friend constexpr bool operator==(const target_run&, const target_run&) = default;
 };
 
-/// A batch of samples that share beginnings; planners take it as a batch_view (core/batch_view.hpp). Its nodes are sequences (core/sequence.hpp) in depth-first order; one ends
-/// where samples part, and elsewhere only where its builder let it.
+/// A batch of samples that share beginnings; planners take it as a batch_view (core/batch_view.hpp). Its nodes are
+/// sequences (core/sequence.hpp) in depth-first order; one ends where samples part, and elsewhere only where its
+/// builder let it.
 ///
 ///   slimpack::forest two_answers{.lengths = {{512}, {90}, {70}},
 ///                                .parents = {slimpack::no_parent, {0}, {0}},
 ///                                .samples = {{{1}, {602}}, {{2}, {582}}},
 ///                                .targets = {{{1}, {512}, {90}}, {{2}, {512}, {70}}}};
 ///
-/// Shapes    lengths, parents: one per sequence; samples, targets: any, in ascending order of sequence and place, targets
-///           without overlap
+/// Shapes    lengths, parents: one per sequence; samples, targets: any, in ascending order of sequence and place,
+///           targets without overlap
 struct forest {
   std::vector<tokens> lengths;
   std::vector<sequence_id> parents{};

@@ -103,7 +103,8 @@ struct plan_origin {
 /// Where the sequences of a plan come from: a file of sequences, and which of them these are.
 struct plan_data {
   std::string file;                 ///< its name, as the caller has it
-  std::vector<std::uint64_t> rows;  ///< the data row of each sequence: its place in the file, from 0 (io/lengths.hpp)
+  std::vector<std::uint64_t> rows;  ///< the data row of each sequence: its place in the file, from 0 (io/lengths.hpp);
+                                    ///< where samples share beginnings, of the first sample that has all of its path
   friend bool operator==(const plan_data&, const plan_data&) = default;
 };
 

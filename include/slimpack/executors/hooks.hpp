@@ -93,14 +93,15 @@
 ///                                                   as elements of row_format::gradients. May give
 ///                                                   result<void>
 ///
-/// Where samples share beginnings, a sequence is a node of their forest, run forward after its parent and backward after
-/// all its children: each token once in each pass, for all samples that have it. A compute that says shares_prefixes
-/// attends to the tokens of piece::prefix, too, and adds their gradients of keys and values up until they run backward
-/// themselves; activation_store finds the ones and keeps the others by token of the path. A parent and its children may
-/// come in one call: forward the parent's pieces first, backward the children's. Its loss is that of the piece's edges:
-/// one for each target, at a fork one for each child, with the weight of the samples that train on it (target_run); over
-/// the valid tokens of the batch (step_outline), which counts these samples. With a spread vocabulary, partial rows have
-/// room for the weighted sum over the edges of a token; log-probabilities of each edge are not to be had from them.
+/// Where samples share beginnings, a sequence is a node of their forest. It runs forward after its parent and backward
+/// after all its children, each token once in each pass, for all samples that have it. A compute that says
+/// shares_prefixes attends to the tokens of piece::prefix, too, and adds their gradients of keys and values up until
+/// they run backward themselves; activation_store finds the ones and keeps the others by token of the path. A parent
+/// and its children may come in one call: forward the parent's pieces first, backward the children's. The loss is that
+/// of the pieces' edges: one for each target, at a fork one for each child, with the weight of the samples that train
+/// on it (target_run), over the valid tokens of the batch (step_outline), which count these samples. With a spread
+/// vocabulary, partial rows have room for the weighted sum over the edges of a token; log-probabilities of each edge
+/// are not to be had from them.
 ///
 /// log_probabilities: an edge goes from a token to the one that the model predicts from it (edge_values.hpp). A compute
 /// gives one for each token that valid_tokens counts, once, whatever pieces the plan cuts; it keeps them from forward

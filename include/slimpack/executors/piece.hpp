@@ -5,7 +5,6 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -13,9 +12,9 @@ namespace slimpack {
 
 /// A slice as a trainer's compute callback sees it.
 ///
-/// Where samples share beginnings, its sequence is a node of their forest: `prefix` says which sequences lie above it on
-/// its path, and `edges` which tokens its own tokens predict. The last token of a sequence predicts the first one of each
-/// child, so at a fork it has several targets; a row of logits is then used once for each. Where the batch says no
+/// Where samples share beginnings, its sequence is a node of their forest: `prefix` says which sequences lie above it
+/// on its path, and `edges` which tokens its own tokens predict. The last token of a sequence predicts the first one of
+/// each child, so at a fork it has several targets; a row of logits is then used once for each. Where the batch says no
 /// targets (core/forest.hpp), there are no edges, and the compute counts tokens that have a loss itself (valid_tokens).
 ///
 /// Contract with data-parallel hooks of a trainer that fire when autograd has a parameter's gradient: a step calls
@@ -63,13 +62,14 @@ struct piece {
   /// What its last token attends to: the tokens of the path up to its end.
   [[nodiscard]] constexpr slimpack::slice path() const noexcept { return {slice.sequence, {0}, slice.end()}; }
 
+  /// Reads nothing that spans point to, which goes with the step: how many there are of each is what is compared.
   friend constexpr bool operator==(const piece& a, const piece& b) noexcept {
     return a.slice == b.slice && a.sequence_length == b.sequence_length && a.chunk == b.chunk &&
            a.loss_weight == b.loss_weight && a.weights_apart == b.weights_apart && a.shared == b.shared &&
            a.own_begin == b.own_begin && a.own_end == b.own_end && a.last_of_chunk == b.last_of_chunk &&
            a.last_of_pack == b.last_of_pack && a.sequence_begin == b.sequence_begin && a.samples == b.samples &&
-           a.home_begin == b.home_begin && std::ranges::equal(a.prefix, b.prefix) &&
-           std::ranges::equal(a.edges, b.edges) && std::ranges::equal(a.ends, b.ends);
+           a.home_begin == b.home_begin && a.prefix.size() == b.prefix.size() && a.edges.size() == b.edges.size() &&
+           a.ends.size() == b.ends.size();
   }
 };
 

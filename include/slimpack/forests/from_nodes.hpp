@@ -61,6 +61,7 @@ namespace slimpack::forests {
     if (node == none && !open.empty()) node = open.back(), open.pop_back();
   }
   const batch_view batch(made.all.lengths, made.all.parents);
+  if (const std::optional<std::string> wrong = batch.disorder()) return refused(*wrong);
   if (const std::optional<std::string> wrong = batch.fault()) return refused(*wrong);
   const std::vector<sequence> all = batch.sequences();
   for (sample_end& s : made.all.samples) s.at = all[s.sequence.value].end();

@@ -49,7 +49,7 @@
 ///             ones there are
 ///             "targets": [[1, 512, 90, 1], ...]
 ///             which tokens are predicted: sequence, begin, length, and on how many samples' account. Their weights are
-///             not written
+///             not written, and read as 1: who runs the plan gives them theirs
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}]
 ///             in whose rows null stands for a replica that has no tokens of the row; with
 ///             "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...]
@@ -82,7 +82,7 @@
 ///             "data": {"file": "lengths.txt", "rows": [7, 2, {"first": 512, "count": 40}]}
 ///             which data row of a file each sequence is, in the order of "lengths" (plan_data): a number is one row,
 ///             and an object as many rows as its count says, each the one behind the row before. Rows count from 0, and
-///             none comes twice
+///             none comes twice, but where samples share beginnings
 ///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
 
@@ -253,7 +253,8 @@ namespace detail {
   for (std::size_t i = 0; i < lengths.size(); ++i)
     p.lengths.push_back({lengths.at(i).integer(1, longest_supported.value)});
   read_forest(file, p);
-  if (const std::optional<json_place> data = file.find({"data"})) p.data = data_in(*data, p.lengths.size());
+  if (const std::optional<json_place> data = file.find({"data"}))
+    p.data = data_in(*data, p.lengths.size(), !p.parents.empty());
   p.shape = shape_in(file);
   if (const std::optional<json_place> layers = file.find({"layers"})) {
     layers->must_have(static_cast<std::size_t>(p.shape.parts()), "one per part");

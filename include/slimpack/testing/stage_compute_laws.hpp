@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 
 #include <slimpack/concepts/running.hpp>
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/edge_values.hpp>
@@ -13,6 +14,7 @@
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
+#include <slimpack/testing/detail/forest_case.hpp>
 #include <slimpack/testing/detail/random_sharers.hpp>
 #include <slimpack/testing/detail/round_diagnosis.hpp>
 #include <slimpack/testing/detail/sharing_diagnosis.hpp>
@@ -82,6 +84,8 @@ class compute_trial {
     if (broken() == before) in_two_steps(batch, stages);
     if (broken() == before) without_work(batch, expected, stages);
     if (broken() == before) after_a_failure(batch, expected, stages);
+    if constexpr (slimpack::detail::shares_prefixes<compute>)
+      if (broken() == before) forked(stages);
     if constexpr (slimpack::detail::lends_attention<compute>)
       if (broken() == before && stages > 1) lent(batch, expected, stages);
     if constexpr (slimpack::detail::shares_rows<compute>)
@@ -93,13 +97,19 @@ class compute_trial {
 
   /// All packs on the first replica: others have no work.
   [[nodiscard]] plan on_the_first(std::span<const document> batch, int stages, int replicas, partition packs) const {
+    const std::vector<tokens> lengths = steps_.lengths_of(batch);
+    return on_the_first(batch_view(lengths), stages, replicas, std::move(packs));
+  }
+  [[nodiscard]] plan on_the_first(const batch_view& batch, int stages, int replicas, partition packs) const {
     solution found{std::vector<replica_solution>(static_cast<std::size_t>(replicas)), {}};
     for (std::uint32_t i = 0; i < batch.size(); ++i) found.replicas[0].sequences.push_back({i});
     found.replicas[0].partition = std::move(packs);
     const std::vector<memory_rates> rates(static_cast<std::size_t>(stages));
     for (replica_solution& r : found.replicas)
       r.programs =
-          schedules::list{}.programs(price(r.partition, cost_, steps_.shape_of(stages, replicas), rates)).value();
+          schedules::list{}
+              .programs(price(r.partition, cost_, steps_.shape_of(stages, replicas), rates, {}, {}, batch.parents()))
+              .value();
     return steps_.planned(batch, stages, replicas, found);
   }
   [[nodiscard]] plan cut_at_random(std::span<const document> batch, int stages, int replicas = 1) {
@@ -229,6 +239,39 @@ class compute_trial {
     if (!ran(steps_.step(all, next(), batch), stages)) return;
     compare(steps_.gradients_of_all(all, stages, replicas), expected.gradients,
             "a step that failed leaves nothing to the next", stages, 1);
+  }
+
+  /// Samples that share beginnings, against each of them alone.
+  void forked(int stages) requires(slimpack::detail::shares_prefixes<compute>) {
+    const forest_case batch = forest_case_maker(o_, random_)();
+    ranks alone = steps_.fresh(stages), all = steps_.fresh(stages);
+    const auto expected = steps_.step_of_parts(
+        alone, on_the_first(batch_view(batch.flat), stages, 1, uncut_packs(batch.flat)), batch.paths);
+    const plan p = on_the_first(batch_view(batch.shared), stages, 1, forked_packs(batch.shared, o_.quantum, random_));
+    const auto reports = steps_.step_of_parts(all, p, batch.nodes);
+    if (!ran(expected, stages) || !ran(reports, stages)) return;
+    const double whole = expected[0].value().loss_sum, loss = reports[0].value().loss_sum;
+    report_.check(2, steps_.alike(loss, whole), "the loss of samples that share beginnings is that of each alone", loss,
+                  "for", whole, "on", stages, "stages");
+    const std::vector<double> gradients = steps_.gradients(alone, stages);
+    compare(steps_.gradients(all, stages), gradients,
+            "gradients of samples that share beginnings are those of each alone", stages);
+    ranks again = steps_.fresh(stages);
+    const auto rank = static_cast<int>(random_.between(0, stages - 1));
+    const auto instructions = static_cast<std::int64_t>(p.replicas[0].programs[static_cast<std::size_t>(rank)].size());
+    for (const result<step_report>& r :
+         steps_.step_of_parts(again, p, batch.nodes, rank, random_.between(0, instructions - 1)))
+      if (r) return;  // fewer messages than that: nothing has failed
+    for (const auto& one : again.computes) {
+      report_.check(1, held_by(*one) == bytes{},
+                    "after a step that failed nothing is held of samples that share "
+                    "beginnings",
+                    held_by(*one), "bytes on", stages, "stages");
+      if (!drops) model_.zero(*one);
+    }
+    if (ran(steps_.step_of_parts(again, p, batch.nodes), stages))
+      compare(steps_.gradients(again, stages), gradients,
+              "a step of samples that share beginnings that failed leaves nothing to the next", stages, 1);
   }
 
   /// Uniform slices, whose stages lend each other attention; nothing where layers are not equal, or the batch is too
@@ -375,24 +418,32 @@ class compute_trial {
 ///     std::vector<slimpack::testing::parameter> parameters(const my_stage&) const;  // {name, elements}, as in
 ///     `gradients`
 ///
+/// A compute that shares prefixes is tried with samples that do, too: with sequences that are put together, as a whole
+/// or as nodes of a forest (piece::prefix). A sixth member gives it these:
+///
+///     void load_parts(my_stage&, std::span<const std::vector<slimpack::testing::document>>) const;  // sequence i of
+///     the next step has the tokens of all documents [i], one after the other, as its own
+///
 /// Every stage takes any sequence of up to `longest` tokens. With more than one stage, the gradients of the stages, one
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
 /// Numbers may differ by as much as the elements of messages let them (tolerance_of). What a batch breaks first is
-/// reported: sequences that are cut, then two steps, a replica without work, a step that fails, attention that stages
-/// lend each other, and sequences that replicas share.
+/// reported: sequences that are cut, then two steps, a replica without work, a step that fails, samples that share
+/// beginnings, attention that stages lend each other, and sequences that replicas share.
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
 ///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a
 ///           compute that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or
 ///           twice. Of one that shares rows: keys and values that are not given as they are, or not used where they are
 ///           taken; gradients that are not owed, or not added once where they are due. The line names layer and
-///           replica. Of one that lends attention: keys that it still attends to, or results that it does not merge. Of
+///           replica. Of one that shares prefixes: an edge at a fork that has no loss; gradients of children that are
+///           not added. Of one that lends attention: keys that it still attends to, or results that it does not merge. Of
 ///           one that spreads its vocabulary: words that no stage has, or several; a softmax that is not that of all
 ///           words; logits that are left of a step that failed. Of one that evaluates by other kernels than it trains
 ///           by: a loss, or with log_probabilities an edge, of other bits
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
 ///           (testing/report.hpp)
 /// Errors    none; what the compute throws passes through
-/// Complexity  cases * stages * 10 steps of a few sequences; of 22 more where replicas share
+/// Complexity  cases * stages * 10 steps of a few sequences, and 4 of some that share beginnings; of 22 more where
+///             replicas share
 template <class Model>
 requires(detail::makes_stages<Model> ||
          slimpack::detail::unmet<"a model to try offers make(stage, stages), a pointer to a stage compute, and "

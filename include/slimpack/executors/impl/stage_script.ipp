@@ -107,6 +107,7 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
       match();
     }
     paths.add_edges(forward, backward);
+    outline.has_targets = paths.has_targets();
     split(own.times.apart);
   }
   wires_ = wiring(on);

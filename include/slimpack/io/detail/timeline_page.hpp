@@ -1216,8 +1216,9 @@ function relaysOf(lane, i) {
 function details(lane, i, pointed) {
   const {plan} = lane, kind = kindOf(lane.unit[i]), pass = passOf(lane.unit[i]), pack = lane.pack[i];
   const all = plan.replicas[lane.r].passes[pass];
-  const slices = [];
-  for (let k = all.first[pack]; k < all.first[pack + 1] && slices.length < 8; ++k) {
+  const slices = [], isFollowed = k => all.slices[3 * k] === show.sequence;
+  const inOrder = Array.from({length: all.counts[pack]}, (_, k) => all.first[pack] + k);
+  for (const k of [...inOrder.filter(isFollowed), ...inOrder.filter(k => !isFollowed(k))].slice(0, 8)) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
     const whole = ' of ' + sequenceText(sequence);

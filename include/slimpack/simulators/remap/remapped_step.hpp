@@ -33,8 +33,8 @@ struct remapped_step {
   /// Formula   a pack takes token_time(target) - token_time(its tokens) more on each part, and what its replica waits
   ///           for while rows move; its messages are of `target` tokens
   /// rows: costs::moved_rows; replicas_per_node: neighbours on one node, 0: all are
-  /// Errors    invalid_input: a vocabulary spread over the stages, weight gradients apart, or stages that
-  ///           are tied; those of micro_steps and joint_graph
+  /// Errors    invalid_input: a vocabulary spread over the stages, weight gradients apart, stages that are tied, or
+  ///           samples that share prefixes; those of micro_steps and joint_graph
   /// Complexity that of joint_graph of all replicas
   template <class Cost, class Rows>
   [[nodiscard]] static result<remapped_step> of(const plan& p, const Cost& cost, const Rows& rows,
@@ -43,6 +43,9 @@ struct remapped_step {
       return error{
           errc::invalid_input,
           "rows are remapped where the vocabulary is in one place: plan with shape.vocabulary = vocabulary::last"};
+    if (!p.parents.empty())
+      return error{errc::invalid_input,
+                   "rows are remapped where samples share no prefixes: plan each sample as a sequence of its own"};
     remapped_step made;
     std::vector<std::uint32_t> all(p.replicas.size());
     std::iota(all.begin(), all.end(), 0u);

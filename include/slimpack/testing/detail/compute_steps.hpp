@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
 
 #include <slimpack/concepts/running.hpp>
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -30,6 +31,7 @@ namespace slimpack::testing::detail {
 
 /// An answer that is known, whatever is asked.
 struct solution_as_given {
+  static constexpr bool plans_prefixes = true;
   const solution* given;
 
   template <class Slicer, class Cost, class Schedule>
@@ -112,20 +114,33 @@ class compute_steps {
   }
 
   /// Runs a step; `fails` is the rank whose transport does, at its n-th message. as(rank, compute): what runs in its
-  /// place
-  template <class As>
-  [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch,
-                                                      int fails, std::int64_t message, const As& as) const {
+  /// place; load(compute): gives it the batch
+  template <class As, class Load>
+  [[nodiscard]] std::vector<result<step_report>> loaded_step(ranks& all, const plan& p, int fails, std::int64_t message,
+                                                             const As& as, const Load& load) const {
     return on_all(all, [&](std::size_t rank) {
       const auto number = static_cast<int>(rank);
       failing_port transport{all.world.endpoint(number), number == fails ? message : -1};
-      model_.load(*all.computes[rank], batch);
+      load(*all.computes[rank]);
       return executors::packflow{}.execute(p, as(rank, *all.computes[rank]), transport);
     });
+  }
+  template <class As>
+  [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch,
+                                                      int fails, std::int64_t message, const As& as) const {
+    return loaded_step(all, p, fails, message, as, [&](compute& c) { model_.load(c, batch); });
   }
   [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch,
                                                       int fails = -1, std::int64_t message = 0) const {
     return step(all, p, batch, fails, message, [](std::size_t, compute& c) -> compute& { return c; });
+  }
+  /// The same of sequences that are put together.
+  [[nodiscard]] std::vector<result<step_report>> step_of_parts(ranks& all, const plan& p,
+                                                               std::span<const std::vector<document>> batch,
+                                                               int fails = -1, std::int64_t message = 0) const {
+    return loaded_step(
+        all, p, fails, message, [](std::size_t, compute& c) -> compute& { return c; },
+        [&](compute& c) { model_.load_parts(c, batch); });
   }
 
   /// Runs the forwards of a step alone.
@@ -148,13 +163,17 @@ class compute_steps {
     return lengths;
   }
   [[nodiscard]] plan planned(std::span<const document> batch, int stages, int replicas, const solution& given) const {
+    const std::vector<tokens> lengths = lengths_of(batch);
+    return planned(batch_view(lengths), stages, replicas, given);
+  }
+  [[nodiscard]] plan planned(const batch_view& batch, int stages, int replicas, const solution& given) const {
     shape on = shape_of(stages, replicas);
     if (vocabulary_format_of(std::as_const(*model_.make(0, stages))).partial.width > 0)
       on.vocabulary = vocabulary::spread;
     const costs::with_vocabulary<costs::quadratic> cost{{},
                                                         {.output = {.token = 1e-7}, .output_weights = {.token = 1e-7}}};
     const planner make{on, slicers::equal_cost{}, cost, solution_as_given{&given}};
-    return make(lengths_of(batch)).value();
+    return make(batch).value();
   }
 
   /// Gradients over the stages of one copy of the model: those of layers, then those of a vocabulary that can be

@@ -147,15 +147,15 @@ struct running {
   std::span<const sequence_id> parents{};  ///< by sequence, where samples share beginnings; else empty
 };
 
-/// Runs replicas slice by slice: an instruction runs when its tokens have arrived from the part
-/// before, its sequences' earlier (backward: later) tokens have run on its part, and, on the last part, a backward's
-/// sequences have run forward to their ends. A sequence that goes on where another ends waits forward for that end, and
-/// the other one backward until all that go on there have run. A W waits for nothing but its stage. Of a sequence that
-/// replicas share, rows take the place of slices: the packs of a row start together and end together. So do
-/// instructions of stages that lend each other attention. Where the vocabulary is spread, its calls wait for messages
-/// alone, but for U, which follows V on its stage, and the last stage's V, which follows the last F there; and a
-/// backward on the last part waits until all its sequences have passed V on the last stage. `time` is asked (replica,
-/// instruction, place), `message` (replica, from, to, pack).
+/// Runs replicas slice by slice: an instruction runs when its tokens have arrived from the part before, its sequences'
+/// earlier (backward: later) tokens have run on its part, and, on the last part, a backward's sequences have run
+/// forward to their ends. A sequence that goes on where another ends waits forward for that end, and the other one
+/// backward until all that go on there have run. A W waits for nothing but its stage. Of a sequence that replicas
+/// share, rows take the place of slices: the packs of a row start together and end together. So do instructions of
+/// stages that lend each other attention. Where the vocabulary is spread, its calls wait for messages alone, but for U,
+/// which follows V on its stage, and the last stage's V, which follows the last F there; and a backward on the last
+/// part waits until all its sequences have passed V on the last stage. `time` is asked (replica, instruction, place),
+/// `message` (replica, from, to, pack).
 /// Requires  miscount finds nothing; merges whose rows name each pack of their sequence
 /// Complexity O(instructions * stages * slices), with merges times replicas
 template <class Time, class Message>
@@ -292,7 +292,8 @@ class joint_run {
     return start;
   }
 
-  /// Whether a parent has not run forward, or children have not run backward.            border: where the pass has come
+  /// Whether a parent has not run forward, or children have not run backward.
+  /// border: where the pass has come
   [[nodiscard]] bool awaits_others(std::size_t r, sequence_id s, pass p,
                                    const std::map<sequence_id, tokens>& border) const {
     const std::span<const sequence_id> parents = replicas_[r].parents;

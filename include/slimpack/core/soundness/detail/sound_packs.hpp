@@ -12,6 +12,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -122,6 +123,10 @@ class packs_law {
 /// Requires  packs that are sound            Errors    invalid_input            Complexity  that of tie_fault
 template <class Replicas>
 [[nodiscard]] result<void> sound_ties(const Replicas& replicas, const batch_view& batch, const shape& on) {
+  if (batch.shares_prefixes() &&
+      std::any_of(replicas.begin(), replicas.end(), [](const auto& r) { return ties_stages(r); }))
+    return error{errc::invalid_input, std::string("samples share prefixes, and stages ") + what_ties +
+                                          ": plan each sample as a sequence of its own, or choose " + without_ties};
   std::optional<slice_order> order;
   for (std::size_t r = 0; r < replicas.size(); ++r)
     if (ties_stages(replicas[r])) {

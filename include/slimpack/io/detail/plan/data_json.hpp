@@ -40,8 +40,8 @@ inline void write_data(json_out& to, const plan_data& data) {
   return twice == rows.end() ? std::nullopt : std::optional(*twice);
 }
 
-/// Reads the data rows of a plan that has so many sequences.
-[[nodiscard]] inline plan_data data_in(const json_place& place, std::size_t sequences) {
+/// Reads the data rows of a plan that has so many sequences. Where samples share beginnings, several may be of one row.
+[[nodiscard]] inline plan_data data_in(const json_place& place, std::size_t sequences, bool shares_prefixes) {
   place.must_only_have({"file", "rows"});
   plan_data data{place["file"].text(), {}};
   const json_place rows = place["rows"];
@@ -65,7 +65,7 @@ inline void write_data(json_out& to, const plan_data& data) {
     for (std::int64_t k = 0; k < count; ++k) data.rows.push_back(static_cast<std::uint64_t>(first + k));
   }
   if (data.rows.size() != sequences) rows.expected(as_many);
-  if (const std::optional<std::uint64_t> twice = repeated_row(data.rows))
+  if (const std::optional<std::uint64_t> twice = repeated_row(data.rows); twice && !shares_prefixes)
     rows.expected("each row once: row " + std::to_string(*twice) + " comes twice");
   return data;
 }
