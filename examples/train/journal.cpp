@@ -30,21 +30,29 @@ std::vector<double> over(const std::vector<std::vector<step_figures>>& steps, st
   return all;
 }
 
+std::string samples_text(const sample_tree& all, bool is_flat) {
+  return "samples    " + std::to_string(all.samples()) + ", " + std::to_string(all.flat_tokens().value) +
+         " tokens flat, " + std::to_string(all.tokens().value) + " different; " +
+         (is_flat ? "each by itself" : "in " + std::to_string(all.planned().lengths.size()) + " sequences") + "\n";
+}
+
 }  // namespace
 
-journal::journal(const options& o, const corpus& texts, std::ostream& out) : options_(o), texts_(texts), out_(out) {
+journal::journal(const options& o, const inputs& in, std::ostream& out) : options_(o), texts_(in.texts), out_(out) {
+  const corpus& texts = in.texts;
   const slimpack::shape& s = o.shape;
   out_ << "documents  " << texts.size() << ", " << texts.tokens().value << " bytes, longest " << texts.longest().value
        << "; entropy of a byte " << fixed(texts.byte_entropy(), 4) << " nats\n"
-       << "model      " << o.model.layers << " layers"
+       << (in.samples ? samples_text(*in.samples, o.flat) : std::string{}) << "model      " << o.model.layers
+       << " layers"
        << (o.model.on_parts.empty() ? std::string{} : " (" + cli::layers_text(o.model.on_parts) + " on the parts)")
        << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads (" << o.model.kv_heads
        << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float") << "\n"
        << "ranks      dp " << s.replicas << " x pp " << s.stages
        << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "") << ", "
        << (o.transport == carrier::mpi ? "MPI" : "threads") << "\n"
-       << "plans      " << o.planner << ", " << o.batch << " documents a step, cuts at multiples of " << s.quantum.value
-       << ", "
+       << "plans      " << o.planner << ", " << (in.samples ? "all samples" : std::to_string(o.batch) + " documents")
+       << " a step, cuts at multiples of " << s.quantum.value << ", "
        << (s.memory ? slimpack::detail::amount(s.memory->amount, s.memory->unit) + " a stage at most"
                     : std::string("no memory limit"))
        << ", cost " << o.cost_text

@@ -93,6 +93,19 @@ void read_layers(const std::string& text, config& model) {
   if (counts.size() > 1) model.on_parts = std::move(counts);
 }
 
+/// What samples that share beginnings go with.
+void check_tree(const CLI::App& app, const options& o) {
+  if (o.flat && !o.tree) throw bad_usage{"--flat is for samples that share beginnings: give --tree, or leave it out"};
+  if (!o.tree) return;
+  if (app.get_option("--batch")->count() > 0)
+    throw bad_usage{"--batch cannot be combined with --tree: a step has all of its samples; leave it out"};
+  std::vector<std::string> planners{o.planner};
+  planners.insert(planners.end(), o.compare.begin(), o.compare.end());
+  for (const std::string& planner : planners)
+    if (!cli::plans_forests(planner))
+      throw bad_usage{"the planner " + planner + " plans no samples that share beginnings: leave out it or --tree"};
+}
+
 /// What fits together.
 void check(const options& o) {
   if (slimpack::result<void> sizes = o.model.check(); !sizes) throw bad_usage{sizes.error().detail};
@@ -168,7 +181,7 @@ std::variant<options, ending> parse(int argc, char** argv) {
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together",
               lending = "none", relay = "none", where = "last", divide = cli::dividers[0], exchange = cli::exchanges[0],
               rows = "apart", reduction = "overlapped", memory;
-  fs::path json, trace, timeline, log, held_out, profile;
+  fs::path json, trace, timeline, log, held_out, profile, tree;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
   CLI::App app{
@@ -199,6 +212,13 @@ std::variant<options, ending> parse(int argc, char** argv) {
   };
   using enum on_ranks;
   add(texts, may_differ, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
+  auto* tree_option = add(texts, may_differ, "--tree", tree, "FILE",
+                          "Train on samples that share beginnings, all of them in each step: a file with a node of "
+                          "their tree a line, as\nslimpack-plan --format tree reads it. Documents are put into them, "
+                          "one after the other");
+  app.add_flag("--flat", o.flat, "Of --tree: run each sample by itself, with a copy of what it begins with")
+      ->group(texts);
+  alike.emplace_back("--flat", [&o] { return std::string(o.flat ? "on" : "off"); });
   auto* held_out_option =
       add(texts, may_differ, "--evaluate", held_out, "FILE",
           "After training, print the loss on a text file or a folder of text files that the model did not learn");
@@ -337,7 +357,8 @@ std::variant<options, ending> parse(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    cli::check_named(app, {"--documents", "--evaluate", "--profile", "--json", "--trace", "--timeline", "--log"});
+    cli::check_named(app,
+                     {"--documents", "--tree", "--evaluate", "--profile", "--json", "--trace", "--timeline", "--log"});
     if (*json_option) o.json = json;
     if (*profile_option) o.profile = profile;
     for (const auto& [option, name] :
@@ -345,6 +366,8 @@ std::variant<options, ending> parse(int argc, char** argv) {
       if (*option && o.cost_text != "measured")
         throw bad_usage{std::string(name) + " needs --cost measured; a quadratic cost is typed"};
     if (*held_out_option) o.held_out = held_out;
+    if (*tree_option) o.tree = tree;
+    check_tree(app, o);
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
     if (*log_option) o.log = log;

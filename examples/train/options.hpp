@@ -32,6 +32,8 @@ enum class carrier { threads, mpi };
 struct options {
   std::filesystem::path documents;
   std::optional<std::filesystem::path> held_out;  ///< texts that the trained model is evaluated on
+  std::optional<std::filesystem::path> tree;      ///< samples that share beginnings, all of which are a step
+  bool flat{};                                    ///< each of them by itself, with a copy of what it begins with
   slimpack::tokens max_context{2048};
   std::size_t batch{8};
   int steps{200};

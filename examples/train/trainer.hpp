@@ -11,8 +11,10 @@
 #include "model/adamw.hpp"
 #include "model/model_stage.hpp"
 #include "options.hpp"
+#include "path_texts.hpp"
 #include "prices.hpp"
 #include "rate_schedule.hpp"
+#include "sample_tree.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/detail/masked.hpp>
@@ -57,9 +59,10 @@ class trainer {
         batches_(in.texts, o.batch, o.seed),
         stage_(
             o.model, o.shape, transport.rank() % o.shape.stages,
-            [this](slimpack::sequence_id s) { return batch_[s.value]; }, o.seed),
+            [this](slimpack::sequence_id s) { return texts_[s.value]; }, o.seed),
         optimizer_(stage_.weights(), {.rate = o.rate, .decay = o.decay}) {
-    if (transport.rank() == 0) journal_.emplace(o, in.texts, std::cout);
+    if (in.samples) tree_texts_.emplace(*in.samples, in.texts);
+    if (transport.rank() == 0) journal_.emplace(o, in, std::cout);
     planners_ = o.compare;
     planners_.push_back(o.planner);  // last, so that its gradients are those left
     for (int stage = 0; stage < o.shape.stages; ++stage) {
@@ -108,7 +111,8 @@ class trainer {
   /// Made-up documents run through this rank's own stage, whose gradients are set to zero before each step.
   [[nodiscard]] slimpack::result<void> measure() {
     const slimpack::tokens longest =
-        std::max(inputs_.texts.longest(), inputs_.held_out ? inputs_.held_out->longest() : slimpack::tokens{});
+        std::max({inputs_.texts.longest(), inputs_.held_out ? inputs_.held_out->longest() : slimpack::tokens{},
+                  inputs_.samples ? inputs_.samples->longest() : slimpack::tokens{}});
     std::vector<std::uint8_t> text(static_cast<std::size_t>(longest.value));
     for (std::size_t i = 0; i < text.size(); ++i)
       text[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(options_.model.vocab));
@@ -116,15 +120,15 @@ class trainer {
     drive.budget = options_.measure_for;
     drive.apart = options_.weights == slimpack::weight_gradients::apart;
     drive.prepare = [&](std::span<const slimpack::sequence> all) {
-      batch_.clear();
+      texts_.clear();
       for (const slimpack::sequence& s : all)
-        batch_.push_back(corpus::document(text).first(static_cast<std::size_t>(s.length.value)));
+        texts_.push_back(corpus::document(text).first(static_cast<std::size_t>(s.length.value)));
     };
     slimpack::result<slimpack::profiling::stage_profile> measured = drive.measure();
     if (!measured) return std::move(measured).error();
     profile_ = std::move(measured).value();
     if (options_.shape.vocabulary == slimpack::vocabulary::spread) {
-      batch_.assign(1, text);
+      texts_.assign(1, text);
       vocabulary_probe<T> words(options_.model, options_.shape, transport_.rank() % options_.shape.stages, stage_,
                                 longest);
       slimpack::result<slimpack::costs::vocabulary_rates> rates = words.measure(profile_, transport_);
@@ -167,7 +171,7 @@ class trainer {
   }
 
   [[nodiscard]] ending one_step(int step) {
-    batch_ = batches_.next();
+    batch_ = tree_texts_ ? tree_texts_->next() : batches_.next();
     const std::vector<slimpack::tokens> lengths = lengths_of_batch();
     plans_.clear();
     measured_.clear();
@@ -197,6 +201,7 @@ class trainer {
     if (!made) return unplanned(planner, made.error());
     slimpack::plan& p = slimpack::part_of(made.value());
     planning = p.planning_time;
+    texts_ = path_texts(p, batch_);
     stage_.weights().zero_gradients();
     slimpack::result<slimpack::step_report> ran = executor(step).execute(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
@@ -226,19 +231,17 @@ class trainer {
 
   /// Tells the loss on the texts held out, all of them planned as one batch that runs forward alone.
   [[nodiscard]] ending evaluate() {
-    std::vector<corpus::document> texts;
+    texts_.clear();
     const corpus& held_out = *inputs_.held_out;
-    for (std::size_t i = 0; i < held_out.size(); ++i) texts.push_back(held_out[i]);
-    const std::vector<corpus::document> learnt = std::exchange(batch_, std::move(texts));
+    for (std::size_t i = 0; i < held_out.size(); ++i) texts_.push_back(held_out[i]);
     cli::request asked = asked_of(cli::planner_names().front());
-    asked.forward_only = true;
-    const slimpack::result<slimpack::plan> made = named(cli::plan_named(asked, lengths_of_batch(), cost_));
+    asked.forward_only = true, asked.samples = nullptr;
+    const slimpack::result<slimpack::plan> made = named(cli::plan_named(asked, lengths_of(texts_), cost_));
     if (!made) return unplanned("--evaluate", made.error());
     const slimpack::result<slimpack::step_report> ran =
         executor(options_.steps).evaluate(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
     if (journal_) journal_->evaluated(made.value(), ran.value());
-    batch_ = learnt;
     return {};
   }
 
@@ -263,7 +266,8 @@ class trainer {
             .exchanges = options_.exchanges,
             .relays = options_.relays,
             .by_estimates = options_.by_estimates,
-            .weights = options_.weights};
+            .weights = options_.weights,
+            .samples = inputs_.samples ? &inputs_.samples->planned() : nullptr};
   }
 
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
@@ -288,10 +292,13 @@ class trainer {
     return made;
   }
 
-  [[nodiscard]] std::vector<slimpack::tokens> lengths_of_batch() const {
+  [[nodiscard]] static std::vector<slimpack::tokens> lengths_of(std::span<const corpus::document> texts) {
     std::vector<slimpack::tokens> lengths;
-    for (const corpus::document& d : batch_) lengths.push_back({static_cast<std::int64_t>(d.size())});
+    for (const corpus::document& d : texts) lengths.push_back({static_cast<std::int64_t>(d.size())});
     return lengths;
+  }
+  [[nodiscard]] std::vector<slimpack::tokens> lengths_of_batch() const {
+    return inputs_.samples ? inputs_.samples->planned().lengths : lengths_of(batch_);
   }
 
   /// An error between steps, of which the other ranks must hear; packflow tells them of its own.
@@ -355,7 +362,9 @@ class trainer {
   const inputs& inputs_;
   Transport& transport_;
   batches batches_;
+  std::optional<tree_texts> tree_texts_;  // where samples share beginnings
   std::vector<corpus::document> batch_;
+  std::vector<corpus::document> texts_;  // of the sequences of the plan at hand
   model_stage<T> stage_;
   adamw<T> optimizer_;
   std::optional<journal> journal_;     // on rank 0

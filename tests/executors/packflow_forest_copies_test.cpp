@@ -172,7 +172,7 @@ void on_cut_forests(int seeds, const What& what) {
         for (int chunks = 1; chunks <= 2; ++chunks)
           for (const forest_planner& planner : planners) {
             if (!tests::is_tried(k++, 5)) continue;
-            const shape on{.replicas = replicas, .stages = stages, .chunks = chunks, .quantum = quantum};
+            const shape on{.stages = stages, .replicas = replicas, .chunks = chunks, .quantum = quantum};
             const result<plan> p = planner.make(on, f.batch);
             ASSERT_TRUE(p) << p.error().detail << ", seed " << seed << ", " << planner.name;
             if (p.value().copies.empty()) continue;
@@ -219,14 +219,17 @@ TEST(PackflowForestCopies, HoldAsMuchAsTheirPlansSay) {
         EXPECT_EQ(stages[rank].peak(), bytes{most});
       }
     };
-    if (cuts == backward_cuts::any) check(stages_of<path_packs<backward_cuts::any>>(p, places));
-    check(stages_of<path_packs<backward_cuts::forward_cuts>>(p, places));
+    if (cuts == backward_cuts::any)
+      check(stages_of<path_packs<backward_cuts::any>>(p, places));
+    else
+      check(stages_of<path_packs<backward_cuts::forward_cuts>>(p, places));
   });
 }
 
 TEST(PackflowForestCopies, HaveTheSameBitsWhateverMessagesAreFirst) {
   using stage = path_packs<backward_cuts::any>;
   on_cut_forests(tests::steps(1), [&](const plan& p, const random_forest&, backward_cuts) {
+    if (p.shape.stages == 1) return;  // which sends no other stage a message
     const batch_places places(p);
     std::vector<stage> first = stages_of<stage>(p, places);
     run_everywhere(p, first);

@@ -235,7 +235,7 @@ TEST(PackflowForest, HasTheLossAndTheGradientsWhereStagesShareTheWords) {
       tests::steps(4),
       [&](const plan& p, const random_forest& f, backward_cuts) {
         const path_model::gradients expected = path_model::flat(f, p.shape.parts());
-        std::vector<path_words> stages = stages_of<path_words>(p);
+        std::vector<path_words> stages = path_stages_of<path_words>(p);
         for (const result<step_report>& report : run_everywhere(p, stages)) {
           ASSERT_TRUE(report) << report.error().detail;
           EXPECT_EQ(report.value().valid_tokens, tokens{static_cast<std::int64_t>(f.count())});
