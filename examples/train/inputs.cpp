@@ -53,7 +53,7 @@ std::string fingerprint(const corpus& texts) {
 std::string fingerprint(const sample_tree& samples) {
   slimpack::detail::word_hash h;
   const auto add = [&](std::int64_t number) { h.add(static_cast<std::uint64_t>(number)); };
-  const slimpack::forest& all = samples.planned();
+  const slimpack::forest& all = samples.tree();
   for (const slimpack::tokens length : all.lengths) add(length.value);
   for (const slimpack::sequence_id parent : all.parents) add(parent.value);
   for (const slimpack::target_run& run : all.targets) {
@@ -83,7 +83,7 @@ result<inputs> read_inputs(const options& o) {
     if (!read) return std::move(read).error();
     if (read.value().all.targets.empty())
       return error{errc::invalid_input, o.tree->string() + ": no token is trained on"};
-    in.samples.emplace(std::move(read).value().all, o.flat);
+    in.samples.emplace(std::move(read).value().all);
   }
   if (o.held_out) {
     result<corpus> read = corpus::load(*o.held_out, o.max_context);

@@ -30,10 +30,14 @@ std::vector<double> over(const std::vector<std::vector<step_figures>>& steps, st
   return all;
 }
 
-std::string samples_text(const sample_tree& all, bool is_flat) {
-  return "samples    " + std::to_string(all.samples()) + ", " + std::to_string(all.flat_tokens().value) +
-         " tokens flat, " + std::to_string(all.tokens().value) + " different; " +
-         (is_flat ? "each by itself" : "in " + std::to_string(all.planned().lengths.size()) + " sequences") + "\n";
+std::string samples_text(const sample_tree& all) {
+  const auto tokens_of = [](const slimpack::forest& some) {
+    slimpack::tokens sum{};
+    for (const slimpack::tokens t : some.lengths) sum += t;
+    return std::to_string(sum.value);
+  };
+  return "samples    " + std::to_string(all.flat().lengths.size()) + ", " + tokens_of(all.flat()) + " tokens flat, " +
+         tokens_of(all.tree()) + " different, in " + std::to_string(all.tree().lengths.size()) + " sequences\n";
 }
 
 }  // namespace
@@ -43,8 +47,7 @@ journal::journal(const options& o, const inputs& in, std::ostream& out) : option
   const slimpack::shape& s = o.shape;
   out_ << "documents  " << texts.size() << ", " << texts.tokens().value << " bytes, longest " << texts.longest().value
        << "; entropy of a byte " << fixed(texts.byte_entropy(), 4) << " nats\n"
-       << (in.samples ? samples_text(*in.samples, o.flat) : std::string{}) << "model      " << o.model.layers
-       << " layers"
+       << (in.samples ? samples_text(*in.samples) : std::string{}) << "model      " << o.model.layers << " layers"
        << (o.model.on_parts.empty() ? std::string{} : " (" + cli::layers_text(o.model.on_parts) + " on the parts)")
        << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads (" << o.model.kv_heads
        << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float") << "\n"

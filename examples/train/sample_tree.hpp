@@ -9,52 +9,35 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace train {
 
-/// Samples that share beginnings, all of which are a step, as they are planned: the sequences of their tree; or flat,
-/// each sample with a copy of its whole path.
+/// Samples that share beginnings, all of which are a step: their tree, and flat copies, each sample with its whole path.
 class sample_tree {
  public:
   /// Requires  tree: without a fault()
-  explicit sample_tree(slimpack::forest tree, bool is_flat);
+  explicit sample_tree(slimpack::forest tree);
 
-  [[nodiscard]] const slimpack::forest& planned() const noexcept { return planned_; }
+  [[nodiscard]] const slimpack::forest& tree() const noexcept { return tree_; }
+  /// Those of its paths are its sequences. A target that several train on is one of the first of them, for all.
+  [[nodiscard]] const slimpack::forest& flat() const noexcept { return flat_; }
   [[nodiscard]] slimpack::tokens longest() const noexcept { return longest_; }
-  /// Different tokens, and those of all samples.
-  [[nodiscard]] slimpack::tokens tokens() const noexcept { return tokens_; }
-  [[nodiscard]] slimpack::tokens flat_tokens() const noexcept { return flat_tokens_; }
-  [[nodiscard]] std::size_t samples() const noexcept { return ends_.size(); }
+
+  /// Bytes for the paths of the tree's sequences: a corpus's, from the byte of that number on, one sequence after the
+  /// other. The number grows by how many they are.
+  [[nodiscard]] std::vector<std::vector<std::uint8_t>> paths(const corpus& texts, std::size_t& from) const;
+  /// Of the flat copies, the same paths.
+  [[nodiscard]] std::vector<corpus::document> flat_of(std::span<const corpus::document> paths) const;
 
  private:
-  friend class tree_texts;
   void flatten();
 
-  slimpack::forest tree_, planned_;
+  slimpack::forest tree_, flat_;
   std::vector<slimpack::sequence> sequences_;  // of the tree
   std::vector<slimpack::sample_end> ends_;     // of the samples, each by itself
-  bool is_flat_;
-  slimpack::tokens longest_, tokens_, flat_tokens_;
-};
-
-/// Bytes for the samples of a tree: those of a corpus, one sequence of the tree after the other. Each step goes on where
-/// the one before ended, and has the same bytes for a tree and for flat copies of its samples.
-class tree_texts {
- public:
-  /// Requires  both outlive it
-  tree_texts(const sample_tree& samples, const corpus& texts) : samples_(samples), texts_(texts) {}
-
-  /// The bytes of the path of each sequence that is planned.
-  [[nodiscard]] std::vector<corpus::document> next();
-
- private:
-  std::uint8_t next_byte();
-
-  const sample_tree& samples_;
-  const corpus& texts_;
-  std::size_t document_{}, at_{};
-  std::vector<std::vector<std::uint8_t>> paths_;  // of the tree's sequences
+  slimpack::tokens longest_;
 };
 
 }  // namespace train

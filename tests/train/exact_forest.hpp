@@ -5,6 +5,7 @@
 #include "../executors/forests.hpp"
 #include "exact_step.hpp"
 
+#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/forest.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -27,7 +28,8 @@ struct exact_forest : exact_answer {
   explicit exact_forest(std::uint64_t seed, const train::config& of = small_model) : exact_answer(of) {
     testing::generator random(seed);
     quantum = {random.between(1, 6)};
-    samples = forest_maker(random, quantum * 6, 20).make();
+    while (samples.count() < 20 || !batch_view(samples.batch).shares_prefixes())
+      samples = forest_maker(random, quantum * 6, 20).make();
     for (const sequence& s : samples.sequences) {
       std::vector<std::uint8_t>& path = paths.emplace_back();
       if (!s.is_root()) path = std::vector<std::uint8_t>(paths[s.parent.value]);

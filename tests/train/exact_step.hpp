@@ -117,6 +117,7 @@ struct exact_batch : exact_answer {
   [[nodiscard]] train::documents documents() const {
     return [this](sequence_id s) { return std::span<const std::uint8_t>(texts[s.value]); };
   }
+  [[nodiscard]] train::documents documents(const plan&) const { return documents(); }
   template <class Stage, class Transport>
   result<double> error_of(const plan& p, Transport& transport,
                           executors::packflow run = {.rows = executors::row_calls::joined}) const {
@@ -147,10 +148,10 @@ struct exact_batch : exact_answer {
 };
 
 /// What a rank has after a step: the loss, and the gradients of its stage one after the other.
-template <class Stage, class Transport>
-result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport,
+template <class Stage, class Batch, class Transport>
+result<std::vector<double>> outcome_of(const Batch& batch, const plan& p, Transport& transport,
                                        const executors::packflow& run = {.rows = executors::row_calls::joined}) {
-  Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(), 7);
+  Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(p), 7);
   result<step_report> step = run.execute(p, stage, transport);
   if (!step) return std::move(step).error();
   std::vector<double> found{step.value().loss_sum};
@@ -162,8 +163,8 @@ result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, 
 }
 
 /// The same of every rank, each on a thread.
-template <class Stage, class World>
-std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world,
+template <class Stage, class Batch, class World>
+std::vector<std::vector<double>> outcomes_of(const Batch& batch, const plan& p, World& world,
                                              const executors::packflow& run = {.rows = executors::row_calls::joined}) {
   std::vector<std::vector<double>> all(static_cast<std::size_t>(ranks_of(p)));
   on_every_rank(ranks_of(p), [&](int rank) {
