@@ -86,7 +86,7 @@ std::ptrdiff_t lines_between(const std::vector<std::string>& lines, const std::s
 
 TEST(Adoption, TakesUnderAHundredLines) {
   for (const char* name : {"adopt_autograd.cpp", "adopt_graph_packs.cpp", "adopt_arena.cpp", "adopt_fixed.cpp",
-                           "adopt_shared.cpp", "adopt_tree.cpp"}) {
+                           "adopt_shared.cpp", "adopt_tree.cpp", "adopt_tree_autograd.cpp"}) {
     const std::ptrdiff_t adopts = lines_between(lines_of(examples / name), "// What adopts slimpack", "// End of what");
     EXPECT_GT(adopts, 20) << name;
     EXPECT_LT(adopts, 100) << name;

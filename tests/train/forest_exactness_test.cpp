@@ -118,6 +118,32 @@ TEST(ForestExactness, AStageHoldsWhatThePlanSays) {
   });
 }
 
+/// A stage that keeps back the last edge that it has.
+class keeps_one_back : public train::model_stage<double> {
+ public:
+  using model_stage::model_stage;
+  void log_probabilities(edge_values& to) const {
+    edge_values all;
+    model_stage::log_probabilities(all);
+    for (std::size_t i = 0; i + 1 < all.all().size(); ++i)
+      to.add(all.all()[i].sequence, all.all()[i].target, all.all()[i].value);
+  }
+};
+
+TEST(ForestExactness, AnEdgeThatIsMissingIsRefused) {
+  const exact_forest batch(1, tests::deep_model);
+  const plan p = planners()[0].make({.stages = 2, .quantum = batch.quantum}, batch.samples.batch).value();
+  transports::threads world{2, {.time_out = {60}}};
+  std::vector<std::string> why(2);
+  tests::on_every_rank(2, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    keeps_one_back stage(batch.model, p.shape, rank, batch.documents(p), 7);
+    const result<step_report> report = executors::packflow{}.execute(p, stage, endpoint);
+    if (!report) why[static_cast<std::size_t>(rank)] = report.error().detail;
+  });
+  EXPECT_NE(why[1].find("all of which are targets: one edge to each"), std::string::npos) << why[1];
+}
+
 TEST(ForestExactness, HasTheSameBitsWhateverMessagesAreFirst) {
   using stage = train::model_stage<double>;
   on_plans(tests::cases(1), 17, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
