@@ -183,19 +183,22 @@ void journal::summarize(std::size_t run) const {
   }
   if (run == 0) return;
   double off = 0;
-  std::vector<double> ratios;
+  std::vector<double> ratios, predicted;
   seconds mine{};
   seconds other{};
   for (const auto& runs : steps_) {
     mine += runs[0].measured;
     other += runs[run].measured;
     ratios.push_back(runs[run].measured / runs[0].measured);
+    predicted.push_back(runs[run].predicted / runs[0].predicted);
     off = std::max(off, std::abs(runs[run].loss / runs[0].loss - 1));
   }
   char differs[32];
   std::snprintf(differs, sizeof differs, "%.1e", off);
   out_ << "               " << options_.planner << " is " << fixed(other / mine, 3) << " x as fast over all steps, "
-       << fixed(median(ratios), 3) << " x in the median; losses differ by " << differs << " at most\n";
+       << fixed(median(ratios), 3) << " x in the median"
+       << (steps_[0][run].planner == flat_copies ? ", " + fixed(median(predicted), 3) + " x in that of plans" : "")
+       << "; losses differ by " << differs << " at most\n";
 }
 
 void journal::write_log(std::ostream& out) const {

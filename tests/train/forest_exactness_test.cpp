@@ -62,7 +62,7 @@ void on_plans(int seeds, int each, const What& what) {
 TEST(ForestExactness, LossAndGradientsAreThoseOfFlatCopiesOnOneRank) {
   double worst = 0;
   int steps = 0, copies = 0, apart = 0;
-  on_plans(tests::cases(2), 5,
+  on_plans(tests::cases(2), 9,
            [&](const exact_forest& batch, const plan& p, backward_cuts cuts, const std::string& name) {
              double error = worst_error<tests::whole_pieces>(batch, p);
              if (cuts == backward_cuts::any) error = std::max(error, worst_error<train::model_stage<double>>(batch, p));
@@ -81,7 +81,7 @@ TEST(ForestExactness, LossAndGradientsAreThoseOfFlatCopiesOnOneRank) {
 TEST(ForestExactness, SoTheyAreWhereTheVocabularyIsSpread) {
   double worst = 0;
   int steps = 0, copies = 0;
-  on_plans(tests::cases(2), 7, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
+  on_plans(tests::cases(2), 11, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
     if (p.shape.stages == 1) return;  // over which nothing is spread
     const result<plan> spread = tests::spread(p);
     ASSERT_TRUE(spread) << spread.error().detail << ", " << name;
@@ -95,7 +95,7 @@ TEST(ForestExactness, SoTheyAreWhereTheVocabularyIsSpread) {
 }
 
 TEST(ForestExactness, AStageHoldsWhatThePlanSays) {
-  on_plans(tests::cases(1), 9, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
+  on_plans(tests::cases(1), 11, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
     std::vector<memory_rates> rates;
     for (int stage = 0; stage < p.shape.stages; ++stage)
       rates.push_back(train::model_stage<double>::rates(batch.model, p.shape, stage));
@@ -146,7 +146,7 @@ TEST(ForestExactness, AnEdgeThatIsMissingIsRefused) {
 
 TEST(ForestExactness, HasTheSameBitsWhateverMessagesAreFirst) {
   using stage = train::model_stage<double>;
-  on_plans(tests::cases(1), 17, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
+  on_plans(tests::cases(1), 23, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
     if (p.shape.stages == 1) return;  // which sends no other stage a message
     transports::threads threads{tests::ranks_of(p), {.time_out = {60}}};
     const std::vector<std::vector<double>> first = tests::outcomes_of<stage>(batch, p, threads);
