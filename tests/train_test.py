@@ -28,7 +28,7 @@ ALIKE = {"max-context": "150", "batch": "5", "seed": "2", "layers": "2,2", "hidd
          "lending": "pairs", "effort": "fast", "weight-gradients": "apart", "sharers": "1", "exchange": "ring", "rows": "joined",
          "ranks-per-node": "1", "reduction": "exposed", "divide": "estimated", "quantum": "32", "memory": "9000tokens", "cost": "quadratic:1,1,1,1,1,1",
          "measure-for": "0.2", "refit": "1", "checksums": "on"}  # the last is a flag
-MAY_DIFFER = "documents evaluate time-out profile json trace timeline log".split()
+MAY_DIFFER = "documents tree evaluate time-out profile json trace timeline log".split()
 # What an option needs beside it, on both ranks.
 BESIDE = {"layers": ["--layers", "1,3"], "dp": ["--transport", "mpi"], "slices": ["--planner", "slimpipe", "--slices", "4"], "lending": ["--planner", "slimpipe"],
           "relay": "--planner te_cp --dp 4 --pp 1 --ranks-per-node 2".split(), "reduction": ["--dp", "2", "--pp", "1"], "divide": ["--dp", "2", "--pp", "1"]}
@@ -113,6 +113,31 @@ class Train(unittest.TestCase):
                 for shape in shapes if FULL or turn == 0 else [shapes[turn % 3]]:
                     with self.subTest(planner=planner, shape=shape):
                         self.assert_same_curve(expected, self.losses(*EXACT, "--planner", planner, *shape.split()))
+
+    def test_trees_have_the_losses_of_flat_copies(self):
+        tree = self.folder / "tree.tsv"
+        tree.write_text("-1\t60\t0\t0\n0\t30\t30\t1\n0\t25\t20\t0\n2\t40\t40\t2\n2\t9\t9\t1\n2\t17\t0\t0\n5\t20\t20\t1\n5\t3\t3\t1\n-1\t90\t70\t1\n")
+        expected = self.losses(*EXACT, "--tree", tree, "--planner", "flat")  # on one rank
+        self.assertLess(expected[-1], expected[0])
+        spread = [*EXACT[:4], *BRIEF, "--vocabulary", "spread"]
+        for arguments, ranks in ((EXACT, 0), ([*EXACT, "--pp", 3], 0), ([*EXACT, "--dp", 2, "--pp", 2], 0), ([*EXACT, "--pp", 2, "--vpp", 2], 0),
+                                 ([*EXACT, "--pp", 2, "--weight-gradients", "apart"], 0), ([*EXACT, "--dp", 3, "--divide", "estimated"], 0),
+                                 ([*spread, "--pp", 2], 0), ([*spread, "--dp", 2, "--pp", 2, "--compare", "flat"], 0),
+                                 *([([*EXACT, "--pp", 2], 2), ([*spread, "--dp", 2, "--pp", 2], 4)] if MPIRUN else [])):
+            with self.subTest(arguments=arguments, ranks=ranks):
+                self.assert_same_curve(expected, self.losses("--tree", tree, *FAST, *arguments, ranks=ranks))
+        rows, said = self.trains(*EXACT, "--tree", tree, "--pp", 2, "--evaluate", self.documents / "deep" / "7.txt")
+        self.assertIn("samples    7, 751 tokens flat, 294 different, in 9 sequences", said)
+        self.assertIn("evaluat", said)
+
+    def test_bad_trees_are_refused(self):
+        tree = self.folder / "bad.tsv"
+        tree.write_text("-1\t60\t0\t0\n")
+        self.fails(2, ["no token is trained on"], "--tree", tree)
+        tree.write_text("-1\t60\n1\tx\n")
+        self.fails(2, ["bad.tsv"], "--tree", tree)
+        self.fails(2, ["the planner flat is for samples that share beginnings: give --tree"], "--planner", "flat")
+        self.fails(2, ["the planner megatron plans no samples that share beginnings"], "--tree", tree, "--compare", "megatron")
 
     def test_checksums_change_no_loss_and_say_what_they_take(self):
         for shape, ranks in (("--dp 2 --pp 2", 0), *([("--dp 2 --pp 2", 4)] if MPIRUN else [])):

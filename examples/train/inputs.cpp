@@ -1,9 +1,12 @@
 #include "inputs.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/io/forests/tree_lines.hpp>
 #include <slimpack/io/stage_profile.hpp>
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -47,6 +50,19 @@ std::string fingerprint(const corpus& texts) {
          slimpack::hash_text(h.value());
 }
 
+std::string fingerprint(const sample_tree& samples) {
+  slimpack::detail::word_hash h;
+  const auto add = [&](std::int64_t number) { h.add(static_cast<std::uint64_t>(number)); };
+  const slimpack::forest& all = samples.tree();
+  for (const slimpack::tokens length : all.lengths) add(length.value);
+  for (const slimpack::sequence_id parent : all.parents) add(parent.value);
+  for (const slimpack::target_run& run : all.targets) {
+    for (const std::int64_t number : {std::int64_t{run.sequence.value}, run.begin.value, run.length.value}) add(number);
+    h.add(std::bit_cast<std::uint64_t>(run.weight));
+  }
+  return std::to_string(all.lengths.size()) + " sequences with the fingerprint " + slimpack::hash_text(h.value());
+}
+
 std::string fingerprint(const stage_profile& profile) {
   std::ostringstream text;
   slimpack::io::write_stage_profile(text, profile).value();
@@ -62,6 +78,13 @@ result<inputs> read_inputs(const options& o) {
     return error{errc::invalid_input, o.documents.string() + " holds " + std::to_string(texts.value().size()) +
                                           " documents, --batch " + std::to_string(o.batch) + " asks for more"};
   inputs in{std::move(texts).value()};
+  if (o.tree) {
+    result<slimpack::io::forest_list> read = slimpack::io::read_tree_lines(*o.tree);
+    if (!read) return std::move(read).error();
+    if (read.value().all.targets.empty())
+      return error{errc::invalid_input, o.tree->string() + ": no token is trained on"};
+    in.samples.emplace(std::move(read).value().all);
+  }
   if (o.held_out) {
     result<corpus> read = corpus::load(*o.held_out, o.max_context);
     if (!read) return std::move(read).error();
@@ -79,6 +102,7 @@ result<inputs> read_inputs(const options& o) {
 std::vector<fact> facts_of(const inputs& in) {
   return {{"the documents of --documents", fingerprint(in.texts)},
           {"the documents of --evaluate", in.held_out ? fingerprint(*in.held_out) : ""},
+          {"the samples of --tree", in.samples ? fingerprint(*in.samples) : "no file"},
           {"the profile of --profile", in.profile ? fingerprint(*in.profile) : "no file"}};
 }
 

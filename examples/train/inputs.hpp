@@ -4,6 +4,7 @@
 #include "account.hpp"
 #include "corpus.hpp"
 #include "options.hpp"
+#include "sample_tree.hpp"
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
@@ -16,6 +17,7 @@ namespace train {
 /// What a rank has read from files.
 struct inputs {
   corpus texts;
+  std::optional<sample_tree> samples{};                         ///< that share beginnings, and the texts are put into
   std::optional<corpus> held_out{};                             ///< what the trained model is evaluated on
   std::optional<slimpack::profiling::stage_profile> profile{};  ///< what was measured before
 };

@@ -30,21 +30,32 @@ std::vector<double> over(const std::vector<std::vector<step_figures>>& steps, st
   return all;
 }
 
+std::string samples_text(const sample_tree& all) {
+  const auto tokens_of = [](const slimpack::forest& some) {
+    slimpack::tokens sum{};
+    for (const slimpack::tokens t : some.lengths) sum += t;
+    return std::to_string(sum.value);
+  };
+  return "samples    " + std::to_string(all.flat().lengths.size()) + ", " + tokens_of(all.flat()) + " tokens flat, " +
+         tokens_of(all.tree()) + " different, in " + std::to_string(all.tree().lengths.size()) + " sequences\n";
+}
+
 }  // namespace
 
-journal::journal(const options& o, const corpus& texts, std::ostream& out) : options_(o), texts_(texts), out_(out) {
+journal::journal(const options& o, const inputs& in, std::ostream& out) : options_(o), texts_(in.texts), out_(out) {
+  const corpus& texts = in.texts;
   const slimpack::shape& s = o.shape;
   out_ << "documents  " << texts.size() << ", " << texts.tokens().value << " bytes, longest " << texts.longest().value
        << "; entropy of a byte " << fixed(texts.byte_entropy(), 4) << " nats\n"
-       << "model      " << o.model.layers << " layers"
+       << (in.samples ? samples_text(*in.samples) : std::string{}) << "model      " << o.model.layers << " layers"
        << (o.model.on_parts.empty() ? std::string{} : " (" + cli::layers_text(o.model.on_parts) + " on the parts)")
        << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads (" << o.model.kv_heads
        << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float") << "\n"
        << "ranks      dp " << s.replicas << " x pp " << s.stages
        << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "") << ", "
        << (o.transport == carrier::mpi ? "MPI" : "threads") << "\n"
-       << "plans      " << o.planner << ", " << o.batch << " documents a step, cuts at multiples of " << s.quantum.value
-       << ", "
+       << "plans      " << o.planner << ", " << (in.samples ? "all samples" : std::to_string(o.batch) + " documents")
+       << " a step, cuts at multiples of " << s.quantum.value << ", "
        << (s.memory ? slimpack::detail::amount(s.memory->amount, s.memory->unit) + " a stage at most"
                     : std::string("no memory limit"))
        << ", cost " << o.cost_text
@@ -172,19 +183,22 @@ void journal::summarize(std::size_t run) const {
   }
   if (run == 0) return;
   double off = 0;
-  std::vector<double> ratios;
+  std::vector<double> ratios, predicted;
   seconds mine{};
   seconds other{};
   for (const auto& runs : steps_) {
     mine += runs[0].measured;
     other += runs[run].measured;
     ratios.push_back(runs[run].measured / runs[0].measured);
+    predicted.push_back(runs[run].predicted / runs[0].predicted);
     off = std::max(off, std::abs(runs[run].loss / runs[0].loss - 1));
   }
   char differs[32];
   std::snprintf(differs, sizeof differs, "%.1e", off);
   out_ << "               " << options_.planner << " is " << fixed(other / mine, 3) << " x as fast over all steps, "
-       << fixed(median(ratios), 3) << " x in the median; losses differ by " << differs << " at most\n";
+       << fixed(median(ratios), 3) << " x in the median"
+       << (steps_[0][run].planner == flat_copies ? ", " + fixed(median(predicted), 3) + " x in that of plans" : "")
+       << "; losses differ by " << differs << " at most\n";
 }
 
 void journal::write_log(std::ostream& out) const {

@@ -3,6 +3,7 @@
 
 #include "../plan/terminal.hpp"
 #include "corpus.hpp"
+#include "inputs.hpp"
 #include "options.hpp"
 
 #include <slimpack/core/plan.hpp>
@@ -45,7 +46,7 @@ struct step_figures {
 /// What rank 0 tells of a training: a line per step, a summary, and a file with all digits.
 class journal {
  public:
-  journal(const options& o, const corpus& texts, std::ostream& out);
+  journal(const options& o, const inputs& in, std::ostream& out);
 
   void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check,
                   slimpack::seconds took, bool read);

@@ -93,6 +93,18 @@ void read_layers(const std::string& text, config& model) {
   if (counts.size() > 1) model.on_parts = std::move(counts);
 }
 
+/// What samples that share beginnings go with.
+void check_tree(const options& o) {
+  std::vector<std::string> planners{o.planner};
+  planners.insert(planners.end(), o.compare.begin(), o.compare.end());
+  for (const std::string& planner : planners) {
+    if (planner == flat_copies && !o.tree)
+      throw bad_usage{"the planner flat is for samples that share beginnings: give --tree, or leave it out"};
+    if (planner != flat_copies && o.tree && !cli::plans_forests(planner))
+      throw bad_usage{"the planner " + planner + " plans no samples that share beginnings: leave out it or --tree"};
+  }
+}
+
 /// What fits together.
 void check(const options& o) {
   if (slimpack::result<void> sizes = o.model.check(); !sizes) throw bad_usage{sizes.error().detail};
@@ -168,7 +180,7 @@ std::variant<options, ending> parse(int argc, char** argv) {
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together",
               lending = "none", relay = "none", where = "last", divide = cli::dividers[0], exchange = cli::exchanges[0],
               rows = "apart", reduction = "overlapped", memory;
-  fs::path json, trace, timeline, log, held_out, profile;
+  fs::path json, trace, timeline, log, held_out, profile, tree;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
   CLI::App app{
@@ -182,7 +194,9 @@ std::variant<options, ending> parse(int argc, char** argv) {
   const CLI::Range size(1, 1 << 20);
   const CLI::Range count(std::int64_t{1}, std::int64_t{2147483647});
   const cli::number_range amount, length{.above = true}, wait{.low = 0.001, .high = 1e6};
-  const CLI::IsMember planner(cli::planner_names());
+  std::vector<std::string> names = cli::planner_names();
+  names.emplace_back(flat_copies);
+  const CLI::IsMember planner(names);
 
   const char* texts = "Documents";
   const char* model = "Model";
@@ -199,13 +213,17 @@ std::variant<options, ending> parse(int argc, char** argv) {
   };
   using enum on_ranks;
   add(texts, may_differ, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
+  auto* tree_option = add(texts, may_differ, "--tree", tree, "FILE",
+                          "Train on samples that share beginnings, all of them in each step: a file with a node of "
+                          "their tree a line, as\nslimpack-plan --format tree reads it. Documents are put into them, "
+                          "one after the other");
   auto* held_out_option =
       add(texts, may_differ, "--evaluate", held_out, "FILE",
           "After training, print the loss on a text file or a folder of text files that the model did not learn");
   add(texts, same, "--max-context", o.max_context.value, "TOKENS",
       "Longest document; a longer file becomes several documents [2048]")
       ->check(CLI::Range(2, 1 << 24));
-  add(texts, same, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
+  add(texts, same, "--batch", o.batch, "N", "Documents of a step, where there is no --tree [8]")->check(count);
   add(texts, same, "--seed", o.seed, "S", "Seed of the order of documents and of the first weights [1]")
       ->check(cli::seed_fault);
 
@@ -244,9 +262,11 @@ std::variant<options, ending> parse(int argc, char** argv) {
       ->check(wait, "FLOAT in [0.001 - 1e+06]");
 
   add(planning, same, "--planner", o.planner, "NAME",
-      "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, te_cp, llama_cp, hybrid_dp or zeppelin; or "
-      "milp,\n"
-      "if CBC was installed when this was built [slimpack]")
+      "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, te_cp, llama_cp, hybrid_dp or zeppelin; of "
+      "--tree\n"
+      "slimpack, or flat, which is slimpack with each sample by itself; or milp, if CBC was installed when this was "
+      "built "
+      "[slimpack]")
       ->check(planner);
   add(planning, same, "--compare", o.compare, "NAME,...",
       "More planners to run each batch with, separated by commas; their gradients are dropped. Baselines have the "
@@ -337,7 +357,8 @@ std::variant<options, ending> parse(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    cli::check_named(app, {"--documents", "--evaluate", "--profile", "--json", "--trace", "--timeline", "--log"});
+    cli::check_named(app,
+                     {"--documents", "--tree", "--evaluate", "--profile", "--json", "--trace", "--timeline", "--log"});
     if (*json_option) o.json = json;
     if (*profile_option) o.profile = profile;
     for (const auto& [option, name] :
@@ -345,6 +366,8 @@ std::variant<options, ending> parse(int argc, char** argv) {
       if (*option && o.cost_text != "measured")
         throw bad_usage{std::string(name) + " needs --cost measured; a quadratic cost is typed"};
     if (*held_out_option) o.held_out = held_out;
+    if (*tree_option) o.tree = tree;
+    check_tree(o);
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
     if (*log_option) o.log = log;

@@ -28,10 +28,14 @@ namespace train {
 
 enum class carrier { threads, mpi };
 
+/// The planner of samples that share beginnings that runs each by itself, with a copy of what it begins with.
+inline constexpr const char* flat_copies = "flat";
+
 /// The command line, read and checked for what can be checked without opening documents.
 struct options {
   std::filesystem::path documents;
   std::optional<std::filesystem::path> held_out;  ///< texts that the trained model is evaluated on
+  std::optional<std::filesystem::path> tree;      ///< samples that share beginnings, all of which are a step
   slimpack::tokens max_context{2048};
   std::size_t batch{8};
   int steps{200};

@@ -11,8 +11,10 @@
 #include "model/adamw.hpp"
 #include "model/model_stage.hpp"
 #include "options.hpp"
+#include "path_texts.hpp"
 #include "prices.hpp"
 #include "rate_schedule.hpp"
+#include "sample_tree.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/detail/masked.hpp>
@@ -57,9 +59,9 @@ class trainer {
         batches_(in.texts, o.batch, o.seed),
         stage_(
             o.model, o.shape, transport.rank() % o.shape.stages,
-            [this](slimpack::sequence_id s) { return batch_[s.value]; }, o.seed),
+            [this](slimpack::sequence_id s) { return texts_[s.value]; }, o.seed),
         optimizer_(stage_.weights(), {.rate = o.rate, .decay = o.decay}) {
-    if (transport.rank() == 0) journal_.emplace(o, in.texts, std::cout);
+    if (transport.rank() == 0) journal_.emplace(o, in, std::cout);
     planners_ = o.compare;
     planners_.push_back(o.planner);  // last, so that its gradients are those left
     for (int stage = 0; stage < o.shape.stages; ++stage) {
@@ -108,7 +110,8 @@ class trainer {
   /// Made-up documents run through this rank's own stage, whose gradients are set to zero before each step.
   [[nodiscard]] slimpack::result<void> measure() {
     const slimpack::tokens longest =
-        std::max(inputs_.texts.longest(), inputs_.held_out ? inputs_.held_out->longest() : slimpack::tokens{});
+        std::max({inputs_.texts.longest(), inputs_.held_out ? inputs_.held_out->longest() : slimpack::tokens{},
+                  inputs_.samples ? inputs_.samples->longest() : slimpack::tokens{}});
     std::vector<std::uint8_t> text(static_cast<std::size_t>(longest.value));
     for (std::size_t i = 0; i < text.size(); ++i)
       text[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(options_.model.vocab));
@@ -116,15 +119,15 @@ class trainer {
     drive.budget = options_.measure_for;
     drive.apart = options_.weights == slimpack::weight_gradients::apart;
     drive.prepare = [&](std::span<const slimpack::sequence> all) {
-      batch_.clear();
+      texts_.clear();
       for (const slimpack::sequence& s : all)
-        batch_.push_back(corpus::document(text).first(static_cast<std::size_t>(s.length.value)));
+        texts_.push_back(corpus::document(text).first(static_cast<std::size_t>(s.length.value)));
     };
     slimpack::result<slimpack::profiling::stage_profile> measured = drive.measure();
     if (!measured) return std::move(measured).error();
     profile_ = std::move(measured).value();
     if (options_.shape.vocabulary == slimpack::vocabulary::spread) {
-      batch_.assign(1, text);
+      texts_.assign(1, text);
       vocabulary_probe<T> words(options_.model, options_.shape, transport_.rank() % options_.shape.stages, stage_,
                                 longest);
       slimpack::result<slimpack::costs::vocabulary_rates> rates = words.measure(profile_, transport_);
@@ -167,16 +170,15 @@ class trainer {
   }
 
   [[nodiscard]] ending one_step(int step) {
-    batch_ = batches_.next();
-    const std::vector<slimpack::tokens> lengths = lengths_of_batch();
+    next_batch();
     plans_.clear();
     measured_.clear();
     std::vector<step_figures> figures;
     slimpack::seconds planning{};
     for (const std::string& planner : planners_) {
       const ending e = plans_its_own(planner)
-                           ? run_planned(planner, plan_own(planner, lengths), step, figures, planning)
-                           : run_planned(planner, plan_with(planner, lengths), step, figures, planning);
+                           ? run_planned(planner, plan_own(planner, lengths_by(planner)), step, figures, planning)
+                           : run_planned(planner, plan_with(planner, lengths_by(planner)), step, figures, planning);
       if (e.status != 0) return e;
     }
     std::rotate(figures.begin(), figures.end() - 1, figures.end());
@@ -197,6 +199,7 @@ class trainer {
     if (!made) return unplanned(planner, made.error());
     slimpack::plan& p = slimpack::part_of(made.value());
     planning = p.planning_time;
+    texts_ = path_texts(p, planner == flat_copies ? inputs_.samples->flat_of(batch_) : batch_);
     stage_.weights().zero_gradients();
     slimpack::result<slimpack::step_report> ran = executor(step).execute(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
@@ -226,25 +229,24 @@ class trainer {
 
   /// Tells the loss on the texts held out, all of them planned as one batch that runs forward alone.
   [[nodiscard]] ending evaluate() {
-    std::vector<corpus::document> texts;
+    texts_.clear();
     const corpus& held_out = *inputs_.held_out;
-    for (std::size_t i = 0; i < held_out.size(); ++i) texts.push_back(held_out[i]);
-    const std::vector<corpus::document> learnt = std::exchange(batch_, std::move(texts));
+    for (std::size_t i = 0; i < held_out.size(); ++i) texts_.push_back(held_out[i]);
     cli::request asked = asked_of(cli::planner_names().front());
-    asked.forward_only = true;
-    const slimpack::result<slimpack::plan> made = named(cli::plan_named(asked, lengths_of_batch(), cost_));
+    asked.forward_only = true, asked.samples = nullptr;
+    const slimpack::result<slimpack::plan> made =
+        named(asked.planner, cli::plan_named(asked, lengths_of(texts_), cost_));
     if (!made) return unplanned("--evaluate", made.error());
     const slimpack::result<slimpack::step_report> ran =
         executor(options_.steps).evaluate(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
     if (journal_) journal_->evaluated(made.value(), ran.value());
-    batch_ = learnt;
     return {};
   }
 
   /// Whether each rank plans the group of its replica; other planners plan all replicas on each.
   [[nodiscard]] bool plans_its_own(const std::string& planner) const {
-    return options_.by_estimates && planner == cli::planner_names().front();
+    return options_.by_estimates && (planner == cli::planner_names().front() || planner == flat_copies);
   }
 
   [[nodiscard]] slimpack::executors::packflow executor(int step) const {
@@ -254,7 +256,7 @@ class trainer {
   }
 
   [[nodiscard]] cli::request asked_of(const std::string& planner) const {
-    return {.planner = planner,
+    return {.planner = planner == flat_copies ? cli::planner_names().front() : planner,
             .shape = options_.shape,
             .slices = options_.slices,
             .lending = options_.lending,
@@ -263,24 +265,26 @@ class trainer {
             .exchanges = options_.exchanges,
             .relays = options_.relays,
             .by_estimates = options_.by_estimates,
-            .weights = options_.weights};
+            .weights = options_.weights,
+            .samples = forest_by(planner)};
   }
 
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
                                                            std::span<const slimpack::tokens> lengths) const {
     const cli::request asked = asked_of(planner);
-    return named(cli::is_baseline(planner) ? cli::tuned(asked, lengths, cost_).made
-                                           : cli::plan_named(asked, lengths, cost_));
+    return named(planner, cli::is_baseline(planner) ? cli::tuned(asked, lengths, cost_).made
+                                                    : cli::plan_named(asked, lengths, cost_));
   }
   [[nodiscard]] slimpack::result<slimpack::rank_plan> plan_own(const std::string& planner,
                                                                std::span<const slimpack::tokens> lengths) const {
     const auto replica = static_cast<std::uint32_t>(transport_.rank() / options_.shape.stages);
-    return named(cli::plan_of_replica(asked_of(planner), lengths, cost_, replica));
+    return named(planner, cli::plan_of_replica(asked_of(planner), lengths, cost_, replica));
   }
   template <class Plan>
-  [[nodiscard]] slimpack::result<Plan> named(slimpack::result<Plan> made) const {
+  [[nodiscard]] slimpack::result<Plan> named(const std::string& planner, slimpack::result<Plan> made) const {
     if (!made) return made;
     slimpack::plan& p = slimpack::part_of(made.value());
+    if (planner == flat_copies) p.planner = planner;
     p.cost = options_.cost_text;
     p.model = "transformer";
     p.layers = options_.model.on_parts;
@@ -288,10 +292,26 @@ class trainer {
     return made;
   }
 
-  [[nodiscard]] std::vector<slimpack::tokens> lengths_of_batch() const {
+  [[nodiscard]] static std::vector<slimpack::tokens> lengths_of(std::span<const corpus::document> texts) {
     std::vector<slimpack::tokens> lengths;
-    for (const corpus::document& d : batch_) lengths.push_back({static_cast<std::int64_t>(d.size())});
+    for (const corpus::document& d : texts) lengths.push_back({static_cast<std::int64_t>(d.size())});
     return lengths;
+  }
+  [[nodiscard]] std::vector<slimpack::tokens> lengths_by(const std::string& planner) const {
+    return inputs_.samples ? forest_by(planner)->lengths : lengths_of(batch_);
+  }
+  /// What a planner plans of samples that share beginnings.
+  [[nodiscard]] const slimpack::forest* forest_by(const std::string& planner) const {
+    if (!inputs_.samples) return nullptr;
+    return planner == flat_copies ? &inputs_.samples->flat() : &inputs_.samples->tree();
+  }
+  void next_batch() {
+    if (!inputs_.samples) {
+      batch_ = batches_.next();
+      return;
+    }
+    paths_ = inputs_.samples->paths(inputs_.texts, bytes_);
+    batch_.assign(paths_.begin(), paths_.end());
   }
 
   /// An error between steps, of which the other ranks must hear; packflow tells them of its own.
@@ -324,7 +344,7 @@ class trainer {
     std::vector<std::vector<slimpack::step_report>> reports;
     for (std::size_t i = 0; shown && i < plans_.size(); ++i) {
       if (plans_its_own(planners_[i])) {
-        slimpack::result<slimpack::plan> whole = plan_with(planners_[i], lengths_of_batch());
+        slimpack::result<slimpack::plan> whole = plan_with(planners_[i], lengths_by(planners_[i]));
         if (!whole) return ending::of_input(whole.error());
         plans_[i] = std::move(whole).value();
       }
@@ -355,7 +375,10 @@ class trainer {
   const inputs& inputs_;
   Transport& transport_;
   batches batches_;
+  std::vector<std::vector<std::uint8_t>> paths_;  // of samples that share beginnings
+  std::size_t bytes_{};                           // of the documents, that were put into them until now
   std::vector<corpus::document> batch_;
+  std::vector<corpus::document> texts_;  // of the sequences of the plan at hand
   model_stage<T> stage_;
   adamw<T> optimizer_;
   std::optional<journal> journal_;     // on rank 0

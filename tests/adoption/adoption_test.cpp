@@ -85,14 +85,15 @@ std::ptrdiff_t lines_between(const std::vector<std::string>& lines, const std::s
 }
 
 TEST(Adoption, TakesUnderAHundredLines) {
-  for (const char* name :
-       {"adopt_autograd.cpp", "adopt_graph_packs.cpp", "adopt_arena.cpp", "adopt_fixed.cpp", "adopt_shared.cpp"}) {
+  for (const char* name : {"adopt_autograd.cpp", "adopt_graph_packs.cpp", "adopt_arena.cpp", "adopt_fixed.cpp",
+                           "adopt_shared.cpp", "adopt_tree.cpp", "adopt_tree_autograd.cpp"}) {
     const std::ptrdiff_t adopts = lines_between(lines_of(examples / name), "// What adopts slimpack", "// End of what");
     EXPECT_GT(adopts, 20) << name;
     EXPECT_LT(adopts, 100) << name;
   }
   EXPECT_LT(lines_of(examples / "adopt_autograd.cpp").size(), 160u);
   EXPECT_LT(lines_of(examples / "adopt_arena.cpp").size(), 150u);
+  EXPECT_LE(lines_of(examples / "adopt_tree.cpp").size(), 150u);
   const std::vector<std::string> all = lines_of(examples / "adopt.cpp");
   EXPECT_GT(all.size(), 20u);
   EXPECT_LT(all.size(), 100u);

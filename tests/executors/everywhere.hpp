@@ -120,6 +120,10 @@ struct forest_planner {
 /// With a vocabulary that is spread over the stages.
 [[nodiscard]] std::vector<forest_planner> spreading_forest_planners();
 
+/// Those that compute paths again: of micro-batches, and of forests that are cut in ways of the tests' own, on one
+/// replica, too (cut_planners.cpp).
+[[nodiscard]] std::vector<forest_planner> cut_planners();
+
 }  // namespace slimpack::tests
 
 #endif

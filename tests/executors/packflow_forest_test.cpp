@@ -5,6 +5,7 @@
 #include "forests.hpp"
 #include "one_at_a_time.hpp"
 #include "path_stage.hpp"
+#include "path_steps.hpp"
 #include "path_words.hpp"
 #include "prefix_model.hpp"
 
@@ -32,38 +33,15 @@ using tests::evaluate_everywhere;
 using tests::forest_maker;
 using tests::forest_planner;
 using tests::forest_planners;
+using tests::path_difference;
+using tests::path_gradients_of;
 using tests::path_model;
 using tests::path_packs;
 using tests::path_pieces;
+using tests::path_stages_of;
 using tests::path_words;
 using tests::random_forest;
 using tests::run_everywhere;
-
-template <class Stage>
-std::vector<Stage> stages_of(const plan& p) {
-  std::vector<Stage> stages;
-  for (int stage = 0; stage < p.shape.stages; ++stage)
-    stages.emplace_back(stage, p.shape.stages, p.shape.chunks, p.shape.quantum);
-  return stages;
-}
-
-/// Gradients as path_model has them.
-template <class Stage>
-std::vector<double> gradients_of(const std::vector<Stage>& stages, int chunks) {
-  std::vector<double> all;
-  for (int c = 0; c < chunks; ++c)
-    for (const Stage& s : stages) path_model::append(s.gradients_of(c), all);
-  path_model::append(stages.front().embedding_gradients(), all);
-  path_model::append(stages.back().output_gradients(), all);
-  return all;
-}
-
-double difference(const std::vector<double>& found, const std::vector<double>& expected) {
-  double difference = found.size() == expected.size() ? 0 : 1e300, norm = 0;
-  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i)
-    difference += std::pow(found[i] - expected[i], 2), norm += expected[i] * expected[i];
-  return std::sqrt(difference / norm);
-}
 
 /// How a plan's calls put parents and children together.
 struct together {
@@ -126,13 +104,13 @@ void check_calls(const Stage& stage, const random_forest& f, int chunks, togethe
 template <class Stage>
 void compare(const plan& p, const random_forest& f, together& seen) {
   const path_model::gradients expected = path_model::flat(f, p.shape.parts());
-  std::vector<Stage> stages = stages_of<Stage>(p);
+  std::vector<Stage> stages = path_stages_of<Stage>(p);
   for (const result<step_report>& report : run_everywhere(p, stages)) {
     ASSERT_TRUE(report) << report.error().detail;
     EXPECT_EQ(report.value().valid_tokens, tokens{static_cast<std::int64_t>(f.count())});
     EXPECT_LE(std::abs(report.value().loss_sum - expected.loss), 1e-13 * expected.size);
   }
-  EXPECT_LE(difference(gradients_of(stages, p.shape.chunks), expected.all), 1e-11);
+  EXPECT_LE(path_difference(path_gradients_of(stages, p.shape), expected.all), 1e-11);
   for (const Stage& stage : stages) {
     EXPECT_EQ(stage.held(), bytes{});
     check_calls(stage, f, p.shape.chunks, seen);
@@ -205,12 +183,12 @@ TEST(PackflowForest, KnowsWholeSamplesBeforeGradientsAreAskedFor) {
         ASSERT_TRUE(report) << report.error().detail;
         EXPECT_LE(std::abs(report.value().loss_sum - expected.loss), 1e-13 * expected.size);
       }
-      EXPECT_LE(difference(gradients_of(stages, p.shape.chunks), expected.all), 1e-11);
+      EXPECT_LE(path_difference(path_gradients_of(stages, p.shape), expected.all), 1e-11);
     };
     if (cuts == backward_cuts::any)
-      run(stages_of<path_packs<backward_cuts::any>>(p));
+      run(path_stages_of<path_packs<backward_cuts::any>>(p));
     else
-      run(stages_of<path_pieces<backward_cuts::forward_cuts>>(p));
+      run(path_stages_of<path_pieces<backward_cuts::forward_cuts>>(p));
   });
 }
 
@@ -218,7 +196,7 @@ TEST(PackflowForest, LeavesNothingAfterACallThatFailed) {
   testing::generator random(5);
   on_forests(tests::steps(2), [&](const plan& p, const random_forest& f, backward_cuts) {
     using stage = path_packs<backward_cuts::forward_cuts>;
-    std::vector<stage> stages = stages_of<stage>(p);
+    std::vector<stage> stages = path_stages_of<stage>(p);
     const auto rank = static_cast<std::size_t>(random.between(0, p.shape.stages - 1));
     const auto calls = static_cast<std::int64_t>(p.replicas[0].programs[rank].size());
     stages[rank].fails_at = static_cast<int>(random.between(0, calls / 2));
@@ -238,7 +216,7 @@ tokens most_live(const partition& packs, const program& code, const plan& p) {
 TEST(PackflowForest, HoldsAsManyTokensAsItSays) {
   on_forests(tests::steps(2), [&](const plan& p, const random_forest&, backward_cuts) {
     using stage = path_packs<backward_cuts::forward_cuts>;
-    std::vector<stage> trained = stages_of<stage>(p), evaluated = stages_of<stage>(p);
+    std::vector<stage> trained = path_stages_of<stage>(p), evaluated = path_stages_of<stage>(p);
     run_everywhere(p, trained);
     evaluate_everywhere(p, evaluated);
     for (std::size_t s = 0; s < trained.size(); ++s) {
@@ -257,7 +235,7 @@ TEST(PackflowForest, HasTheLossAndTheGradientsWhereStagesShareTheWords) {
       tests::steps(4),
       [&](const plan& p, const random_forest& f, backward_cuts) {
         const path_model::gradients expected = path_model::flat(f, p.shape.parts());
-        std::vector<path_words> stages = stages_of<path_words>(p);
+        std::vector<path_words> stages = path_stages_of<path_words>(p);
         for (const result<step_report>& report : run_everywhere(p, stages)) {
           ASSERT_TRUE(report) << report.error().detail;
           EXPECT_EQ(report.value().valid_tokens, tokens{static_cast<std::int64_t>(f.count())});
@@ -285,15 +263,15 @@ TEST(PackflowForest, HasTheSameBitsWhateverMessagesAreFirst) {
   using stage = path_packs<backward_cuts::any>;
   on_forests(tests::steps(1), [&](const plan& p, const random_forest&, backward_cuts) {
     if (p.shape.stages == 1) return;  // which sends no other rank a message
-    std::vector<stage> first = stages_of<stage>(p);
+    std::vector<stage> first = path_stages_of<stage>(p);
     run_everywhere(p, first);
     for (const std::uint64_t seed : {1u, 2u}) {
-      std::vector<stage> again = stages_of<stage>(p);
+      std::vector<stage> again = path_stages_of<stage>(p);
       tests::one_at_a_time world(p.shape.stages, seed);
       for (const auto& report : run_everywhere(world, std::vector<const plan*>(again.size(), &p), again))
         ASSERT_TRUE(report) << report.error().detail;
       EXPECT_EQ(again.back().loss(), first.back().loss());
-      EXPECT_EQ(gradients_of(again, p.shape.chunks), gradients_of(first, p.shape.chunks));
+      EXPECT_EQ(path_gradients_of(again, p.shape), path_gradients_of(first, p.shape));
     }
   });
 }
@@ -321,10 +299,10 @@ TEST(PackflowForest, EvaluatesWithTheLossOfTheStepAndKeepsWhatDescendantsRead) {
     };
     if (cuts == backward_cuts::any) {
       using stage = path_packs<backward_cuts::any>;
-      both(stages_of<stage>(p), stages_of<stage>(p));
+      both(path_stages_of<stage>(p), path_stages_of<stage>(p));
     } else {
       using stage = path_pieces<backward_cuts::forward_cuts>;
-      both(stages_of<stage>(p), stages_of<stage>(p));
+      both(path_stages_of<stage>(p), path_stages_of<stage>(p));
     }
   });
 }
@@ -352,7 +330,7 @@ TEST(PackflowForest, IsRefusedWhereTheComputeDoesNotSayThatItSharesPrefixes) {
 TEST(PackflowForest, IsRefusedWhereStagesLendEachOtherAttention) {
   plan p = forest_planners()[0].make({.stages = 2, .quantum = {2}}, two_answers()).value();
   p.replicas[0].loans.emplace_back();
-  std::vector<path_packs<backward_cuts::any>> stages = stages_of<path_packs<backward_cuts::any>>(p);
+  std::vector<path_packs<backward_cuts::any>> stages = path_stages_of<path_packs<backward_cuts::any>>(p);
   for (const result<step_report>& report : run_everywhere(p, stages)) {
     ASSERT_FALSE(report);
     EXPECT_NE(report.error().detail.find("stages lend attention, and samples share prefixes: plan them flat"),

@@ -5,6 +5,7 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/memory_rates.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -52,6 +53,7 @@ class path_stage {
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] bytes held() const { return store_.held(); }
   [[nodiscard]] bytes peak() const { return store_.peak(); }
+  [[nodiscard]] memory_rates rates() const { return store_.rates(); }
   void begin_step(const step_outline& o) {
     outline = o;
     begins_.clear();

@@ -2,6 +2,9 @@
 #define SLIMPACK_TESTS_EXECUTORS_SPREAD_PLAN_HPP
 
 #include <slimpack/basic_planner.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
+#include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
@@ -10,7 +13,6 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 
-#include <span>
 #include <vector>
 
 namespace slimpack::tests {
@@ -37,21 +39,24 @@ struct splitting_schedule {
 
 /// The plan of a solution for a vocabulary that is spread over the stages: whatever programs of layers it has, the
 /// calls of the vocabulary are put between them.
-[[nodiscard]] inline result<plan> spread(shape on, std::span<const tokens> lengths, const solution& given) {
+[[nodiscard]] inline result<plan> spread(shape on, const batch_view& batch, const solution& given) {
   on.vocabulary = vocabulary::spread;
   return basic_planner{on,
                        slicers::equal_cost{},
                        vocabulary_cost(),
                        testing::detail::solution_as_given{&given},
                        splitting_schedule{},
-                       simulators::sweep{}}(lengths);
+                       simulators::sweep{}}(batch);
 }
 
 /// The packs and the programs of a plan, with its vocabulary spread over the stages.
 [[nodiscard]] inline result<plan> spread(const plan& p) {
   solution given{{}, p.merges};
   for (const replica_plan& r : p.replicas) given.replicas.push_back({r.sequences, r.partition, r.programs});
-  return spread(p.shape, p.lengths, given);
+  if (!p.copies.empty()) given.cut = forest_cut{p.lengths, p.parents, p.copies};
+  const result<uncut_forest> batch = uncut(batch_of(p), p.copies);
+  if (!batch) return batch.error();
+  return spread(p.shape, batch_view(batch.value().lengths, batch.value().parents, p.samples, p.targets), given);
 }
 
 }  // namespace slimpack::tests

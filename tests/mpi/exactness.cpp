@@ -1,8 +1,7 @@
 // Run by mpirun: steps of the transformer over MPI give the loss and gradients of uncut sequences, for every planner
 // and schedule, every p x dp that makes as many ranks as there are, and both kinds of backward cuts; also where
 // replicas share sequences, where weight gradients run apart, and both; where the vocabulary is spread over the stages;
-// where stages lend each other attention; and where the ranks
-// are split into two groups. An evaluation by each plan, but for those, has the bits of the step's loss.
+// where stages lend each other attention; where samples share beginnings; and where the ranks are split into two groups. An evaluation by each plan, but for those, has the bits of the step's loss.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -17,6 +16,7 @@
 
 #include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
+#include "../train/exact_forest.hpp"
 #include "../train/exact_step.hpp"
 #include "../train/lending_plan.hpp"
 
@@ -40,6 +40,8 @@ struct tally {
   int apart{};
   int absent{};              // sharers without tokens of a row
   int spread{};              // steps with a vocabulary over the stages
+  int forests{};             // of samples that share beginnings
+  int copies{};              // of these, those that compute paths again
   std::size_t lock_steps{};  // of plans whose stages lend each other attention
   std::size_t lending{};     // those that lend
 };
@@ -168,6 +170,41 @@ void run_lending(int seed, transports::mpi& transport, tally& seen) {
         }
 }
 
+/// Samples that share beginnings, on plans that compute paths again or do not. Of each rank the same bits as on threads.
+void run_forests(int seed, transports::mpi& transport, tally& seen) {
+  const tests::exact_forest batch(static_cast<std::uint64_t>(seed), tests::deep_model);
+  std::vector<tests::forest_planner> planners = tests::forest_planners();
+  for (const tests::forest_planner& one : tests::cut_planners()) planners.push_back(one);
+  int k = 0;  // the same on all ranks of the transport
+  for (const tests::forest_planner& planner : planners)
+    for (int stages = 1; stages <= std::min(transport.size(), 4); ++stages)
+      for (const int chunks : {1, 2}) {
+        if (transport.size() % stages != 0 || transport.size() / stages > 4 || !tests::is_tried(k++, 2)) continue;
+        const shape on{
+            .stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = batch.quantum};
+        const plan layers = planner.make(on, batch.samples.batch).value();
+        const bool spreads = stages > 1 && k % 4 == 1 && planner.cuts == backward_cuts::any;
+        const plan p = spreads ? tests::spread(layers).value() : tests::sums_beside(layers);
+        double error = (planner.cuts == backward_cuts::any ? batch.error_of<train::model_stage<double>>(p, transport)
+                                                           : batch.error_of<tests::whole_pieces>(p, transport))
+                           .value();
+        const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(batch, p, transport).value();
+        transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+        if (found !=
+            tests::outcomes_of<train::model_stage<double>>(batch, p, world)[static_cast<std::size_t>(transport.rank())])
+          error = 1;
+        if (!(error < most))
+          std::printf("rank %d: error %g, forest, %s, p %d, v %d, seed %d\n", transport.rank(), error, planner.name,
+                      stages, chunks, seed);
+        seen.worst = std::max(seen.worst, error);
+        seen.apart += tests::splits(p);
+        seen.spread += spreads;
+        seen.forests += 1;
+        seen.copies += !p.copies.empty();
+        ++seen.steps;
+      }
+}
+
 /// The ranks in two groups, as tensor parallelism divides them, each of which runs steps of its own.
 void run_split(const tests::exact_batch& batch, int seed, tally& seen) {
   int rank = 0;
@@ -196,6 +233,7 @@ int run() {
     run_all(deep, tests::splitting_and_sharing_planners(), 4, seed, transport, seen);
     run_spread(deep, {tests::every_planner()[1]}, 4, seed, transport, seen);
     run_spread(deep, tests::splitting_and_sharing_planners(), 4, seed, transport, seen);
+    run_forests(seed, transport, seen);
   }
   run_lending(1, transport, seen);
   double all = 0;
@@ -204,11 +242,12 @@ int run() {
     std::printf(
         "%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, %d with a spread vocabulary, "
         "sharers "
-        "without tokens of a row %d times, %d shared, %zu of %zu lock steps lend, largest relative error %.2g, seeds 1 "
+        "without tokens of a row %d times, %d shared, %d of forests, of which %d compute paths again, %zu of %zu lock "
+        "steps lend, largest relative error %.2g, seeds 1 "
         "to %d\n",
-        transport.size(), seen.steps, seen.uneven, seen.apart, seen.spread, seen.absent, seen.shared, seen.lending,
-        seen.lock_steps, all, seeds);
-  const bool tried = seen.uneven > seen.steps / 8 && seen.apart > 0 &&
+        transport.size(), seen.steps, seen.uneven, seen.apart, seen.spread, seen.absent, seen.shared, seen.forests,
+        seen.copies, seen.lending, seen.lock_steps, all, seeds);
+  const bool tried = seen.copies > 0 && seen.uneven > seen.steps / 8 && seen.apart > 0 &&
                      (transport.size() == 1 || (seen.shared > 0 && seen.spread > 0)) &&
                      2 * seen.lending >= seen.lock_steps;
   return all > 0 && all < most && tried ? 0 : 1;

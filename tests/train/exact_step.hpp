@@ -37,69 +37,34 @@ class whole_pieces : public train::model_stage<double> {
   using model_stage::model_stage;
 };
 
-/// Documents with the lengths where cutting goes wrong first, and what the uncut model makes of them.
-struct exact_batch {
+/// What the uncut model makes of a batch.
+struct exact_answer {
   train::config model;
-  tokens quantum;
-  std::vector<std::vector<std::uint8_t>> texts;
-  std::vector<tokens> lengths;
   double loss{};
+  double size{};  ///< sum of what is added up in the loss, without signs
   std::map<std::string, std::vector<double>> gradients;
 
-  explicit exact_batch(std::uint64_t seed, const train::config& of = small_model) : model(of) {
-    testing::generator random(seed);
-    quantum = {random.between(1, 9)};
-    lengths = awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
-    make(random);
-  }
-  /// Of these lengths.
-  exact_batch(std::uint64_t seed, const train::config& of, tokens cut_at, std::vector<tokens> long_each)
-      : model(of), quantum(cut_at), lengths(std::move(long_each)) {
-    testing::generator random(seed);
-    make(random);
-  }
-  exact_batch(const exact_batch&) = delete;  // documents() refers to it
+  explicit exact_answer(const train::config& of) : model(of) {}
 
-  [[nodiscard]] train::documents documents() const {
-    return [this](sequence_id s) { return std::span<const std::uint8_t>(texts[s.value]); };
-  }
-
- private:
-  void make(testing::generator& random) {
-    double valid = 0;
-    for (const tokens length : lengths) {
-      texts.emplace_back();
-      for (std::int64_t i = 0; i < length.value; ++i)
-        texts.back().push_back(static_cast<std::uint8_t>(random.between(0, 15)));
-      valid += static_cast<double>(length.value - 1);
-    }
-    train::model_stage<double> uncut(model, {.quantum = quantum}, 0, documents(), 7);
-    uncut.begin_step({});
-    for (std::uint32_t s = 0; s < texts.size(); ++s) {
-      const tokens length = lengths[s];
-      const piece whole{{{s}, {0}, length}, length, 0, static_cast<double>(length.value - 1) / valid};
-      outgoing nowhere;
-      uncut.forward({&whole, 1}, {}, nowhere).value();
-      uncut.backward({&whole, 1}, {}, nowhere).value();
-    }
+  /// Takes what a stage that has the whole model has added up.
+  void take(train::model_stage<double>& uncut) {
     loss = uncut.loss();
     train::parameters<double>& weights = uncut.weights();
     for (std::size_t t = 0; t < weights.tensors().size(); ++t)
       gradients[weights.tensors()[t].name].assign(weights.gradients(t).begin(), weights.gradients(t).end());
   }
 
- public:
   /// Runs this rank's stage of a plan. Returns the largest relative error of a tensor's gradient (norm of the
   /// difference over norm), or 100 times that of the loss: what holds gradients to 1e-11 holds the loss to 1e-13. Then
   /// evaluates by the plan, where that can be: 1 if its loss and log-probabilities have not the step's bits, or it
   /// leaves something.
   template <class Stage, class Transport>
-  result<double> error_of(const plan& p, Transport& transport,
+  result<double> error_by(const train::documents& texts, const plan& p, Transport& transport,
                           executors::packflow run = {.rows = executors::row_calls::joined}) const {
-    Stage stage(model, p.shape, transport.rank() % p.shape.stages, documents(), 7u);
+    Stage stage(model, p.shape, transport.rank() % p.shape.stages, texts, 7u);
     result<step_report> step = run.execute(p, stage, transport);
     if (!step) return std::move(step).error();
-    double worst = 100 * std::abs(step.value().loss_sum - loss) / loss;
+    double worst = 100 * std::abs(step.value().loss_sum - loss) / size;
     for (std::size_t t = 0; t < stage.weights().tensors().size(); ++t) {
       const train::tensor& own = stage.weights().tensors()[t];
       const std::span<const double> got = stage.weights().gradients(t);
@@ -129,11 +94,64 @@ struct exact_batch {
   }
 };
 
+/// Documents with the lengths where cutting goes wrong first, and what the uncut model makes of them.
+struct exact_batch : exact_answer {
+  tokens quantum;
+  std::vector<std::vector<std::uint8_t>> texts;
+  std::vector<tokens> lengths;
+
+  explicit exact_batch(std::uint64_t seed, const train::config& of = small_model) : exact_answer(of) {
+    testing::generator random(seed);
+    quantum = {random.between(1, 9)};
+    lengths = awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
+    make(random);
+  }
+  /// Of these lengths.
+  exact_batch(std::uint64_t seed, const train::config& of, tokens cut_at, std::vector<tokens> long_each)
+      : exact_answer(of), quantum(cut_at), lengths(std::move(long_each)) {
+    testing::generator random(seed);
+    make(random);
+  }
+  exact_batch(const exact_batch&) = delete;  // documents() refers to it
+
+  [[nodiscard]] train::documents documents() const {
+    return [this](sequence_id s) { return std::span<const std::uint8_t>(texts[s.value]); };
+  }
+  [[nodiscard]] train::documents documents(const plan&) const { return documents(); }
+  template <class Stage, class Transport>
+  result<double> error_of(const plan& p, Transport& transport,
+                          executors::packflow run = {.rows = executors::row_calls::joined}) const {
+    return error_by<Stage>(documents(), p, transport, run);
+  }
+
+ private:
+  void make(testing::generator& random) {
+    double valid = 0;
+    for (const tokens length : lengths) {
+      texts.emplace_back();
+      for (std::int64_t i = 0; i < length.value; ++i)
+        texts.back().push_back(static_cast<std::uint8_t>(random.between(0, 15)));
+      valid += static_cast<double>(length.value - 1);
+    }
+    train::model_stage<double> uncut(model, {.quantum = quantum}, 0, documents(), 7);
+    uncut.begin_step({});
+    for (std::uint32_t s = 0; s < texts.size(); ++s) {
+      const tokens length = lengths[s];
+      const piece whole{{{s}, {0}, length}, length, 0, static_cast<double>(length.value - 1) / valid};
+      outgoing nowhere;
+      uncut.forward({&whole, 1}, {}, nowhere).value();
+      uncut.backward({&whole, 1}, {}, nowhere).value();
+    }
+    take(uncut);
+    size = loss;
+  }
+};
+
 /// What a rank has after a step: the loss, and the gradients of its stage one after the other.
-template <class Stage, class Transport>
-result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport,
+template <class Stage, class Batch, class Transport>
+result<std::vector<double>> outcome_of(const Batch& batch, const plan& p, Transport& transport,
                                        const executors::packflow& run = {.rows = executors::row_calls::joined}) {
-  Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(), 7);
+  Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(p), 7);
   result<step_report> step = run.execute(p, stage, transport);
   if (!step) return std::move(step).error();
   std::vector<double> found{step.value().loss_sum};
@@ -145,8 +163,8 @@ result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, 
 }
 
 /// The same of every rank, each on a thread.
-template <class Stage, class World>
-std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world,
+template <class Stage, class Batch, class World>
+std::vector<std::vector<double>> outcomes_of(const Batch& batch, const plan& p, World& world,
                                              const executors::packflow& run = {.rows = executors::row_calls::joined}) {
   std::vector<std::vector<double>> all(static_cast<std::size_t>(ranks_of(p)));
   on_every_rank(ranks_of(p), [&](int rank) {

@@ -14,9 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace train {
 
@@ -32,38 +30,43 @@ class head {
   /// The weighted loss of the pack, in nats: of token t, -log p(token t + 1). To edges it adds each log p.
   [[nodiscard]] double forward(const pack_rows<T>& pack, const matrix<T>& x, slimpack::edge_values& edges) {
     double sum = 0;
-    each_tile(pack, x, [&](const matrix<T>&, const matrix<T>&, const matrix<T>& logits, const target* targets, Index) {
+    const targets_of_rows targets = targets_of(pack);
+    each_tile(x, [&](const matrix<T>&, const matrix<T>&, const matrix<T>& logits, Index row) {
       for (Index i = 0; i < logits.rows(); ++i) {
-        if (targets[i].weight == 0) continue;
+        if (targets[row + i].size() == 0) continue;
         const T largest = logits.row(i).maxCoeff();
         const T total = (logits.row(i).array() - largest).exp().sum();
-        const T loss = largest + std::log(total) - logits(i, targets[i].token);
-        sum += targets[i].weighted(static_cast<double>(loss), edges);
+        for (const target& next : targets[row + i]) {
+          const T loss = largest + std::log(total) - logits(i, next.token);
+          sum += next.weighted(static_cast<double>(loss), edges);
+        }
       }
     });
     return sum;
   }
 
-  /// The gradient of the weighted loss by x.   Formula   d logits = weight (softmax(logits) - one at the target)
+  /// The gradient of the weighted loss by x.
+  /// Formula   d logits = sum over targets of weight (softmax(logits) - one at the target)
   [[nodiscard]] matrix<T> backward(const pack_rows<T>& pack, const matrix<T>& x) {
     matrix<T> dx = matrix<T>::Zero(x.rows(), x.cols());
-    each_tile(pack, x,
-              [&](const matrix<T>& part, const matrix<T>& normed, matrix<T>& d, const target* targets, Index row) {
-                differentiate(d, targets);
-                if (!pack.apart()) logits_.backward_weights(normed, d);
-                matrix<T> d_normed = matrix<T>::Zero(part.rows(), part.cols());
-                logits_.backward_inputs(d, d_normed);
-                matrix<T> d_part = matrix<T>::Zero(part.rows(), part.cols());
-                norm_.backward(part, d_normed, d_part, pack.apart());
-                dx.middleRows(row, part.rows()) = d_part;
-              });
+    const targets_of_rows targets = targets_of(pack);
+    each_tile(x, [&](const matrix<T>& part, const matrix<T>& normed, matrix<T>& d, Index row) {
+      differentiate(d, targets, row);
+      if (!pack.apart()) logits_.backward_weights(normed, d);
+      matrix<T> d_normed = matrix<T>::Zero(part.rows(), part.cols());
+      logits_.backward_inputs(d, d_normed);
+      matrix<T> d_part = matrix<T>::Zero(part.rows(), part.cols());
+      norm_.backward(part, d_normed, d_part, pack.apart());
+      dx.middleRows(row, part.rows()) = d_part;
+    });
     return dx;
   }
 
   /// The weight gradients that backward left, for which logits are computed once more.
   void backward_weights(const pack_rows<T>& pack, const matrix<T>& x) {
-    each_tile(pack, x, [&](const matrix<T>& part, const matrix<T>&, matrix<T>& d, const target* targets, Index) {
-      differentiate(d, targets);
+    const targets_of_rows targets = targets_of(pack);
+    each_tile(x, [&](const matrix<T>& part, const matrix<T>&, matrix<T>& d, Index row) {
+      differentiate(d, targets, row);
       logits_.backward_weights(norm_.without_gain(part), d, norm_.gain());
     });
   }
@@ -72,33 +75,28 @@ class head {
   static constexpr Index tile = 256;
 
   /// Replaces logits by their gradients.
-  static void differentiate(matrix<T>& d, const target* targets) {
+  static void differentiate(matrix<T>& d, const targets_of_rows& targets, Index row) {
     for (Index i = 0; i < d.rows(); ++i) {
       auto logits = d.row(i).array();
       const T largest = logits.maxCoeff();
       logits = (logits - largest).exp();
-      logits *= static_cast<T>(targets[i].weight) / logits.sum();
-      logits[targets[i].token] -= static_cast<T>(targets[i].weight);
+      logits *= static_cast<T>(targets[row + i].weight()) / logits.sum();
+      for (const target& next : targets[row + i]) logits[next.token] -= static_cast<T>(next.weight);
     }
   }
 
-  /// Calls f(x, normed x, logits, targets, first row) for tiles of the pack.
+  /// Calls f(x, normed x, logits, first row) for tiles of the pack.
   template <class F>
-  void each_tile(const pack_rows<T>& pack, const matrix<T>& x, F&& f) {
-    const std::vector<target> targets = targets_of(pack);
+  void each_tile(const matrix<T>& x, F&& f) {
     for (Index row = 0; row < x.rows(); row += tile) {
       const matrix<T> part = x.middleRows(row, std::min(tile, x.rows() - row));
       const matrix<T> normed = norm_.forward(part);
       matrix<T> logits = logits_.forward(normed);
-      f(part, normed, logits, targets.data() + row, row);
+      f(part, normed, logits, row);
     }
   }
 
-  [[nodiscard]] std::vector<target> targets_of(const pack_rows<T>& pack) const {
-    std::vector<target> all;
-    pack.each_piece([&](const slimpack::piece& p, Index, Index) { add_targets(p, texts_, all); });
-    return all;
-  }
+  [[nodiscard]] targets_of_rows targets_of(const pack_rows<T>& pack) const { return {pack.pieces(), texts_}; }
 
   rms_norm<T> norm_;
   linear<T> logits_;

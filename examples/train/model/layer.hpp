@@ -221,7 +221,8 @@ class layer {
     matrix<T> dk = matrix<T>::Zero(pack.size(), config_.kv_width());
     matrix<T> dv = matrix<T>::Zero(pack.size(), config_.kv_width());
     const auto own = [&](const slimpack::piece& p, Index row, Index size) {
-      // A piece without accumulators is a whole sequence: its rows of dk and dv take their place.
+      // A piece without accumulators is a whole sequence, which no other goes on from: its rows of dk and dv take their
+      // place. Those above it on the path have accumulators.
       attention_.backward(q.middleRows(row, size), p.slice.begin.value,
                           blocks_of(pack, p, p.slice.end(), dk.row(row).data(), dv.row(row).data()),
                           lse.middleRows(row, size), products.middleRows(row, size), d_o.middleRows(row, size),
@@ -456,8 +457,8 @@ class layer {
     return blocks;
   }
 
-  /// Keys and values up to a token where they lie, but for those that are lent; dk and dv stand in for accumulators
-  /// that there are none of.
+  /// Keys and values of the path up to a token where they lie, but for those that are lent; dk and dv stand in for
+  /// accumulators that there are none of.
   std::vector<key_value_block<T>> blocks_of(pack_rows<T>& pack, const slimpack::piece& p, slimpack::tokens end,
                                             T* dk = nullptr, T* dv = nullptr) const {
     std::vector<key_value_block<T>> blocks;
@@ -469,7 +470,7 @@ class layer {
       const auto accumulator = [&](std::size_t index, T* instead) -> T* {
         const std::span<T> rows = here.gradients({index_, index});
         if (!rows.empty()) return rows.data() + first;
-        return instead == nullptr ? nullptr : instead + begin * config_.kv_width();
+        return instead == nullptr ? nullptr : instead + (begin - p.slice.begin.value) * config_.kv_width();
       };
       blocks.push_back({begin, size, here.activations({index_, keys}).data() + first,
                         here.activations({index_, values}).data() + first, accumulator(key_gradients, dk),

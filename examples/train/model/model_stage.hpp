@@ -52,6 +52,7 @@ class model_stage {
   static constexpr bool splits_weight_gradients = true;
   static constexpr bool lends_attention = true;
   static constexpr bool joins_rows = true;
+  static constexpr bool shares_prefixes = true;
 
   /// Requires  c.check(), on.parts() counts in c.on_parts or none there and on.parts() <= c.layers, 0 <= stage <
   ///           on.stages; plans cut at multiples of on.quantum
@@ -121,8 +122,9 @@ class model_stage {
     return s.length - slimpack::tokens{last};
   }
 
-  void begin_step(const slimpack::step_outline&) {
+  void begin_step(const slimpack::step_outline& o) {
     loss_ = 0;
+    shares_prefixes_ = std::any_of(o.sequences.begin(), o.sequences.end(), [](const auto& s) { return !s.is_root(); });
     edges_ = {};
     turned_ = taken_ = 0;
     store_.restart_peak();
@@ -227,8 +229,11 @@ class model_stage {
 
   /// Nats per valid token of the batch; on the last stage, elsewhere 0.
   [[nodiscard]] double loss() const noexcept { return loss_; }
-  /// Of each byte but a text's first, given those before it.
-  void log_probabilities(slimpack::edge_values& to) const { to.add(edges_); }
+  /// Of each byte that is trained on, given those before it. Where samples share beginnings, a spread vocabulary has only
+  /// sums of them, and gives none.
+  void log_probabilities(slimpack::edge_values& to) const {
+    if (!share_ || !shares_prefixes_) to.add(edges_);
+  }
   [[nodiscard]] slimpack::bytes held() const noexcept {
     return store_.held() + slimpack::bytes{static_cast<double>(share_ ? share_->held() : 0)};
   }
@@ -331,8 +336,9 @@ class model_stage {
                              "document of sequence " + std::to_string(p.slice.sequence.value) + why};
     };
     // A replica without sequences runs the beginning of one, with weight 0.
-    if (size < p.sequence_length.value || (size > p.sequence_length.value && p.loss_weight > 0))
-      return wrong(" has " + std::to_string(size) + " bytes, the plan has " + std::to_string(p.sequence_length.value));
+    const std::int64_t planned = p.sequence_end().value;
+    if (size < planned || (size > planned && p.loss_weight > 0))
+      return wrong(" has " + std::to_string(size) + " bytes, the plan has " + std::to_string(planned));
     const auto begin = static_cast<std::size_t>(p.slice.begin.value);
     for (const std::uint8_t token : text.subspan(begin, static_cast<std::size_t>(p.slice.length.value)))
       if (token >= config_.vocab)
@@ -365,6 +371,7 @@ class model_stage {
   std::int64_t taken_{};   // of these, those that calls of the running backward pack have taken
   double peak_{};          // bytes
   double loss_{};
+  bool shares_prefixes_{};  // samples of the step
   slimpack::edge_values edges_;
 };
 

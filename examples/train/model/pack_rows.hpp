@@ -53,6 +53,7 @@ class pack_rows {
   }
 
   [[nodiscard]] Index size() const noexcept { return size_; }
+  [[nodiscard]] std::span<const slimpack::piece> pieces() const noexcept { return pack_; }
   /// Whether backward leaves the pack's weight gradients to a call of their own.
   [[nodiscard]] bool apart() const noexcept { return pack_.front().weights_apart; }
 

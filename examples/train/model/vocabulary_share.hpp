@@ -28,7 +28,7 @@ namespace train {
 /// A stage's words of embedding and head, where the vocabulary is spread over the stages
 /// (slimpack/executors/hooks.hpp). A partial row has, of the words of a stage, h: hidden, the largest logit (1), the
 /// sum of exponentials (1), the target's logit (1), the sum of head rows times exponentials (h), and the target's head
-/// row (h). The last stage makes of those of all stages the loss and the gradient of the hidden row. Hidden rows and
+/// row (h); of several targets, sums of these by their weights. The last stage makes of those of all stages the loss and the gradient of the hidden row. Hidden rows and
 /// logits are kept from V to U.
 /// Source    parts of a softmax are put together as in FlashAttention, arXiv:2205.14135, over words instead of keys
 template <class T>
@@ -71,18 +71,20 @@ class vocabulary_share {
     here.logits.noalias() = here.x * head_.value.transpose();
     matrix<T> exponentials = here.logits;
     matrix<T> partial(in.rows(), partial_width(hidden_));
-    const std::vector<target> targets = targets_of(of);
+    const targets_of_rows targets(of, texts_);
     for (Index i = 0; i < partial.rows(); ++i) {
       partial(i, largest()) = exponentials.row(i).maxCoeff();
       exponentials.row(i).array() = (exponentials.row(i).array() - partial(i, largest())).exp();
       partial(i, sum()) = exponentials.row(i).sum();
-      const Index word = targets[static_cast<std::size_t>(i)].token - words_.first;
-      const bool is_own = word >= 0 && word < words_.size();
-      partial(i, target_logit()) = is_own ? here.logits(i, word) : -std::numeric_limits<T>::infinity();
-      if (is_own)
-        partial.row(i).segment(target_row(), hidden_) = head_.value.row(word);
-      else
-        partial.row(i).segment(target_row(), hidden_).setZero();
+      partial(i, target_logit()) = 0;
+      partial.row(i).segment(target_row(), hidden_).setZero();
+      for (const target& next : targets[i]) {
+        const Index word = next.token - words_.first;
+        if (word < 0 || word >= words_.size()) continue;
+        const T factor = static_cast<T>(targets[i].factor(next));
+        partial(i, target_logit()) += factor * here.logits(i, word);
+        partial.row(i).segment(target_row(), hidden_) += factor * head_.value.row(word);
+      }
     }
     partial.middleCols(gradient(), hidden_).noalias() = exponentials * head_.value;
     held_ += here.bytes();
@@ -96,15 +98,15 @@ class vocabulary_share {
     std::vector<T> log_sums;  ///< statistics: logarithms of sums of exponentials
   };
   /// V on the last stage: puts the partial rows of all stages together, in their order; `loss` and `edges` grow by the
-  /// pack's.
+  /// pack's. Of a token with several targets, edges are not to be had.
   [[nodiscard]] gathered gather(pack of, std::span<const const_matrix_view<T>> partials, double& loss,
                                 slimpack::edge_values& edges) const {
-    const std::vector<target> targets = targets_of(of);
+    const targets_of_rows targets(of, texts_);
     gathered made{matrix<T>(size_of(of), hidden_), {}};
     for (Index i = 0; i < made.gradients.rows(); ++i) {
-      T most = -std::numeric_limits<T>::infinity(), logit = most, total = 0;
+      T most = -std::numeric_limits<T>::infinity(), logit = 0, total = 0;
       for (const const_matrix_view<T>& one : partials)
-        most = std::max(most, one(i, largest())), logit = std::max(logit, one(i, target_logit()));
+        most = std::max(most, one(i, largest())), logit += one(i, target_logit());
       auto gradient_row = made.gradients.row(i);
       gradient_row.setZero();
       for (const const_matrix_view<T>& one : partials) {
@@ -112,12 +114,16 @@ class vocabulary_share {
         total += share * one(i, sum());
         gradient_row += share * one.row(i).segment(gradient(), hidden_);
       }
+      const targets_of_token next = targets[i];
+      gradient_row *= static_cast<T>(next.factors());
       gradient_row /= total;
       for (const const_matrix_view<T>& one : partials) gradient_row -= one.row(i).segment(target_row(), hidden_);
-      const target& next = targets[static_cast<std::size_t>(i)];
-      gradient_row *= static_cast<T>(next.weight);
+      gradient_row *= static_cast<T>(next.scale());
       made.log_sums.push_back(most + std::log(total));
-      loss += next.weighted(static_cast<double>(made.log_sums.back() - logit), edges);
+      if (next.size() == 1)
+        loss += next.begin()->weighted(static_cast<double>(made.log_sums.back() - logit), edges);
+      else
+        loss += next.factors() * static_cast<double>(made.log_sums.back()) - static_cast<double>(logit);
     }
     return made;
   }
@@ -134,13 +140,13 @@ class vocabulary_share {
     kept here = std::move(kept_.front());
     kept_.pop_front();
     held_ -= here.bytes();
-    const std::vector<target> targets = targets_of(of);
+    const targets_of_rows targets(of, texts_);
     for (Index i = 0; i < here.logits.rows(); ++i) {
-      const target& next = targets[static_cast<std::size_t>(i)];
       auto row = here.logits.row(i).array();
-      row = (row - log_sums[static_cast<std::size_t>(i)]).exp() * static_cast<T>(next.weight);
-      if (const Index word = next.token - words_.first; word >= 0 && word < words_.size())
-        row[word] -= static_cast<T>(next.weight);
+      row = (row - log_sums[static_cast<std::size_t>(i)]).exp() * static_cast<T>(targets[i].weight());
+      for (const target& next : targets[i])
+        if (const Index word = next.token - words_.first; word >= 0 && word < words_.size())
+          row[word] -= static_cast<T>(next.weight);
     }
     head_.gradient.noalias() += here.logits.transpose() * here.x;
     return slimpack::success();
@@ -173,11 +179,6 @@ class vocabulary_share {
     Index n = 0;
     for (const slimpack::piece& p : of) n += p.slice.length.value;
     return n;
-  }
-  [[nodiscard]] std::vector<target> targets_of(pack of) const {
-    std::vector<target> all;
-    for (const slimpack::piece& p : of) add_targets(p, texts_, all);
-    return all;
   }
   /// Calls f(row, word of the share) for the tokens that it has.
   template <class F>

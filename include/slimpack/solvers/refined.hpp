@@ -100,7 +100,8 @@ struct refined {
       const bool has_order = shares[replicas[i]] || alike == r.partition;
       r.partition = std::move(alike);
       if (has_order) return success();
-      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule, batch.parents);
+      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule,
+                                           found.cut ? found.cut->parents : batch.parents);
     };
     result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), cut);
     if (!ordered) return std::move(ordered).error();

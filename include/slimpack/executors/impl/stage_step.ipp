@@ -249,9 +249,21 @@ SLIMPACK_DECL result<void> stage_step::take_log_probabilities() {
   const bool is_last = script_->stage + 1 == script_->on.stages;
   if (!is_last && !given.all().empty())
     return wrong(std::to_string(given.all().size()) + " edges on a stage that is not the last");
+  const bool has_sums_alone = script_->on.vocabulary == vocabulary::spread && !plan_->parents.empty();
+  if (has_sums_alone && given.all().empty()) return report_.log_probabilities = {}, success();
   std::size_t known = 0;
   for (std::size_t at = 0; is_last && at < counted_.size(); ++at) {
     const slice& s = script_->forward.pieces[at].slice;
+    for (const target_run& run : script_->forward.pieces[at].edges) {
+      const tokens first = run.begin - tokens{1};
+      const std::size_t own = given.from(run.sequence, first, first + run.length).size();
+      if (own != static_cast<std::size_t>(run.length.value))
+        return wrong(std::to_string(own) + " edges to the tokens [" + std::to_string(run.begin.value) + ", " +
+                     std::to_string((run.begin + run.length).value) + ") of sequence " +
+                     std::to_string(run.sequence.value) + ", all of which are targets: one edge to each");
+      known += own;
+    }
+    if (script_->paths.has_targets()) continue;
     const std::size_t own = given.from(s.sequence, s.begin, s.end()).size();
     if (own != static_cast<std::size_t>(counted_[at].value))
       return wrong(std::to_string(own) + " edges from the tokens [" + std::to_string(s.begin.value) + ", " +

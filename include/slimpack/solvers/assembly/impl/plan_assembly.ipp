@@ -168,8 +168,8 @@ SLIMPACK_DECL result<void> plan_assembly::take_cut(solution& solved, const batch
   if (const std::optional<std::string> fault = batch_view(*solved.cut).fault()) return wrong(*fault);
   const result<uncut_forest> from = uncut(*solved.cut, solved.cut->copies);
   if (!from) return wrong(from.error().detail);
-  if (!std::ranges::equal(from.value().lengths, batch.lengths()) ||
-      !std::ranges::equal(from.value().parents, batch.parents()))
+  const auto parents = batch.shares_prefixes() ? batch.parents() : std::span<const sequence_id>{};
+  if (!std::ranges::equal(from.value().lengths, batch.lengths()) || !std::ranges::equal(from.value().parents, parents))
     return wrong("it cuts the paths of another batch");
   p.lengths = std::move(solved.cut->lengths);
   p.parents = std::move(solved.cut->parents);

@@ -1,0 +1,161 @@
+#include "../executors/one_at_a_time.hpp"
+#include "../executors/spread_plan.hpp"
+#include "../laws/cases.hpp"
+#include "exact_forest.hpp"
+
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace slimpack::forest_exactness_test {
+namespace {
+
+using tests::exact_forest;
+using tests::forest_planner;
+
+template <class Stage>
+double worst_error(const exact_forest& batch, const plan& p) {
+  transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+  std::vector<double> errors(static_cast<std::size_t>(tests::ranks_of(p)));
+  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    errors[static_cast<std::size_t>(rank)] = batch.error_of<Stage>(p, endpoint).value();
+  });
+  return *std::max_element(errors.begin(), errors.end());
+}
+
+std::vector<forest_planner> planners() {
+  std::vector<forest_planner> all = tests::forest_planners();
+  for (const forest_planner& one : tests::cut_planners()) all.push_back(one);
+  return all;
+}
+
+/// Calls what(batch, plan, cuts, name) for forests on 1 to 3 replicas of 1 to 4 stages of one and two chunks.
+template <class What>
+void on_plans(int seeds, int each, const What& what) {
+  int k = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const exact_forest batch(static_cast<std::uint64_t>(seed), tests::deep_model);
+    for (const forest_planner& planner : planners())
+      for (int stages = 1; stages <= 4; ++stages)
+        for (int replicas = 1; replicas <= 3; ++replicas)
+          for (int chunks = 1; chunks <= 2; ++chunks) {
+            if (!tests::is_tried(k++, each)) continue;
+            const shape on{.stages = stages, .replicas = replicas, .chunks = chunks, .quantum = batch.quantum};
+            const result<plan> made = planner.make(on, batch.samples.batch);
+            ASSERT_TRUE(made) << made.error().detail;
+            what(batch, made.value(), planner.cuts,
+                 std::string(planner.name) + ", p " + std::to_string(stages) + ", dp " + std::to_string(replicas) +
+                     ", v " + std::to_string(chunks) + ", seed " + std::to_string(seed));
+          }
+  }
+}
+
+TEST(ForestExactness, LossAndGradientsAreThoseOfFlatCopiesOnOneRank) {
+  double worst = 0;
+  int steps = 0, copies = 0, apart = 0;
+  on_plans(tests::cases(2), 9,
+           [&](const exact_forest& batch, const plan& p, backward_cuts cuts, const std::string& name) {
+             double error = worst_error<tests::whole_pieces>(batch, p);
+             if (cuts == backward_cuts::any) error = std::max(error, worst_error<train::model_stage<double>>(batch, p));
+             if (steps % 3 == 0)
+               error = std::max(error, worst_error<train::model_stage<double>>(batch, tests::sums_beside(p)));
+             EXPECT_LT(error, 1e-11) << name;
+             worst = std::max(worst, error);
+             ++steps, copies += !p.copies.empty(), apart += tests::splits(p);
+           });
+  std::printf("%d plans, %d with copied paths, %d with weight gradients apart, largest relative error %.2g\n", steps,
+              copies, apart, worst);
+  EXPECT_GT(copies, steps / 3) << "paths must be copied for this to show anything";
+  EXPECT_GT(apart, steps / 8) << "weight gradients must be apart for this to show anything";
+}
+
+TEST(ForestExactness, SoTheyAreWhereTheVocabularyIsSpread) {
+  double worst = 0;
+  int steps = 0, copies = 0;
+  on_plans(tests::cases(2), 11, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
+    if (p.shape.stages == 1) return;  // over which nothing is spread
+    const result<plan> spread = tests::spread(p);
+    ASSERT_TRUE(spread) << spread.error().detail << ", " << name;
+    const double error = worst_error<train::model_stage<double>>(batch, spread.value());
+    EXPECT_LT(error, 1e-11) << name;
+    worst = std::max(worst, error);
+    ++steps, copies += !p.copies.empty();
+  });
+  std::printf("%d plans, %d with copied paths, largest relative error %.2g\n", steps, copies, worst);
+  EXPECT_GT(copies, steps / 3);
+}
+
+TEST(ForestExactness, AStageHoldsWhatThePlanSays) {
+  on_plans(tests::cases(1), 11, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
+    std::vector<memory_rates> rates;
+    for (int stage = 0; stage < p.shape.stages; ++stage)
+      rates.push_back(train::model_stage<double>::rates(batch.model, p.shape, stage));
+    std::vector<double> held(static_cast<std::size_t>(tests::ranks_of(p)));
+    transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+    tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+      auto endpoint = world.endpoint(rank);
+      train::model_stage<double> stage(batch.model, p.shape, rank % p.shape.stages, batch.documents(p), 7);
+      executors::packflow{}.execute(p, stage, endpoint).value();
+      held[static_cast<std::size_t>(rank)] = stage.peak().value;
+    });
+    for (std::size_t rank = 0; rank < held.size(); ++rank) {
+      const auto stages = static_cast<std::size_t>(p.shape.stages);
+      const replica_plan& r = p.replicas[rank / stages];
+      if (r.sequences.empty()) continue;
+      workload work = simulators::workload_of(p, rank / stages);
+      work.rates = rates;
+      EXPECT_EQ(held[rank], simulators::peak_memory(work, r.programs)[rank % stages]) << name;
+    }
+  });
+}
+
+/// A stage that keeps back the last edge that it has.
+class keeps_one_back : public train::model_stage<double> {
+ public:
+  using model_stage::model_stage;
+  void log_probabilities(edge_values& to) const {
+    edge_values all;
+    model_stage::log_probabilities(all);
+    for (std::size_t i = 0; i + 1 < all.all().size(); ++i)
+      to.add(all.all()[i].sequence, all.all()[i].target, all.all()[i].value);
+  }
+};
+
+TEST(ForestExactness, AnEdgeThatIsMissingIsRefused) {
+  const exact_forest batch(1, tests::deep_model);
+  const plan p = planners()[0].make({.stages = 2, .quantum = batch.quantum}, batch.samples.batch).value();
+  transports::threads world{2, {.time_out = {60}}};
+  std::vector<std::string> why(2);
+  tests::on_every_rank(2, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    keeps_one_back stage(batch.model, p.shape, rank, batch.documents(p), 7);
+    const result<step_report> report = executors::packflow{}.execute(p, stage, endpoint);
+    if (!report) why[static_cast<std::size_t>(rank)] = report.error().detail;
+  });
+  EXPECT_NE(why[1].find("all of which are targets: one edge to each"), std::string::npos) << why[1];
+}
+
+TEST(ForestExactness, HasTheSameBitsWhateverMessagesAreFirst) {
+  using stage = train::model_stage<double>;
+  on_plans(tests::cases(1), 23, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
+    if (p.shape.stages == 1) return;  // which sends no other stage a message
+    transports::threads threads{tests::ranks_of(p), {.time_out = {60}}};
+    const std::vector<std::vector<double>> first = tests::outcomes_of<stage>(batch, p, threads);
+    for (const std::uint64_t seed : {1u, 2u}) {
+      tests::one_at_a_time world(tests::ranks_of(p), seed);
+      EXPECT_EQ(tests::outcomes_of<stage>(batch, p, world), first) << name;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace slimpack::forest_exactness_test
