@@ -101,9 +101,9 @@
 /// of the pieces' edges: one for each target, at a fork one for each child, with the weight of the samples that train
 /// on it (target_run), over the valid tokens of the batch (step_outline), which count these samples. With a spread
 /// vocabulary, partial rows have room for the weighted sum over the edges of a token; log-probabilities of each edge
-/// are not to be had from them, and a stage whose batch has forks gives none at all. Where replicas compute a path again
-/// (plan::copies), a sequence that is a copy alone has the tokens that the copied path has (path_copy::of), and those
-/// edges alone that go to children at home here.
+/// are not to be had from them, and a stage whose batch has forks gives none at all. Where replicas compute a path
+/// again (plan::copies), a sequence that is a copy alone has the tokens that the copied path has (path_copy::of), and
+/// those edges alone that go to children at home here.
 ///
 /// log_probabilities: an edge goes from a token to the one that the model predicts from it (edge_values.hpp). A compute
 /// gives one for each token that valid_tokens counts, or for each target where the batch says what is trained on, once,
