@@ -14,7 +14,8 @@
 
 namespace train {
 
-/// Samples that share beginnings, all of which are a step: their tree, and flat copies, each sample with its whole path.
+/// Samples that share beginnings, all of which are a step: their tree, and flat copies, each sample with its whole
+/// path.
 class sample_tree {
  public:
   /// Requires  tree: without a fault()

@@ -229,8 +229,8 @@ class model_stage {
 
   /// Nats per valid token of the batch; on the last stage, elsewhere 0.
   [[nodiscard]] double loss() const noexcept { return loss_; }
-  /// Of each byte that is trained on, given those before it. Where samples share beginnings, a spread vocabulary has only
-  /// sums of them, and gives none.
+  /// Of each byte that is trained on, given those before it. Where samples share beginnings, a spread vocabulary has
+  /// only sums of them, and gives none.
   void log_probabilities(slimpack::edge_values& to) const {
     if (!share_ || !shares_prefixes_) to.add(edges_);
   }

@@ -28,8 +28,8 @@ namespace train {
 /// A stage's words of embedding and head, where the vocabulary is spread over the stages
 /// (slimpack/executors/hooks.hpp). A partial row has, of the words of a stage, h: hidden, the largest logit (1), the
 /// sum of exponentials (1), the target's logit (1), the sum of head rows times exponentials (h), and the target's head
-/// row (h); of several targets, sums of these by their weights. The last stage makes of those of all stages the loss and the gradient of the hidden row. Hidden rows and
-/// logits are kept from V to U.
+/// row (h); of several targets, sums of these by their weights. The last stage makes of those of all stages the loss
+/// and the gradient of the hidden row. Hidden rows and logits are kept from V to U.
 /// Source    parts of a softmax are put together as in FlashAttention, arXiv:2205.14135, over words instead of keys
 template <class T>
 class vocabulary_share {

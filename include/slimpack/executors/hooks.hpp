@@ -101,19 +101,19 @@
 /// of the pieces' edges: one for each target, at a fork one for each child, with the weight of the samples that train
 /// on it (target_run), over the valid tokens of the batch (step_outline), which count these samples. With a spread
 /// vocabulary, partial rows have room for the weighted sum over the edges of a token; log-probabilities of each edge
-/// are not to be had from them, and a stage whose batch has forks gives none at all. Where replicas compute a path again
-/// (plan::copies), a sequence that is a copy alone has the tokens that the copied path has (path_copy::of), and those
-/// edges alone that go to children at home here.
+/// are not to be had from them, and a stage whose batch has forks gives none at all. Where replicas compute a path
+/// again (plan::copies), a sequence that is a copy alone has the tokens that the copied path has (path_copy::of), and
+/// those edges alone that go to children at home here.
 ///
 /// log_probabilities: an edge goes from a token to the one that the model predicts from it (edge_values.hpp). A compute
 /// gives one for each token that valid_tokens counts, or for each target where the batch says what is trained on, once,
-/// whatever pieces the plan cuts and however many samples train on it; it keeps them from forward
-/// (of a spread vocabulary from gather_output) until it is asked, whatever is discarded meanwhile, and drops them in
-/// begin_step. They are those of the weights that forward has, before any clipping, of the step as of an evaluation.
-/// packflow refuses edges that are missing, come twice or leave other tokens, and hands them on in step_report, on the
-/// rank that ran them. Of a replica without work it leaves out all. Law 8 of stage_compute (concepts/running.hpp):
-/// evaluation and step have the same bits, so a clipped objective has ratios of exactly 1 until weights change. Where
-/// work is issued to a device, all of it is done when this is called.
+/// whatever pieces the plan cuts and however many samples train on it; it keeps them from forward (of a spread
+/// vocabulary from gather_output) until it is asked, whatever is discarded meanwhile, and drops them in begin_step.
+/// They are those of the weights that forward has, before any clipping, of the step as of an evaluation. packflow
+/// refuses edges that are missing, come twice or leave other tokens, and hands them on in step_report, on the rank that
+/// ran them. Of a replica without work it leaves out all. Law 8 of stage_compute (concepts/running.hpp): evaluation and
+/// step have the same bits, so a clipped objective has ratios of exactly 1 until weights change. Where work is issued
+/// to a device, all of it is done when this is called.
 ///
 /// Where the plan spreads the vocabulary over the stages (core/wiring/step_kinds.hpp), each has a share of the words,
 /// of the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the
