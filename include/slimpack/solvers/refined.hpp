@@ -101,7 +101,7 @@ struct refined {
       r.partition = std::move(alike);
       if (has_order) return success();
       return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule,
-                                           found.cut ? found.cut->parents : batch.parents);
+                                            found.cut ? found.cut->parents : batch.parents);
     };
     result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), cut);
     if (!ordered) return std::move(ordered).error();
