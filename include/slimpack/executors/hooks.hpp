@@ -107,13 +107,13 @@
 ///
 /// log_probabilities: an edge goes from a token to the one that the model predicts from it (edge_values.hpp). A compute
 /// gives one for each token that valid_tokens counts, or for each target where the batch says what is trained on, once,
-/// whatever pieces the plan cuts and however many samples train on it; it keeps them from forward
-/// (of a spread vocabulary from gather_output) until it is asked, whatever is discarded meanwhile, and drops them in
-/// begin_step. They are those of the weights that forward has, before any clipping, of the step as of an evaluation.
-/// packflow refuses edges that are missing, come twice or leave other tokens, and hands them on in step_report, on the
-/// rank that ran them. Of a replica without work it leaves out all. Law 8 of stage_compute (concepts/running.hpp):
-/// evaluation and step have the same bits, so a clipped objective has ratios of exactly 1 until weights change. Where
-/// work is issued to a device, all of it is done when this is called.
+/// whatever pieces the plan cuts and however many samples train on it; it keeps them from forward (of a spread
+/// vocabulary from gather_output) until it is asked, whatever is discarded meanwhile, and drops them in begin_step.
+/// They are those of the weights that forward has, before any clipping, of the step as of an evaluation. packflow
+/// refuses edges that are missing, come twice or leave other tokens, and hands them on in step_report, on the rank that
+/// ran them. Of a replica without work it leaves out all. Law 8 of stage_compute (concepts/running.hpp): evaluation and
+/// step have the same bits, so a clipped objective has ratios of exactly 1 until weights change. Where work is issued
+/// to a device, all of it is done when this is called.
 ///
 /// Where the plan spreads the vocabulary over the stages (core/wiring/step_kinds.hpp), each has a share of the words,
 /// of the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the
