@@ -135,7 +135,7 @@ class Train(unittest.TestCase):
 
     def test_bad_trees_are_refused(self):
         tree = self.folder / "bad.tsv"
-        tree.write_text("-1\t60\t0\t0\n")
+        tree.write_text("-1\t60\t0\t1\n")
         self.fails(2, ["no token is trained on"], "--tree", tree)
         tree.write_text("-1\t60\n1\tx\n")
         self.fails(2, ["bad.tsv"], "--tree", tree)

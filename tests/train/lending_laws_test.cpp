@@ -61,8 +61,7 @@ class forgetful : public train::model_stage<double> {
 };
 
 struct texts {
-  std::vector<std::vector<std::uint8_t>> own;    // of each sequence
-  std::vector<std::vector<std::uint8_t>> paths;  // down to its end
+  std::vector<std::vector<std::uint8_t>> all;
 };
 template <class Stage>
 struct tried : texts, Stage {
@@ -70,17 +69,9 @@ struct tried : texts, Stage {
       : Stage(
             tests::small_model, {.stages = stages, .quantum = {4}}, stage,
             [own = static_cast<const texts*>(this)](sequence_id s) {
-              return std::span<const std::uint8_t>(own->paths[s.value]);
+              return std::span<const std::uint8_t>(own->all[s.value]);
             },
             7) {}
-
-  void begin_step(const step_outline& o) {
-    paths = own;
-    for (const sequence& s : o.sequences)  // parents before their children
-      if (!s.is_root())
-        paths[s.id.value].insert(paths[s.id.value].begin(), paths[s.parent.value].begin(), paths[s.parent.value].end());
-    Stage::begin_step(o);
-  }
 };
 
 /// Four layers, and texts that are made of keys.
@@ -92,21 +83,13 @@ struct transformer {
     return std::make_unique<stage_type>(stage, stages);
   }
   void load(stage_type& s, std::span<const testing::document> batch) const {
-    std::vector<std::vector<testing::document>> parts;
-    for (const testing::document& d : batch) parts.push_back({d});
-    load_parts(s, parts);
-  }
-  void load_parts(stage_type& s, std::span<const std::vector<testing::document>> batch) const {
-    s.own.clear();
-    for (const std::vector<testing::document>& parts : batch) {
-      std::vector<std::uint8_t>& text = s.own.emplace_back();
-      for (const testing::document& d : parts) {
-        testing::generator random(d.key);
-        for (std::int64_t i = 0; i < d.length.value; ++i)
-          text.push_back(static_cast<std::uint8_t>(random.between(0, 15)));
-      }
+    s.all.clear();
+    for (const testing::document& d : batch) {
+      testing::generator random(d.key);
+      std::vector<std::uint8_t>& text = s.all.emplace_back();
+      for (std::int64_t i = 0; i < d.length.value; ++i)
+        text.push_back(static_cast<std::uint8_t>(random.between(0, 15)));
     }
-    s.paths = s.own;
   }
   [[nodiscard]] std::vector<double> gradients(stage_type& s) const {
     const std::span<const double> all = s.weights().gradients();
