@@ -10,7 +10,7 @@
 //   slimpack-bench-forest_builder
 #include "median_time.hpp"
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/forests/from_tokens.hpp>
 
 #include <algorithm>

@@ -1,9 +1,10 @@
 // What does it take to train on samples that share beginnings, each token of theirs computed once?
 //
 // Cost of uniform_pipeline.hpp, 8 stages, one replica and four. Memory limit: the larger of 65536 tokens and 1.25 x the
-// longest path; in a second table 1.25 x the longest path, however short. Beside it, on the same limit: the same planner
-// with each sample alone (flat), and trees that share inside a micro-batch alone under 1F1B (tree_micro_batches), with the
-// micro-batch and the parts that are fastest for it; where it fits at none, without the limit, marked by *.
+// longest path; in a second table 1.25 x the longest path, however short. Beside it, on the same limit: the same
+// planner with each sample alone (flat), and trees that share inside a micro-batch alone under 1F1B
+// (tree_micro_batches), with the micro-batch and the parts that are fastest for it; where it fits at none, without the
+// limit, marked by *.
 //
 // efficiency: a proven least step time of any plan over the step; useful: work of the batch, each token once, over the
 // time of all stages; copied: tokens that are computed again over those of the batch.

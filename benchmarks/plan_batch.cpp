@@ -12,8 +12,8 @@
 #include <slimpack/io/lengths.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/pack_lengths.hpp>

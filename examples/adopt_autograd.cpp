@@ -31,17 +31,15 @@ tensor operator+(const tensor& a, const tensor& b) {
   return make({a->value + b->value, {a, b}, [a, b](const matrix& g) { a->grad += g, b->grad += g; }});
 }
 tensor operator*(const tensor& a, const tensor& b) {
-  return make({a->value * b->value, {a, b}, [a, b](const matrix& g) {
-                 a->grad += g * b->value.transpose(), b->grad += a->value.transpose() * g;
-               }});
+  const auto pull = [=](const matrix& g) { a->grad += g * b->value.transpose(), b->grad += a->value.transpose() * g; };
+  return make({a->value * b->value, {a, b}, pull});
 }
 tensor joined(const tensor& a, const tensor& b) {  // rows of a above rows of b
   if (!a) return b;
-  matrix rows(a->value.rows() + b->value.rows(), b->value.cols());
+  const Eigen::Index m = a->value.rows(), n = b->value.rows();
+  matrix rows(m + n, b->value.cols());
   rows << a->value, b->value;
-  return make({rows, {a, b}, [a, b](const matrix& g) {
-                 a->grad += g.topRows(a->grad.rows()), b->grad += g.bottomRows(b->grad.rows());
-               }});
+  return make({rows, {a, b}, [=](const matrix& g) { a->grad += g.topRows(m), b->grad += g.bottomRows(n); }});
 }
 tensor attention(const tensor& q, const tensor& k, const tensor& v) {  // of the last rows to all: causal
   matrix p = (q->value * k->value.transpose()).array().exp();
@@ -54,9 +52,8 @@ tensor attention(const tensor& q, const tensor& k, const tensor& v) {  // of the
                }});
 }
 tensor distance(const tensor& a, const matrix& to, double weight) {
-  return make({matrix::Constant(1, 1, weight / 2 * (a->value - to).squaredNorm()), {a}, [=](const matrix& g) {
-                 a->grad += weight * g(0) * (a->value - to);
-               }});
+  const auto pull = [=](const matrix& g) { a->grad += weight * g(0) * (a->value - to); };
+  return make({matrix::Constant(1, 1, weight / 2 * (a->value - to).squaredNorm()), {a}, pull});
 }
 void pull_all(const tensor& root) {
   std::map<int, node*, std::greater<>> open{{root->id, root.get()}};  // the latest first: all made from it is done
@@ -77,9 +74,8 @@ struct slice_of_layer {
 };
 struct layer {  // a slice attends to itself and to what of its sequence came before
   static tensor weight(int seed) {
-    return make({matrix::NullaryExpr(letters, letters, [=](auto i, auto j) {
-      return std::sin(static_cast<double>(seed * (i + 1) * (j + 5) + i * i)) / 2;
-    })});
+    const auto entry = [=](auto i, auto j) { return std::sin(double(seed * (i + 1) * (j + 5) + i * i)) / 2; };
+    return make({matrix::NullaryExpr(letters, letters, entry)});
   }
   std::array<tensor, 4> w{weight(1), weight(2), weight(3), weight(4)};
   slice_of_layer operator()(const tensor& x, const slice_of_layer& past = {}) const {
@@ -111,11 +107,10 @@ struct stage {
   slimpack::result<state> forward(const slimpack::piece& p, std::span<const std::byte> in, slimpack::outgoing& out) {
     const auto [sequence, begin, length] = p.slice;
     state s = attend(make({in.empty() ? text(sequence, begin, length) : rows_of(in, length)}), past[sequence]);
-    past[sequence] = s;
     const double weight = p.loss_weight / static_cast<double>(length.value);
     if (!out.wanted()) s.y = distance(s.y, text(sequence, {begin.value + 1}, length), weight), sum += s.y->value(0);
     (void)out.put(s.y);
-    return s;
+    return past[sequence] = s;
   }
   slimpack::result<void> backward(const slimpack::piece& p, state s, std::span<const std::byte> in,
                                   slimpack::outgoing& out) {
@@ -128,12 +123,10 @@ struct stage {
   }
   void discard(const slimpack::piece& p, const state&) { past.erase(p.slice.sequence); }
 };
-
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  // Each slice is a call, whose launches take as long as 2 tokens. planner_for plans by solvers::refined here, since a
-  // graph runs backward as a whole: both passes are cut at the same places, so that calls are few.
-  const slimpack::costs::quadratic cost{.per_call = {2e-6}};
+  const slimpack::costs::quadratic cost{.per_call = {2e-6}};  // the launches of a slice take as long as 2 tokens
+  // A graph runs backward as a whole, so planner_for plans by solvers::refined: both passes are cut at the same places.
   const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .quantum = {4}}, {}, cost)(lengths).value();
   slimpack::transports::threads world{2};
   const std::array<layer, 2> sliced, whole;
@@ -143,7 +136,6 @@ int main() {
     return slimpack::executors::packflow{}.execute(plan, stages[rank], port).value().loss_sum;
   };
   // End of what adopts slimpack.
-
   bool same = true;
   for (int step = 0; step <= 40; ++step) {
     auto other = std::async(std::launch::async, run, 1);
@@ -154,8 +146,7 @@ int main() {
       const tensor l = distance(y, text(s, {1}, lengths[s.value]), 1.0 / 155);
       l->grad.setOnes(), pull_all(l), expected += l->value(0);
     }
-    same = same && loss == same_loss && std::abs(loss - expected) < 1e-12 * expected &&
-           stages[1].reduced == 4 * (step + 1);
+    same = same && loss == same_loss && std::abs(loss - expected) < 1e-12 * loss && stages[1].reduced == 4 * step + 4;
     for (std::size_t i = 0; i < 8; ++i) {
       node &a = *sliced[i / 4].w[i % 4], &b = *whole[i / 4].w[i % 4];
       same = same && (a.grad - b.grad).norm() < 1e-12 * b.grad.norm();

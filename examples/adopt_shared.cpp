@@ -28,8 +28,7 @@ using places = std::vector<std::size_t>;
 struct layer {
   std::array<row, 4 * width> weights{}, gradients{};  // four matrices, row after row
   layer() {
-    for (double i = 0; row & r : weights)
-      for (double& w : r) w = std::sin(i * i) / 2, ++i;
+    for (std::size_t i = 0; i < 4 * width * width; ++i) weights[i / width][i % width] = std::sin(double(i * i)) / 2;
   }
   row product(std::size_t m, const row& x) const {
     row y{};

@@ -134,7 +134,6 @@ class Trees(unittest.TestCase):
                 name = next(o for o in reversed(option) if str(o).startswith("--"))
                 self.fails(f"{name} cannot be combined with --format tree: ", *tree, *option)
         for option, says in ((["--pad-to", 8], "--pad-to pads each sequence at its end"),
-                             (["--layers", "auto", "--pp", 2], "--layers"),
                              (["--compare", "megatron"], "the planner megatron plans each sample by itself"),
                              (["--planner", "chunked"], "the planner chunked plans each sample by itself"),
                              (["--trainer", "megatron"], "--trainer megatron cuts no sequence"),
@@ -143,11 +142,19 @@ class Trees(unittest.TestCase):
                              (["--max-context", 1211], "the longest sample of")):
             with self.subTest(option):
                 self.fails(says, *tree, *option)
-        model = ["--model", "llama-3.1-8b", "--gpu", "h100", "--auto", "--gpus", 8]
-        run = self.run_plan(*tree, *model)
-        self.assertEqual(2, run.returncode)
-        self.assertIn("--auto chooses a layout for lists, not for samples that share beginnings", run.stderr)
         self.report(*tree, "--max-context", 1212, *QUADRATIC)
+
+    def test_a_layout_is_chosen_for_a_tree(self):
+        shown = self.report("--lengths", self.file("tree.tsv", TREE), "--format", "tree", "--model", "llama-3.1-8b", "--gpu", "h100", "--auto",
+                            "--gpus", 8, "--effort", "fast")
+        self.assertIn("samples", shown)
+
+    def test_rivals_plan_the_same_samples(self):
+        tree = ["--lengths", self.file("tree.tsv", TREE), "--format", "tree", *QUADRATIC, "--compare", "flat,tree_micro_batches"]
+        rows = {line.split()[0]: line.split() for line in self.report(*tree).splitlines() if line.startswith(("slimpack ", "flat ", "tree_micro"))}
+        self.assertEqual({"slimpack", "flat", "tree_micro_batches"}, set(rows))
+        self.fails("the planner flat is slimpack with each sample alone", "--lengths", self.file("list.txt", "100\n200\n"), *QUADRATIC,
+                   "--compare", "flat")
 
     def test_token_ids_are_read_from_json_lines_alone(self):
         self.fails("--share-prefixes compares token ids, which are read from JSON lines, and not with --format csv", "--lengths",
@@ -162,6 +169,28 @@ class Trees(unittest.TestCase):
         made = [self.plan("--lengths", self.lines(samples), *sharing, "--pp", 2, *QUADRATIC) for sharing in ([], ["--share-prefixes"])]
         for key in ("lengths", "data", "replicas", "step_time", "bounds"):
             self.assertEqual(made[0][key], made[1][key], key)
+
+    def test_the_plan_of_a_tree_is_made_again_from_its_file(self):
+        for arguments in (["--lengths", self.lines(ANSWERS), "--share-prefixes"], ["--lengths", self.file("tree.tsv", TREE), "--format", "tree"]):
+            with self.subTest(arguments):
+                file = self.folder / "first.json"
+                self.report(*arguments, "--pp", 2, *QUADRATIC, "--json", file)
+                self.assertRegex(self.report("--from", file), r"from      first.json: the same plan, hash \w+\n")
+                made = json.loads(file.read_text())
+                again = self.plan("--from", file)
+                for key in ("hash", "lengths", "parents", "samples", "targets", "data", "made_with", "replicas"):
+                    self.assertEqual(made[key], again[key], key)
+                self.fails("--share-prefixes is about the sequences of --lengths, and", "--from", file, "--share-prefixes")
+
+    def test_replicas_have_copies_of_what_several_need(self):
+        tree = ["--lengths", self.file("tree.tsv", "-1\t5000\t0\t0\n" + "0\t3000\t3000\t1\n" * 8), "--format", "tree"]
+        file = self.folder / "plan.json"
+        report = self.report(*tree, "--dp", 2, *QUADRATIC, "--json", file)
+        made = json.loads(file.read_text())
+        copied = sum(made["lengths"]) - 29000
+        self.assertIn(f"batch     8 samples, 64000 tokens flat, 29000 different (2.21 x fewer), in {len(made['lengths'])} sequences, "
+                      f"{copied} tokens copied to other replicas, longest path 8000 ", report)
+        self.assertEqual(len(made["lengths"]), len(rows(made["data"]["rows"])))
 
     def test_help_and_completion_name_trees(self):
         everything = self.report("--help-all")

@@ -62,8 +62,8 @@ std::pair<seconds, seconds> predicted(const costs::layer_sample& s, const machin
 
 std::vector<score> layer_operations(const std::filesystem::path& data) {
   // What other models' layers took longer than the sum of their kernels is a median of measured ratios
-  // (costs/detail/other_layers.hpp), not a term with a source: these scores say what it is worth on a model that it has
-  // not seen.
+  // (costs/detail/measured_layer.hpp), not a term with a source: these scores say what it is worth on a model that it
+  // has not seen.
   score products{.id = "F7", .claim = "matrix products of a layer whose model is left out, forward, seconds"};
   score kernels{.id = "F7", .claim = "element-wise kernels of a layer whose model is left out, forward, seconds"};
   products.fitted = "medians of ratios to other models' layers on the same GPU";

@@ -6,7 +6,7 @@
 #include "prices.hpp"
 #include "score.hpp"
 
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/memory.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_BENCHMARKS_FIDELITY_ZERO_BUBBLE_RUNS_HPP
 
 #include <slimpack/concepts.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>

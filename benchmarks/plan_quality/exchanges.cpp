@@ -6,7 +6,6 @@
 #include "uniform.hpp"
 
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/planner.hpp>

@@ -10,8 +10,8 @@
 #include "uniform.hpp"
 
 #include <slimpack/io/plan_json.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 
 #include <sys/resource.h>
 

@@ -5,8 +5,8 @@
 #include "parts.hpp"
 #include "uniform.hpp"
 
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 
 #include <algorithm>
 #include <cstddef>

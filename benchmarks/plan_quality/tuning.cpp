@@ -5,7 +5,8 @@
 
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/shape_search.hpp>
-#include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/even_stages.hpp>
+#include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 

@@ -4,10 +4,11 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/shapes/candidate.hpp>
 #include <slimpack/shapes/layout.hpp>
+#include <slimpack/shapes/ranking.hpp>
 
 #include <optional>
 #include <span>

@@ -8,7 +8,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <cstdint>
 #include <span>

@@ -6,11 +6,9 @@
 #include "pool.hpp"
 #include "texts.hpp"
 
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "matrix.hpp"
 
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 #include "texts.hpp"
 
 #include <slimpack/service/deadline.hpp>
-#include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/layout.hpp>
 
 #include <algorithm>
 #include <chrono>

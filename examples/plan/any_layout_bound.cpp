@@ -1,6 +1,5 @@
 #include "any_layout_bound.hpp"
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -28,8 +27,8 @@ seconds useful_work(const Cost& cost, std::span<const sequence> batch, int stage
 
 }  // namespace
 
-std::optional<seconds> any_layout_bound(const setting& s, const plan& p) {
-  const std::vector<sequence> batch = batch_of(p).sequences();
+std::optional<seconds> any_layout_bound(const setting& s, const plan& p, const batch_view& of) {
+  const std::vector<sequence> batch = of.sequences();
   const double ranks = static_cast<double>(p.shape.stages) * p.shape.replicas;
   const std::span<const pass> passes = std::span(both_passes).first(is_forward_only(p) ? 1 : 2);
   seconds least = p.rank_time->useful * (1 / ranks);

@@ -3,6 +3,7 @@
 
 #include "setting.hpp"
 
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/plan.hpp>
 
 #include <optional>
@@ -14,7 +15,8 @@ namespace cli {
 /// model, or of a stage for each layer, whichever is least: none splits a product into faster ones, and measured prices
 /// differ by a thousandth between these. Nothing where the model has no cost on one of these layouts.
 /// Requires  the plan's rank time
-[[nodiscard]] std::optional<slimpack::seconds> any_layout_bound(const setting& s, const slimpack::plan& p);
+[[nodiscard]] std::optional<slimpack::seconds> any_layout_bound(const setting& s, const slimpack::plan& p,
+                                                                const slimpack::batch_view& of);
 
 }  // namespace cli
 

@@ -3,6 +3,7 @@
 #include "lengths_file.hpp"
 #include "texts.hpp"
 
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/forests/from_tokens.hpp>
 #include <slimpack/io/forests/token_lines.hpp>
 #include <slimpack/io/forests/tree_lines.hpp>
@@ -138,10 +139,15 @@ result<batches> load_tree(const options& o) {
   return made;
 }
 
-/// The batch of a plan file.
-batches batch_of_file(const slimpack::plan& p) {
+/// The batch of a plan file, as it was before replicas had copies of paths.
+result<batches> batch_of_file(const slimpack::plan& p) {
   batches made{{p.lengths}, {p.data}, {}, {tokens{}}};
-  if (is_forest(p)) made.forests.push_back({p.lengths, p.parents, p.samples, p.targets});
+  if (!is_forest(p)) return made;
+  result<slimpack::uncut_forest> whole = slimpack::uncut(batch_of(p), p.copies);
+  if (!whole) return std::move(whole).error();
+  if (p.data) made.data.front()->rows.resize(whole.value().lengths.size());
+  made.lengths.front() = whole.value().lengths;
+  made.forests.push_back({std::move(whole.value().lengths), std::move(whole.value().parents), p.samples, p.targets});
   return made;
 }
 

@@ -3,9 +3,9 @@
 
 #include "options.hpp"
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/units.hpp>
 

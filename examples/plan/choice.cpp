@@ -8,7 +8,8 @@
 
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
-#include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/even_stages.hpp>
+#include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/with_even_stages.hpp>
 
 #include <algorithm>
@@ -44,12 +45,16 @@ struct named {
   /// Of one batch: the least step of a baseline so far, which makes no plan that is slower. It changes no winner,
   /// whichever thread comes first: what is left out is slower than a plan that is there.
   std::atomic<double>* fastest;
+  std::span<const std::vector<tokens>> batches{};  ///< that are asked for
+  std::span<const forest> forests{};               ///< one per batch, or none
 
   template <class Cost>
   result<plan> operator()(const layout& on, const Cost& cost, std::span<const tokens> lengths,
                           solvers::search_budget effort) const {
     request asked = request_of(s, planner, on);
     asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
+    for (std::size_t b = 0; b < forests.size(); ++b)
+      if (batches[b].data() == lengths.data()) asked.samples = &forests[b];
     if (is_baseline(planner)) return tuned_on(asked, any_cost(cost), lengths);
     const bool divides = planner == "slimpack" && !asked.forward_only;
     const bool estimates =
@@ -179,9 +184,9 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
 
 result<ranking> ranked(const setting& s, const std::string& planner, shape_search how, std::span<const layout> layouts,
                        std::span<const std::vector<tokens>> batches, std::stop_token stop,
-                       const shapes::progress_listener& told) {
+                       const shapes::progress_listener& told, std::span<const forest> forests) {
   std::atomic<double> fastest{std::numeric_limits<double>::infinity()};
-  const named plan_of{s, planner, stop, batches.size() == 1 ? &fastest : nullptr};
+  const named plan_of{s, planner, stop, batches.size() == 1 ? &fastest : nullptr, batches, forests};
   how.forward_only = s.options.forward_only;
   const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop, told); };
   if (s.options.quadratic)

@@ -4,6 +4,7 @@
 #include "setting.hpp"
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/layout.hpp>
@@ -32,12 +33,14 @@ std::vector<slimpack::shapes::layout> with_even_stages(const setting& s, std::ve
 
 /// Ranks layouts by how fast a planner trains these batches on them, or evaluates them under --forward-only; a baseline
 /// has its best setting on each.
+/// Shapes    forests: one per batch, of samples that share beginnings; else empty
 slimpack::result<slimpack::shapes::ranking> ranked(const setting& s, const std::string& planner,
                                                    slimpack::shape_search how,
                                                    std::span<const slimpack::shapes::layout> layouts,
                                                    std::span<const std::vector<slimpack::tokens>> batches,
                                                    std::stop_token stop = {},
-                                                   const slimpack::shapes::progress_listener& told = {});
+                                                   const slimpack::shapes::progress_listener& told = {},
+                                                   std::span<const slimpack::forest> forests = {});
 
 /// How far a search is: what it does, layouts left, the best so far.
 std::string text_of(const slimpack::shapes::search_progress& far);

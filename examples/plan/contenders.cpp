@@ -121,9 +121,9 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
     if (how.effort == how.probe) how.first = how.probe;
     if (o.forward_only) how.first = how.effort;                           // its packs are searched alike by any effort
     if (is_baseline(planner)) how.effort = how.first, how.finalists = 1;  // effort means nothing to baselines
-    result<shapes::ranking> found =
-        ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
-               [&](const shapes::search_progress& far) { shown.say(text_of(far)); });
+    result<shapes::ranking> found = ranked(
+        s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
+        [&](const shapes::search_progress& far) { shown.say(text_of(far)); }, all.forests);
     if (!found) return found.error();
     if (!found.value().best()) return none_of(found.value(), planner, gpus);
     if (chooses) print_ranking(out, planner, found.value(), s, all.lengths);

@@ -5,7 +5,7 @@
 #include "sharers.hpp"
 #include "texts.hpp"
 
-#include <slimpack/core/lending/detail/lock_steps.hpp>
+#include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/hooks.hpp>

@@ -3,6 +3,7 @@
 #include "planners.hpp"
 #include "texts.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,15 @@ void check_tree(const CLI::App& app) {
 }  // namespace
 
 void check_forest(const CLI::App& app, const options& o) {
-  if (!o.has_forest()) return;
+  std::vector<std::string> planners{o.planner};
+  planners.insert(planners.end(), o.compare.begin(), o.compare.end());
+  if (!o.has_forest()) {
+    if (std::find(planners.begin(), planners.end(), "flat") != planners.end())
+      throw bad_usage{
+          "the planner flat is slimpack with each sample alone, for samples that share beginnings: those of a "
+          "list share none, leave it out"};
+    return;
+  }
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (o.is_tree) check_tree(app);
   if (const auto format = o.how_listed.format; o.shares_prefixes && format != slimpack::io::lengths_format::automatic &&
@@ -41,9 +50,6 @@ void check_forest(const CLI::App& app, const options& o) {
     throw bad_usage{"--pad-to pads each sequence at its end, which " + what + " have in the middle: leave it out"};
   if (given("--over-long") && o.over_long == over_long::truncate)
     throw bad_usage{"--over-long truncate would cut off what " + what + " are trained on: give drop, or leave it out"};
-  if (o.automatic) throw bad_usage{"--auto chooses a layout for lists, not for " + what + ": give the layout"};
-  if (o.even_stages)
-    throw bad_usage{"--layers auto chooses layers for lists, not for " + what + ": give a number for each part"};
   if (o.forward_only)
     throw bad_usage{"--forward-only plans lists, not " + what +
                     ", which the plan of a step evaluates, too: leave it out"};
@@ -51,8 +57,6 @@ void check_forest(const CLI::App& app, const options& o) {
     throw bad_usage{"--backward-cuts forward is for lists, not for " + what + ": leave it out"};
   if (!o.trainer.cuts)
     throw bad_usage{"--trainer megatron cuts no sequence, so that " + what + " cannot end at a fork: leave it out"};
-  std::vector<std::string> planners{o.planner};
-  planners.insert(planners.end(), o.compare.begin(), o.compare.end());
   for (const std::string& planner : planners)
     if (!plans_forests(planner))
       throw bad_usage{"the planner " + planner + " plans each sample by itself, not " + what + ": leave it out"};

@@ -25,6 +25,7 @@
 #include "terminal.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
 #include <slimpack/forests/fork_price.hpp>
 #include <slimpack/io/plan_graph.hpp>
@@ -98,9 +99,9 @@ row plan_row(const contender& c, bool main_plan, const setting& s, const batches
     if (s.model) p.model = s.model->name;
     if (s.device) p.gpu = s.device->name;
     if (s.model && s.device && !o.forward_only && p.step_time > seconds{})
-      p.mfu = costs::training_flops(*s.model, batch_of(p)) /
+      p.mfu = costs::training_flops(*s.model, all.view_of(batch)) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
-    if (p.rank_time) p.any_layout_bound = any_layout_bound(s, p);
+    if (p.rank_time) p.any_layout_bound = any_layout_bound(s, p, all.view_of(batch));
     p.hash = hash_of(p);
     if (!p.origin) p.origin = origin_of(s, c.planner, c.layout, r.with);
   }

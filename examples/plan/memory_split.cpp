@@ -5,8 +5,8 @@
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,17 +4,17 @@
 #include "baseline_options.hpp"
 #include "trainer.hpp"
 
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/costs/reduction.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/costs/stage_options.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/io/lengths/lengths_list.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -74,6 +74,9 @@ plan_origin origin_of(const setting& s, const std::string& planner, const shapes
 
 void say_batch(plan& made, const batches& all, std::size_t number) {
   made.data = all.data[number];
+  if (made.data)  // copies that others go on from come behind the sequences of the batch
+    for (const path_copy& c : made.copies)
+      if (c.sequence.value >= all.lengths[number].size()) made.data->rows.push_back(all.data[number]->rows[c.of.value]);
   if (all.lengths.size() > 1) made.origin->batch.emplace_back("number", std::to_string(number));
 }
 

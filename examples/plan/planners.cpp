@@ -111,7 +111,7 @@ result<plan> fastest_plan(const request& asked, std::span<const tokens> lengths,
 
 const std::vector<std::string>& planner_names() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> all{"slimpack"};
+    std::vector<std::string> all{"slimpack", "flat"};
     all.insert(all.end(), baselines::names.begin(), baselines::names.end());
     if (has_milp()) all.emplace_back("milp");
     return all;
@@ -129,7 +129,16 @@ bool is_baseline(const std::string& planner) {
   return std::find(baselines::names.begin(), baselines::names.end(), planner) != baselines::names.end();
 }
 
-bool plans_forests(const std::string& planner) { return planner == "slimpack"; }
+bool plans_forests(const std::string& planner) {
+  return planner == "slimpack" || planner == "flat" || planner == "tree_micro_batches";
+}
+
+/// How long each sample of a forest is.
+std::vector<tokens> samples_of(const forest& f) {
+  std::vector<tokens> lengths;
+  for (const sample_end& s : f.samples) lengths.insert(lengths.end(), s.count, s.at);
+  return lengths;
+}
 
 bool cuts(const std::string& planner) {
   return baselines::with_named(planner, {}, {}, [](const auto& recipe) { return recipe.cuts; }).value_or(true);
@@ -184,6 +193,13 @@ result<void> check_relays(std::span<const std::string> planners) {
 }
 
 result<plan> plan_named(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
+  if (asked.planner == "flat" && asked.samples) {
+    request alone = asked;
+    alone.planner = "slimpack", alone.samples = nullptr;
+    result<plan> made = plan_named(alone, samples_of(*asked.samples), any);
+    if (made) made.value().planner = asked.planner;
+    return made;
+  }
   result<plan> made = std::visit(
       [&](const auto& cost) -> result<plan> {
         if (asked.planner == "slimpack" && !asked.may_cut) return whole_plan(asked, lengths, any);

@@ -1,21 +1,21 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/sharing_zones.hpp>
 
@@ -44,6 +44,7 @@ struct request {
                                ///< they are tuned
   int slices{0};               ///< of a row of slimpipe; 0: as many as there are stages, or what is fastest
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
+  bool at_forks{};       ///< tree_micro_batches cuts trees at their highest forks
   bool tunes_lending{};  ///< where slimpipe is tuned, it may lend by what is fastest, whatever `lending` says
   slimpack::solvers::search_budget effort;
   std::stop_token stop{};
@@ -74,11 +75,12 @@ bool plans_forests(const std::string& planner);
 /// Whether that planner may cut a sequence.
 bool cuts(const std::string& planner);
 
-/// Gives a baseline that cuts rows into slices what the request says of them.
+/// Gives a baseline what the request says of its rows, or of its parts of trees.
 template <class Recipe>
 void set_rows(Recipe& recipe, const request& asked) {
   if constexpr (requires { recipe.solver.slices; })
     recipe.solver.slices = asked.slices, recipe.solver.lending = asked.lending;
+  if constexpr (requires { recipe.solver.at_forks; }) recipe.solver.at_forks = asked.at_forks;
 }
 
 /// Why that planner plans no forward alone; empty where it does.

@@ -5,7 +5,6 @@
 #include "texts.hpp"
 
 #include <slimpack/costs/kernels/origin.hpp>
-#include <slimpack/costs/kernels/work.hpp>
 #include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/io/csv.hpp>

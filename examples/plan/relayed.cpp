@@ -4,11 +4,11 @@
 #include "texts.hpp"
 
 #include <slimpack/core/detail/amount.hpp>
-#include <slimpack/core/relays/relay.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/relayed_transfer.hpp>
+#include <slimpack/costs/network/row_exchange.hpp>
 
 #include <algorithm>
 #include <cstddef>

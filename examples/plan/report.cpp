@@ -10,7 +10,6 @@
 
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>
 
 #include <algorithm>
@@ -114,13 +113,15 @@ void print_best_rival(std::ostream& out, const setting& s, const std::vector<row
 
 /// "812 sequences, 1913355 tokens, longest 96007"; of samples that share beginnings also what they would be alone.
 void print_sequences(std::ostream& out, const plan& p) {
-  std::int64_t total = 0, flat = 0, samples = 0;
-  for (const tokens length : p.lengths) total += length.value;
+  std::int64_t computed = 0, total = 0, flat = 0, samples = 0;
+  for (const tokens length : p.lengths) computed += length.value;
+  for (const slice& own : tokens_at_home(p)) total += own.length.value;
   for (const sample_end& one : p.samples) samples += one.count, flat += one.count * one.at.value;
   if (samples > 0)
     out << samples << " samples, " << flat << " tokens flat, " << total << " different ("
         << fixed(static_cast<double>(flat) / static_cast<double>(total), 2) << " x fewer), in ";
   out << p.lengths.size() << " sequences, ";
+  if (computed > total) out << computed - total << " tokens copied to other replicas, ";
   if (samples == 0) out << total << " tokens, ";
   out << (is_forest(p) ? "longest path " : "longest ") << batch_of(p).longest().value;
 }
@@ -170,7 +171,7 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
 
 double tokens_of(const plan& p) {
   double sum = 0;
-  for (const tokens length : p.lengths) sum += static_cast<double>(length.value);
+  for (const slice& own : tokens_at_home(p)) sum += static_cast<double>(own.length.value);
   return sum;
 }
 

@@ -4,6 +4,7 @@
 #include <slimpack/solvers/baselines/detail/least_of_packs.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
 #include <slimpack/solvers/baselines/pack_lengths.hpp>
+#include <slimpack/solvers/baselines/tree_micro_batches.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,7 +32,15 @@ result<std::vector<rival_setting>> settings_of(const request& asked, std::span<c
     std::vector<rival_setting> all(1);
     if constexpr (requires { recipe.solver.context; }) {
       all.front().context = asked.context;
-      if (asked.context == tokens{}) {
+      if constexpr (requires { recipe.solver.at_forks; }) {
+        std::vector<tokens> sizes{asked.context};
+        if (asked.context == tokens{})
+          sizes = baselines::micro_batch_lengths(asked.samples ? batch_view(*asked.samples) : batch_view(lengths),
+                                                 asked.shape.replicas);
+        all.clear();
+        for (const tokens size : sizes)
+          for (const bool at_forks : {false, true}) all.push_back({size, {}, attention_lending::none, at_forks});
+      } else if (asked.context == tokens{}) {
         const auto rates = std::visit(
             [&](const auto& cost) {
               return asked.forward_only ? evaluation_rates_of(cost, asked.shape) : rates_of(cost, asked.shape);
@@ -40,7 +49,7 @@ result<std::vector<rival_setting>> settings_of(const request& asked, std::span<c
         if (!rates) return rates.error();
         all.clear();
         for (const tokens pack : baselines::pack_lengths(lengths, asked.shape, rates.value()))
-          all.push_back({pack, {}, {}});
+          all.push_back({pack, {}, attention_lending::none});
       }
     }
     if constexpr (requires { recipe.solver.slices; }) {
@@ -65,6 +74,7 @@ result<std::vector<rival_setting>> settings_of(const request& asked, std::span<c
 
 request with_setting(request asked, const rival_setting& with) {
   asked.context = with.context, asked.slices = with.slices, asked.lending = with.lending;
+  asked.at_forks = with.at_forks;
   return asked;
 }
 
@@ -89,7 +99,7 @@ result<seconds> least_at(const request& asked, std::span<const tokens> lengths, 
 std::string text_of(const rival_setting& with) {
   if (with.context == tokens{}) return {};
   const std::string length = std::to_string(with.context.value);
-  if (with.slices == 0) return "packs of " + length;
+  if (with.slices == 0) return "packs of " + length + (with.at_forks ? ", trees cut at forks" : "");
   const std::string lends =
       with.lending == attention_lending::none ? "" : std::string(", lending ") + name_of(with.lending);
   return "rows of " + length + " in " + std::to_string(with.slices) + " slices" + lends;

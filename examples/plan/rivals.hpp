@@ -4,7 +4,7 @@
 #include "planners.hpp"
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/units.hpp>
 
@@ -21,11 +21,13 @@ struct rival_setting {
   slimpack::tokens context{};  ///< of a pack or a row; 0: the baseline has no such length
   int slices{};                ///< of a row of slimpipe; 0 of others
   slimpack::attention_lending lending{slimpack::attention_lending::none};
+  bool at_forks{};  ///< parts of trees
 
   friend bool operator==(const rival_setting&, const rival_setting&) = default;
 };
 
-/// "packs of 131072", "rows of 131072 in 8 slices, lending level"; empty where there is nothing to set.
+/// "packs of 131072", "rows of 131072 in 8 slices, lending level", "packs of 8192, trees cut at forks"; empty where
+/// there is nothing to set.
 std::string text_of(const rival_setting& with);
 
 /// A baseline's plan at the setting that is fastest, or why it has none at any.

@@ -12,7 +12,6 @@
 #include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/io/profile_table.hpp>
 #include <slimpack/shapes/layout.hpp>

@@ -6,13 +6,13 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/row_traffic.hpp>
+#include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/transports/gathered.hpp>
 
 #include <algorithm>

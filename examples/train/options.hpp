@@ -5,16 +5,16 @@
 #include "ending.hpp"
 #include "model/config.hpp"
 
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/costs/reduction.hpp>
+#include <slimpack/costs/stage_options.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <cstddef>
 #include <cstdint>

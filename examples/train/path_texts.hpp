@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXAMPLES_TRAIN_PATH_TEXTS_HPP
 #define SLIMPACK_EXAMPLES_TRAIN_PATH_TEXTS_HPP
 
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/plan.hpp>
 
 #include <cstddef>

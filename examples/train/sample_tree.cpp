@@ -1,6 +1,6 @@
 #include "sample_tree.hpp"
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 
 #include <algorithm>
 #include <utility>

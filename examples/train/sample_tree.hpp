@@ -3,7 +3,7 @@
 
 #include "corpus.hpp"
 
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 

@@ -2,22 +2,20 @@
 #define SLIMPACK_BASIC_PLANNER_HPP
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/pricing/detail/checked_answers.hpp>
 #include <slimpack/pricing/detail/cost_answers.hpp>
-#include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/searched_times.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
-#include <slimpack/solvers/assembly/detail/batch_check.hpp>
 #include <slimpack/solvers/assembly/detail/checked_slicer.hpp>
+#include <slimpack/solvers/assembly/detail/checks.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
-#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/two_phase.hpp>
@@ -58,7 +56,7 @@ struct no_simulator {};  // who leaves the simulator out of basic_planner is tol
 ///           model for another shape, or one that answers any question with what is no time, no amount of memory or no
 ///           part: planning ends, and the detail names slice, pass and part (of several such answers one of the first
 ///           met, which may vary with the number of threads); a slicer that breaks laws 1 to 4, with the question and
-///           its answer; a solution that does not run each sequence once (solvers/assembly/detail/solution_check.hpp);
+///           its answer; a solution that does not run each sequence once (solvers/assembly/detail/checks.hpp);
 ///           starts that break law 1 of simulators; a plan that takes less than its lower bound or its useful work,
 ///           with the law of cost models that is broken; what solver, schedule and simulator refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers

@@ -4,8 +4,8 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/detail/unmet.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>

@@ -7,7 +7,7 @@
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/search_progress.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -21,10 +21,8 @@
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
 #include <slimpack/executors/impl/messages.ipp>
-#include <slimpack/executors/impl/outgoing.ipp>
 #include <slimpack/executors/impl/path_facts.ipp>
 #include <slimpack/executors/impl/running_sums.ipp>
-#include <slimpack/executors/impl/shared/row_order.ipp>
 #include <slimpack/executors/impl/shared/row_rehearsal.ipp>
 #include <slimpack/executors/impl/shared/row_transfers.ipp>
 #include <slimpack/executors/impl/shared/running_exchange.ipp>
@@ -39,23 +37,19 @@
 #include <slimpack/pricing/impl/time_faults.ipp>
 #include <slimpack/profiling/impl/fit.ipp>
 #include <slimpack/schedules/impl/list.ipp>
-#include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
 #ifdef __cpp_exceptions
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif
-#include <slimpack/solvers/assembly/impl/batch_check.ipp>
-#include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
+#include <slimpack/solvers/assembly/impl/checks.ipp>
 #include <slimpack/solvers/assembly/impl/laws_check.ipp>
 #include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
-#include <slimpack/solvers/assembly/impl/solution_check.ipp>
 #include <slimpack/solvers/impl/two_phase.ipp>
 #include <slimpack/transports/impl/blocking_link.ipp>
 #include <slimpack/transports/impl/mailbox.ipp>
 #include <slimpack/transports/impl/rendezvous.ipp>
-#include <slimpack/transports/impl/sentences.ipp>
 #include <slimpack/transports/impl/threads.ipp>
 
 #endif

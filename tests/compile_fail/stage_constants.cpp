@@ -1,7 +1,7 @@
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/schedules/hooks.hpp>
 

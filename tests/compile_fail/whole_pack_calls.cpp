@@ -1,6 +1,6 @@
 #include <slimpack/executors/detail/lending/stage_lending.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 
 // Computes that join rows or lend attention, and are called with pieces, or have no call that takes the rows or the
 // loans.

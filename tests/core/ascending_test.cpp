@@ -1,4 +1,4 @@
-#include <slimpack/core/detail/ascending.hpp>
+#include <slimpack/core/detail/indices.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 
 #include <gtest/gtest.h>
 

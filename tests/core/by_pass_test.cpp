@@ -1,4 +1,4 @@
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <gtest/gtest.h>
 

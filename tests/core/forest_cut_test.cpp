@@ -1,5 +1,6 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 
 #include <gtest/gtest.h>
 
@@ -9,8 +10,8 @@
 namespace slimpack::forest_cut_test {
 namespace {
 
-// Sequence 0 has the children 1 and 2, and 3 is below 2. 2 runs on another replica, with a copy of 0 that is sequence 4;
-// and 3 on a third one, with 0 and 2 before its own tokens.
+// Sequence 0 has the children 1 and 2, and 3 is below 2. Sequence 2 runs on another replica, with a copy of 0 that is
+// sequence 4; and 3 on a third one, with 0 and 2 before its own tokens.
 forest_cut three() {
   return {{{100}, {50}, {60}, {170}, {100}},
           {no_parent, {0}, {4}, no_parent, no_parent},

@@ -1,8 +1,8 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/order/slice_order.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"

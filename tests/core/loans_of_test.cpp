@@ -1,7 +1,7 @@
 #include <slimpack/core/lending/loans_of.hpp>
 
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/lending/detail/lock_steps.hpp>
+#include <slimpack/core/lending/detail/loan_fault.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <gtest/gtest.h>
 

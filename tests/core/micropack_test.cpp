@@ -1,5 +1,4 @@
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 
 #include <gtest/gtest.h>
 

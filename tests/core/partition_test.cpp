@@ -1,5 +1,5 @@
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <gtest/gtest.h>
 

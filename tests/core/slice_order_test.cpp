@@ -1,6 +1,6 @@
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/order/slice_order.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <gtest/gtest.h>
 

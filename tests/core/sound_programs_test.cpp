@@ -1,5 +1,5 @@
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 
 #include <gtest/gtest.h>

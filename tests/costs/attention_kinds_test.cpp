@@ -1,4 +1,5 @@
 #include <slimpack/costs/model/attention_kinds.hpp>
+#include <slimpack/costs/model/training_flops.hpp>
 
 #include <slimpack/costs/model/training_flops.hpp>
 

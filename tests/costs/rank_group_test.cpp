@@ -1,4 +1,4 @@
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/placement.hpp>
 
 #include <gtest/gtest.h>
 

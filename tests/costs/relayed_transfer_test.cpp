@@ -1,4 +1,4 @@
-#include <slimpack/costs/network/relayed_transfer.hpp>
+#include <slimpack/costs/network/row_exchange.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <slimpack/costs/detail/weight_buckets.hpp>
+#include <slimpack/costs/detail/step_ends.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
 #include <slimpack/costs/model/gpus.hpp>

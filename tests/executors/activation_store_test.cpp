@@ -1,12 +1,12 @@
 #include <slimpack/basic_planner.hpp>
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/detail/script/path_facts.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/testing/generator.hpp>

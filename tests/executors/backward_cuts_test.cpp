@@ -1,4 +1,4 @@
-#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/piece.hpp>
 
 #include <gtest/gtest.h>
 

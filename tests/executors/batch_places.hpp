@@ -3,8 +3,8 @@
 
 #include "path_model.hpp"
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>

@@ -2,15 +2,13 @@
 #include "everywhere.hpp"
 #include "planned.hpp"
 
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/tree_micro_batches.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/divide/forest_cuts.hpp>
 #include <slimpack/solvers/divide/searched.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>

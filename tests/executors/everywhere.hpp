@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_TESTS_EXECUTORS_EVERYWHERE_HPP
 #define SLIMPACK_TESTS_EXECUTORS_EVERYWHERE_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/packflow.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/threads.hpp>
 

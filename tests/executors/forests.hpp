@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_TESTS_EXECUTORS_FORESTS_HPP
 #define SLIMPACK_TESTS_EXECUTORS_FORESTS_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/testing/generator.hpp>
 

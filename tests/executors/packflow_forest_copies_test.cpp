@@ -8,8 +8,7 @@
 #include "path_stage.hpp"
 #include "path_steps.hpp"
 
-#include <slimpack/core/forest_cut.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/testing/naive/memory.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 

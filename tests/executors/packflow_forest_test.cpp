@@ -9,8 +9,8 @@
 #include "path_words.hpp"
 #include "prefix_model.hpp"
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/testing/naive/memory.hpp>
 #include <slimpack/testing/plan_laws.hpp>

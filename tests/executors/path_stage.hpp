@@ -4,7 +4,7 @@
 #include "path_model.hpp"
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/outgoing.hpp>

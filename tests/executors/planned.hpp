@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTS_EXECUTORS_PLANNED_HPP
 
 #include <slimpack/basic_planner.hpp>
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/simulators/sweep.hpp>
 
 namespace slimpack::tests {

@@ -1,4 +1,4 @@
-#include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/sharing.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #define SLIMPACK_TESTS_EXECUTORS_SPREAD_PLAN_HPP
 
 #include <slimpack/basic_planner.hpp>
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/costs/quadratic.hpp>

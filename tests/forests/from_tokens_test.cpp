@@ -1,4 +1,4 @@
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/forests/from_tokens.hpp>
 
 #include <gtest/gtest.h>
@@ -234,7 +234,7 @@ TEST(FromTokens, MakesWhatATreeOfTokensSays) {
         sums[{t.sequence.value, at.value}] = {t.count, t.weight};
     ASSERT_EQ(sums, targets_by_oracle(made, samples));
     for (const sequence& s : all) {
-      forks += s.is_root() ? 0 : 1;
+      forks += s.is_root() ? 0U : 1U;
       const token_ids& its = samples[made.text[s.id.value]].ids;
       const auto has_path = [&](const owned_sample& one) {
         return std::mismatch(its.begin(), its.begin() + s.end().value, one.ids.begin(), one.ids.end()).first ==

@@ -3,10 +3,10 @@
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/model/gpus.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/forests/from_tokens.hpp>
 #include <slimpack/io/forests/token_lines.hpp>
 #include <slimpack/io/forests/tree_lines.hpp>

@@ -23,7 +23,7 @@ ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/mem
          "devices", "transports", "executors", "profiling", "views", "io", "service", "shapes", "testing"]
 # What solvers are asked and answer, and what tunes them: headers of solvers/ that all rooms below it may include.
 CONTRACTS = {f"solvers/{name}.hpp": SOLVERS_CONTRACTS
-             for name in ["detail/search_tuning", "exchange_set", "hooks", "problem", "search_budget", "search_constants",
+             for name in ["detail/search_tuning", "exchange_set", "hooks", "problem", "search_constants",
                           "search_options", "search_report", "sharing_zones", "size_ratios", "solution"]}
 ON_TOP = {"service", "shapes", "testing", "io", "views"}  # of the root's headers
 WIDEST = 16
@@ -42,9 +42,9 @@ NAME_ALL = {"fwd.hpp", "slimpack.hpp", "src.hpp"}
 TOLD = ("testing/", "costs/")  # laws, and what features cost
 FEATURES = {
     "lending": (r"lend(?:s|er|ers|ing)?|loans?|lent|borrow\w*",
-                ("core/lending/", "executors/lending/", "executors/detail/lending/", "pricing/lend.hpp"), 20),
-    "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 8),
-    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 47),
+                ("core/lending/", "executors/lending/", "executors/detail/lending/", "pricing/lend.hpp"), 19),
+    "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 7),
+    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 44),
 }
 
 

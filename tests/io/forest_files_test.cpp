@@ -1,4 +1,4 @@
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/io/plan_json.hpp>

@@ -4,6 +4,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>

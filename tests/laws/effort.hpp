@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTS_LAWS_EFFORT_HPP
 #define SLIMPACK_TESTS_LAWS_EFFORT_HPP
 
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include "cases.hpp"
 

@@ -1,7 +1,8 @@
 // Run by mpirun: steps of the transformer over MPI give the loss and gradients of uncut sequences, for every planner
 // and schedule, every p x dp that makes as many ranks as there are, and both kinds of backward cuts; also where
 // replicas share sequences, where weight gradients run apart, and both; where the vocabulary is spread over the stages;
-// where stages lend each other attention; where samples share beginnings; and where the ranks are split into two groups. An evaluation by each plan, but for those, has the bits of the step's loss.
+// where stages lend each other attention; where samples share beginnings; and where the ranks are split into two
+// groups. An evaluation by each plan, but for those, has the bits of the step's loss.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -170,7 +171,8 @@ void run_lending(int seed, transports::mpi& transport, tally& seen) {
         }
 }
 
-/// Samples that share beginnings, on plans that compute paths again or do not. Of each rank the same bits as on threads.
+/// Samples that share beginnings, on plans that compute paths again or do not. Of each rank the same bits as on
+/// threads.
 void run_forests(int seed, transports::mpi& transport, tally& seen) {
   const tests::exact_forest batch(static_cast<std::uint64_t>(seed), tests::deep_model);
   std::vector<tests::forest_planner> planners = tests::forest_planners();

@@ -1,4 +1,4 @@
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>

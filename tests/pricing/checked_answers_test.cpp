@@ -1,7 +1,7 @@
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/pricing/detail/checked_answers.hpp>
+#include <slimpack/pricing/detail/cost_answers.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>

@@ -1,5 +1,5 @@
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loans_of.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/lend.hpp>
 #include <slimpack/pricing/price.hpp>

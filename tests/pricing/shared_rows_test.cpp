@@ -1,4 +1,4 @@
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>

@@ -1,4 +1,4 @@
-#include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 
 #include <slimpack/planner.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>

@@ -1,7 +1,7 @@
 #include <slimpack/schedules/detail/greedy_chunks.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/testing/random_replica.hpp>

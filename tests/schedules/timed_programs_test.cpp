@@ -1,4 +1,4 @@
-#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/schedules/hooks.hpp>
 
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/list.hpp>

@@ -1,7 +1,7 @@
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 
 #include "../simulators/workloads.hpp"
 

@@ -1,4 +1,4 @@
-#include <slimpack/shapes/candidate.hpp>
+#include <slimpack/shapes/ranking.hpp>
 
 #include <gtest/gtest.h>
 

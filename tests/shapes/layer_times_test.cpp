@@ -1,8 +1,7 @@
-#include <slimpack/shapes/layer_times.hpp>
+#include <slimpack/shapes/even_stages.hpp>
 
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/shapes/even_stages.hpp>
 
 #include "../costs/models.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/layout.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/forward.hpp>

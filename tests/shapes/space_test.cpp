@@ -1,4 +1,4 @@
-#include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/layout.hpp>
 
 #include <gtest/gtest.h>
 

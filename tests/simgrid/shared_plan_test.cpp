@@ -1,5 +1,4 @@
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>

@@ -1,6 +1,7 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/testing/generator.hpp>
 

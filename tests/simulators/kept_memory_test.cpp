@@ -1,8 +1,8 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/plan_laws.hpp>

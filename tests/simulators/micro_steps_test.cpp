@@ -1,6 +1,6 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/simulators/remap/micro_steps.hpp>
+#include <slimpack/simulators/remap/remapped_step.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/testing/generator.hpp>

@@ -1,4 +1,3 @@
-#include <slimpack/costs/network/relayed_transfer.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>

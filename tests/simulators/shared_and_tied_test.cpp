@@ -1,9 +1,9 @@
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>

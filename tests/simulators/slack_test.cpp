@@ -1,7 +1,6 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/testing/random_replica.hpp>
 

@@ -1,4 +1,4 @@
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/order/window_change.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTS_SIMULATOR_WORKLOADS_HPP
 #define SLIMPACK_TESTS_SIMULATOR_WORKLOADS_HPP
 
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 

@@ -1,5 +1,5 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/pack/align.hpp>
 #include <slimpack/testing/generator.hpp>

@@ -4,9 +4,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
 

@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTS_SOLVERS_BATCHES_HPP
 
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>

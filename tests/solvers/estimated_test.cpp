@@ -1,12 +1,11 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/simulators/sweep.hpp>
-#include <slimpack/solvers/divide/detail/division_check.hpp>
-#include <slimpack/solvers/divide/detail/unit_estimate.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/estimated.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 #include <slimpack/testing/rank_plan_laws.hpp>

@@ -1,4 +1,4 @@
-#include <slimpack/solvers/improve/detail/evolve.hpp>
+#include <slimpack/solvers/improve/detail/local_search.hpp>
 
 #include <gtest/gtest.h>
 

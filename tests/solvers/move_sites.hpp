@@ -2,7 +2,6 @@
 #define SLIMPACK_TESTS_SOLVERS_MOVE_SITES_HPP
 
 #include <slimpack/core/slice.hpp>
-#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/search_options.hpp>
 

@@ -1,5 +1,5 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/hooks.hpp>
@@ -10,7 +10,7 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/improve/detail/order_search.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>

@@ -1,8 +1,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/detail/piece_cost.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>

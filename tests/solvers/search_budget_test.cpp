@@ -1,4 +1,4 @@
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/pack/sequence_orders.hpp>
 #include <slimpack/testing/generator.hpp>
 

@@ -1,4 +1,4 @@
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/testing/naive/slices.hpp>

@@ -5,6 +5,7 @@
 
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <algorithm>

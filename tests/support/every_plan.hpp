@@ -4,6 +4,7 @@
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <gtest/gtest.h>

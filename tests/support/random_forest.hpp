@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTS_SUPPORT_RANDOM_FOREST_HPP
 #define SLIMPACK_TESTS_SUPPORT_RANDOM_FOREST_HPP
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/testing/generator.hpp>

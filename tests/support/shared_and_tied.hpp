@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_TESTS_SUPPORT_SHARED_AND_TIED_HPP
 #define SLIMPACK_TESTS_SUPPORT_SHARED_AND_TIED_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -34,12 +34,12 @@ struct liar {
   std::function<void(plan&)> change_whole{};
   bool refuses{};
 
-  result<plan> operator()(std::span<const tokens> batch) const {
+  result<plan> operator()(const batch_view& batch) const {
     result<plan> made = honest()(batch);
     if (change_whole) change_whole(made.value());
     return made;
   }
-  result<rank_plan> of_replica(std::span<const tokens> batch, std::uint32_t replica) const {
+  result<rank_plan> of_replica(const batch_view& batch, std::uint32_t replica) const {
     if (refuses && replica == 1) return error{errc::invalid_input, "no"};
     result<rank_plan> made = honest().of_replica(batch, replica);
     if (change) change(made.value(), replica);

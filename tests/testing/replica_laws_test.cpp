@@ -1,4 +1,4 @@
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 

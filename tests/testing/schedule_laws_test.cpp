@@ -1,6 +1,6 @@
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/testing/schedule_laws.hpp>
 
 #include <gtest/gtest.h>

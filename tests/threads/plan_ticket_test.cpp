@@ -1,4 +1,4 @@
-#include <slimpack/service/plan_ticket.hpp>
+#include <slimpack/service/async_planner.hpp>
 
 #include <gtest/gtest.h>
 

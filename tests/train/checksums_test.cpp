@@ -1,7 +1,7 @@
 #include "../executors/prefix_model.hpp"
 #include "lending_plan.hpp"
 
-#include <slimpack/executors/detail/messages/checksum.hpp>
+#include <slimpack/executors/detail/messages/checked_transport.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/hooks.hpp>
 

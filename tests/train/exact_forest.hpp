@@ -5,8 +5,8 @@
 #include "../executors/forests.hpp"
 #include "exact_step.hpp"
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/testing/generator.hpp>

@@ -7,9 +7,9 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>

@@ -3,8 +3,8 @@
 #include "../laws/cases.hpp"
 #include "exact_forest.hpp"
 
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 
 #include <gtest/gtest.h>
 

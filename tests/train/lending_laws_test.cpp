@@ -83,12 +83,19 @@ struct transformer {
     return std::make_unique<stage_type>(stage, stages);
   }
   void load(stage_type& s, std::span<const testing::document> batch) const {
+    std::vector<std::vector<testing::document>> parts;
+    for (const testing::document& d : batch) parts.push_back({d});
+    load_parts(s, parts);
+  }
+  void load_parts(stage_type& s, std::span<const std::vector<testing::document>> batch) const {
     s.all.clear();
-    for (const testing::document& d : batch) {
-      testing::generator random(d.key);
+    for (const std::vector<testing::document>& parts : batch) {
       std::vector<std::uint8_t>& text = s.all.emplace_back();
-      for (std::int64_t i = 0; i < d.length.value; ++i)
-        text.push_back(static_cast<std::uint8_t>(random.between(0, 15)));
+      for (const testing::document& d : parts) {
+        testing::generator random(d.key);
+        for (std::int64_t i = 0; i < d.length.value; ++i)
+          text.push_back(static_cast<std::uint8_t>(random.between(0, 15)));
+      }
     }
   }
   [[nodiscard]] std::vector<double> gradients(stage_type& s) const {

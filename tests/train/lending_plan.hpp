@@ -5,8 +5,8 @@
 #include "exact_step.hpp"
 
 #include <slimpack/basic_planner.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
-#include <slimpack/core/lending/detail/lock_steps.hpp>
+#include <slimpack/core/lending/detail/loan_fault.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
 

@@ -1,4 +1,4 @@
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/planner.hpp>

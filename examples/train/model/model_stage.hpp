@@ -14,7 +14,6 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/executors/activation_store.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
@@ -22,7 +21,6 @@
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/solvers/exchange_set.hpp>

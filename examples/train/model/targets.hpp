@@ -4,7 +4,7 @@
 #include "documents.hpp"
 #include "matrix.hpp"
 
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/piece.hpp>

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/hooks.hpp>

@@ -5,11 +5,9 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/detail/unmet.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/schedules/hooks.hpp>

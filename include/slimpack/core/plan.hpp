@@ -1,15 +1,16 @@
 #ifndef SLIMPACK_CORE_PLAN_HPP
 #define SLIMPACK_CORE_PLAN_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/timings.hpp>
 
@@ -46,7 +47,8 @@ struct rank_time {
   seconds waiting{};        ///< all other idle time: fill and drain, messages, the slowest replica
   seconds collectives{};    ///< what work of the batch waits for inside its stages (cost model hook `collectives`):
                             ///< sums and gathers of tensor-parallel ranks, all-to-alls of experts
-  seconds copies{};         ///< paths that are computed again (core/forest_cut.hpp), what backward recomputes included
+  seconds copies{};         ///< paths that are computed again (core/forest/forest_cut.hpp), with what backward
+                            ///< recomputes
 
   [[nodiscard]] constexpr seconds total() const noexcept {
     return useful + collectives + recomputation + packs + communication + imbalance + waiting + copies;
@@ -122,8 +124,8 @@ struct plan {
                                        ///< empty
   std::vector<path_copy> copies{};     ///< of paths that several replicas compute, in ascending order of sequence
   std::vector<sample_end> samples{};   ///< where samples end, and
-  std::vector<target_run> targets{};   ///< what they train on, where the batch was a forest (core/forest.hpp); else
-                                       ///< empty. Weights of targets are not hashed, as they change no plan
+  std::vector<target_run> targets{};   ///< what they train on, where the batch was a forest (core/forest/forest.hpp);
+                                       ///< else empty. Weights of targets are not hashed, as they change no plan
   std::optional<plan_data> data{};     ///< where these come from, where the caller says. Not hashed
   slimpack::shape shape;
   std::vector<int> layers{};  ///< of the model on each part, where they were chosen; empty: as the trainer spreads them

@@ -2,6 +2,7 @@
 #define SLIMPACK_CORE_SHAPE_HPP
 
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>

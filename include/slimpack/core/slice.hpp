@@ -10,8 +10,8 @@ enum class pass : unsigned char { forward, backward };
 
 [[nodiscard]] constexpr const char* name_of(pass p) noexcept { return p == pass::forward ? "forward" : "backward"; }
 
-/// Tokens [begin, begin + length) of one sequence; they attend to [0, begin) and, causally, to themselves. Where samples
-/// share beginnings, tokens are counted along the sequence's path: those before its own are its parents'.
+/// Tokens [begin, begin + length) of one sequence; they attend to [0, begin) and, causally, to themselves. Where
+/// samples share beginnings, tokens are counted along the sequence's path: those before its own are its parents'.
 struct slice {
   sequence_id sequence;
   tokens begin;
@@ -31,6 +31,32 @@ struct slice {
 
   friend constexpr bool operator==(const slice&, const slice&) = default;
 };
+
+/// A value for each pass, picked by the pass.
+///
+///   by_pass<std::vector<tokens>> sizes;
+///   for (const pass p : both_passes) sizes[p].push_back(...);
+///
+/// Errors    none            Complexity  O(1)
+template <class T>
+struct by_pass {
+  T forward{};
+  T backward{};
+
+  [[nodiscard]] constexpr T& operator[](pass p) noexcept { return p == pass::forward ? forward : backward; }
+  [[nodiscard]] constexpr const T& operator[](pass p) const noexcept { return p == pass::forward ? forward : backward; }
+
+  friend constexpr bool operator==(const by_pass&, const by_pass&) = default;
+};
+
+/// Forward first.
+inline constexpr pass both_passes[]{pass::forward, pass::backward};
+
+/// Of n places, the i-th that a pass comes to: forward from the first to the last, backward from the last to the first.
+template <class Place>
+[[nodiscard]] constexpr Place nth_place(pass p, Place i, Place n) noexcept {
+  return p == pass::forward ? i : n - 1 - i;
+}
 
 }  // namespace slimpack
 

@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_CORE_TIMINGS_HPP
 #define SLIMPACK_CORE_TIMINGS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 

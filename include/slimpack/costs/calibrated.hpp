@@ -2,8 +2,7 @@
 #define SLIMPACK_COSTS_CALIBRATED_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/detail/least_squares.hpp>
-#include <slimpack/costs/detail/telling_places.hpp>
+#include <slimpack/costs/detail/estimation.hpp>
 #include <slimpack/costs/kernels/detail/kernel_scales.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>

@@ -4,7 +4,7 @@
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/detail/has_member.hpp>
@@ -66,7 +66,7 @@
 /// is what a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no
 /// bound counts it. Times of slices that a trainer measured in its own calls (profiling/driver.hpp) have it already.
 ///
-/// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
+/// `exchange` is told of a row that several replicas share (core/merge.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.
 ///
 /// `covers` is for computes that are called with whole packs (executors/joined/joined_row.hpp): in each layer they

@@ -4,8 +4,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>

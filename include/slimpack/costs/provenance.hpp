@@ -3,7 +3,6 @@
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/kernels/origin.hpp>
-#include <slimpack/costs/kernels/work.hpp>
 
 #include <array>
 #include <cmath>

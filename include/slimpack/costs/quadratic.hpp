@@ -2,15 +2,13 @@
 #define SLIMPACK_COSTS_QUADRATIC_HPP
 
 #include <slimpack/core/lending/loan_messages.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <iosfwd>
 #include <span>
 
-namespace slimpack {
-struct loan;  // core/lending/loan.hpp
-}
+namespace slimpack {}
 
 namespace slimpack::costs {
 

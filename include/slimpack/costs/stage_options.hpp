@@ -3,14 +3,19 @@
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
-#include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/traffic.hpp>
-#include <slimpack/costs/reduction.hpp>
 
 #include <optional>
 #include <vector>
 
 namespace slimpack::costs {
+
+/// When a trainer sums gradients over the copies of its weights, and gathers the weights.
+enum class reduction : unsigned char {
+  overlapped,  ///< in buckets of layers, beside the work (core/gradient_reduction.hpp)
+  exposed,     ///< all at once, after the work
+};
 
 /// How a trainer computes attention.
 enum class attention_kind : unsigned char {

@@ -5,21 +5,18 @@
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/analytic/analytic_rates.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
-#include <slimpack/costs/detail/vocabulary_bytes.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
-#include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 

@@ -2,7 +2,7 @@
 #define SLIMPACK_EXECUTORS_HOOKS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/executors/edge_values.hpp>
@@ -40,7 +40,7 @@
 ///                                                   begin_step, about slices of both passes. The
 ///                                                   batch's are counted on last stages alone. Not asked
 ///                                                   where the batch says what is trained on
-///                                                   (core/forest.hpp)
+///                                                   (core/forest/forest.hpp)
 ///   void begin_step(const step_outline&)            before the first forward; may give result<void> nothing
 ///   void sequence_forwarded(sequence_id)            after the forward of its last token, per chunk; nothing
 ///                                                   or (sequence_id, uint32_t chunk)

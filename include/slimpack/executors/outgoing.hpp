@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string>
 #include <type_traits>
 
 namespace slimpack {
@@ -13,7 +15,13 @@ namespace slimpack {
 namespace detail {
 
 /// Says why bytes cannot be elements of a size that lie at multiples of `alignment`.
-[[noreturn]] void throw_no_elements(std::size_t bytes, std::size_t size, std::size_t alignment);
+[[noreturn]] inline void throw_no_elements(std::size_t bytes, std::size_t size, std::size_t alignment) {
+  const std::string message = std::to_string(bytes) + " bytes of a message ";
+  throw_error({errc::wrong_message,
+               bytes % size == 0 ? message + "do not begin at a multiple of " + std::to_string(alignment) +
+                                       " bytes, where elements of this type must lie: copy them"
+                                 : message + "are no whole number of elements of " + std::to_string(size) + " bytes"});
+}
 
 /// A message's bytes as elements, of which there are a whole number, each where its type may lie.
 template <class T, class Byte>
@@ -79,7 +87,17 @@ class outgoing {
   [[nodiscard]] std::size_t given() const noexcept { return given_ == none ? bytes_.size() : given_; }
 
  private:
-  [[nodiscard]] result<void> copied(std::span<const std::byte> from);
+  [[nodiscard]] result<void> copied(std::span<const std::byte> from) {
+    written_ = true;
+    given_ = from.size();
+    if (from.size() != bytes_.size())
+      return error{errc::wrong_message, "a message of " + std::to_string(from.size()) + " bytes where the plan has " +
+                                            std::to_string(bytes_.size())};
+    if (!from.empty())
+      std::memcpy(bytes_.data(), from.data(), from.size());  // not std::copy, whose header is most of
+                                                             // what this one costs
+    return success();
+  }
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::span<std::byte> bytes_;
@@ -99,9 +117,5 @@ template <class T>
 }
 
 }  // namespace slimpack
-
-#ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/outgoing.ipp>
-#endif
 
 #endif

@@ -2,8 +2,8 @@
 #define SLIMPACK_EXECUTORS_PACKFLOW_HPP
 
 #include <slimpack/concepts/running.hpp>
+#include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/messages/checked_transport.hpp>
-#include <slimpack/executors/detail/one_step.hpp>
 #include <slimpack/executors/detail/stage_run.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>

@@ -1,12 +1,15 @@
 #ifndef SLIMPACK_EXECUTORS_PIECE_HPP
 #define SLIMPACK_EXECUTORS_PIECE_HPP
 
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/detail/has_member.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace slimpack {
 
@@ -15,7 +18,8 @@ namespace slimpack {
 /// Where samples share beginnings, its sequence is a node of their forest: `prefix` says which sequences lie above it
 /// on its path, and `edges` which tokens its own tokens predict. The last token of a sequence predicts the first one of
 /// each child, so at a fork it has several targets; a row of logits is then used once for each. Where the batch says no
-/// targets (core/forest.hpp), there are no edges, and the compute counts tokens that have a loss itself (valid_tokens).
+/// targets (core/forest/forest.hpp), there are no edges, and the compute counts tokens that have a loss itself
+/// (valid_tokens).
 ///
 /// Contract with data-parallel hooks of a trainer that fire when autograd has a parameter's gradient: a step calls
 /// backward many times, and each call pulls gradients of all parameters of its chunk, so such a hook must reduce in one
@@ -51,7 +55,7 @@ struct piece {
                              ///< at home so often, and others not at all; 0 where all of its sequence is a copy
   tokens home_begin{
       sequence_begin};  ///< the sequence's first token that is at home here; those before it are copies of
-                        ///< a path that another replica has at home (core/forest_cut.hpp)
+                        ///< a path that another replica has at home (core/forest/forest_cut.hpp)
 
   [[nodiscard]] constexpr tokens sequence_end() const noexcept { return sequence_begin + sequence_length; }
   [[nodiscard]] constexpr bool is_first() const noexcept { return slice.begin == sequence_begin; }
@@ -72,6 +76,31 @@ struct piece {
            a.ends.size() == b.ends.size();
   }
 };
+
+namespace detail {
+SLIMPACK_DETAIL_HAS_MEMBER(cuts);
+}  // namespace detail
+
+/// Where a trainer's backward may cut a sequence.
+enum class backward_cuts : unsigned char {
+  forward_cuts,  ///< only where its forward was cut: each backward piece is one forward piece (autograd graphs)
+  any,           ///< wherever the plan says: activations can be reached by token
+};
+
+/// Where a compute's backward may cut: what its `static constexpr backward_cuts cuts` says, else at forward cuts.
+template <class Compute>
+[[nodiscard]] consteval backward_cuts cuts_of() {
+  if constexpr (requires {
+                  { Compute::cuts } -> std::same_as<const backward_cuts&>;
+                  typename std::integral_constant<backward_cuts, Compute::cuts>;
+                }) {
+    return Compute::cuts;
+  } else {
+    static_assert(!detail::has_member_cuts<Compute>,
+                  "a stage compute's cuts is a public static constexpr backward_cuts");
+    return backward_cuts::forward_cuts;
+  }
+}
 
 }  // namespace slimpack
 

@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_EXECUTORS_ROW_TRAFFIC_HPP
 #define SLIMPACK_EXECUTORS_ROW_TRAFFIC_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
-#include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/sharing.hpp>
 
 #include <cstddef>
 #include <cstdint>

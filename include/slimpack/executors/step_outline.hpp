@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_STEP_OUTLINE_HPP
 
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>
@@ -17,7 +18,7 @@ struct step_outline {
       sequences;        ///< this replica's, with their lengths, and where they lie on their paths; valid
                         ///< during begin_step
   tokens valid_tokens;  ///< of the whole batch: what loss weights are relative to
-  bool has_targets{};   ///< the batch says what is trained on (core/forest.hpp): pieces have edges
+  bool has_targets{};   ///< the batch says what is trained on (core/forest/forest.hpp): pieces have edges
   bool idle{};  ///< none of the batch is this replica's: it runs a piece of weight 0, the beginning of the shortest
                 ///< sequence of the batch as if that were all of it
   bool forward_only{};  ///< the step evaluates: it calls no backward, and reduces nothing. What a forward keeps of a

@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_EXECUTORS_STEP_REPORT_HPP
 #define SLIMPACK_EXECUTORS_STEP_REPORT_HPP
 
+#include <slimpack/core/program.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/edge_values.hpp>
-#include <slimpack/simulators/graph/timed_instruction.hpp>
 
 #include <cstdint>
 #include <vector>

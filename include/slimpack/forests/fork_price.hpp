@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_FORESTS_FORK_PRICE_HPP
 #define SLIMPACK_FORESTS_FORK_PRICE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>

@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_FORESTS_FROM_NODES_HPP
 #define SLIMPACK_FORESTS_FROM_NODES_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/forests/renumbered.hpp>

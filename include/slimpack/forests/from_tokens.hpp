@@ -2,7 +2,7 @@
 #define SLIMPACK_FORESTS_FROM_TOKENS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/forests/detail/fork_tree.hpp>

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_FORESTS_RENUMBERED_HPP
 #define SLIMPACK_FORESTS_RENUMBERED_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/forests/detail/target_sums.hpp>

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/lengths/csv_lengths.hpp>
 #include <slimpack/io/detail/lengths/doubts/token_ids.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
@@ -10,8 +11,7 @@
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/lengths/npy_lengths.hpp>
 #include <slimpack/io/detail/lengths/other_format.hpp>
-#include <slimpack/io/detail/lengths/other_layout.hpp>
-#include <slimpack/io/detail/lengths/peeked_stream.hpp>
+#include <slimpack/io/detail/lengths/read_bytes.hpp>
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
 #include <slimpack/io/detail/megatron_index.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>

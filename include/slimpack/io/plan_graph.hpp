@@ -5,7 +5,6 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>
 
 #include <boost/graph/adjacency_list.hpp>

@@ -2,15 +2,15 @@
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
-#include <slimpack/io/detail/plan/data_json.hpp>
 #include <slimpack/io/detail/plan/forest_json.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/plan_writer.hpp>
@@ -42,19 +42,19 @@
 ///             which sequence each goes on behind, -1 of a root, where samples share beginnings (core/sequence.hpp);
 ///             slices then begin at their depth
 ///             "copies": [[7, 2, 580], ...]
-///             paths that several replicas compute (core/forest_cut.hpp): of a sequence the tokens before a place, 580,
-///             are copies of those of the path of another, up to its end
+///             paths that several replicas compute (core/forest/forest_cut.hpp): of a sequence the tokens before a
+///             place, 580, are copies of those of the path of another, up to its end
 ///             "samples": [[1, 602, 1], ...]
-///             where samples end (core/forest.hpp): in which sequence, at which token of its path, and how many equal
-///             ones there are
+///             where samples end (core/forest/forest.hpp): in which sequence, at which token of its path, and how many
+///             equal ones there are
 ///             "targets": [[1, 512, 90, 1], ...]
 ///             which tokens are predicted: sequence, begin, length, and on how many samples' account. Their weights are
 ///             not written, and read as 1: who runs the plan gives them theirs
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}]
 ///             in whose rows null stands for a replica that has no tokens of the row; with
 ///             "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...]
-///             where rows that go round cross between nodes over proxies (core/relays/relay.hpp); their legs have the
-///             order of core/relays/legs.hpp
+///             where rows that go round cross between nodes over proxies (core/relays/legs.hpp), and in what
+///             order their legs do
 ///             "layers": [9, 9, 9, 5]
 ///             of the model on each part, where they were chosen; 0 at an end of the model
 ///             "ep": 8
@@ -63,7 +63,8 @@
 ///             over the stages; packs then have the times of their calls on each stage, forward "embed", "output" and
 ///             "output_weights", backward "embed_gradients", and "message" has what these send and are sent:
 ///             "embedded", "hidden", "partial", "statistics", "gradients", and "to_gradients", from B to G
-///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32], "context": [0, 0, 32]}, ...]
+///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32],
+///                        "context": [0, 0, 32]}, ...]
 ///             of a replica whose stages lend each other attention (core/lending/loan.hpp): who lends, its stage and
 ///             instruction, and who helps; these start together, and end together with the longer. Times of packs have
 ///             it in.

@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_STAGE_PROFILE_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/profiled.hpp>

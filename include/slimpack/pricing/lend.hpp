@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_PRICING_LEND_HPP
 #define SLIMPACK_PRICING_LEND_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/workload.hpp>
 

@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_PRICING_PRICE_HPP
 #define SLIMPACK_PRICING_PRICE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/releases.hpp>
-#include <slimpack/core/partition.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>
@@ -253,7 +253,7 @@ template <class Cost>
 /// alone.
 /// Shapes    rates: one per stage, from rates_of, or evaluation_rates_of without backward packs;
 ///           weights: weight_gradients_of<Schedule> (schedules/hooks.hpp); shared: the rows that the replica takes part
-///           in (core/shared_row.hpp); parents: by sequence_id of the packs, where samples share beginnings; else empty
+///           in (core/merge.hpp); parents: by sequence_id of the packs, where samples share beginnings; else empty
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to
 /// count them to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
 /// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary, and whose `like` keeps to its
@@ -264,7 +264,7 @@ template <class Cost>
                              std::vector<memory_rates> rates, weight_gradients weights = weight_gradients::with_inputs,
                              std::span<const shared_row> shared = {}, std::span<const sequence_id> parents = {}) {
   // Of several replicas (solvers/divide/stand_in_cost.hpp), or of the model that it stands before
-  // (solvers/detail/any_cost.hpp).
+  // (solvers/detail/any_policies.hpp).
   if constexpr (requires {
                   { cost.priced(packs, shape, rates, weights, shared, parents) } -> std::same_as<workload>;
                 }) {

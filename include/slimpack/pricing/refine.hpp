@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_PRICING_REFINE_HPP
 #define SLIMPACK_PRICING_REFINE_HPP
 
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <algorithm>

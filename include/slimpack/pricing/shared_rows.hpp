@@ -1,10 +1,9 @@
 #ifndef SLIMPACK_PRICING_SHARED_ROWS_HPP
 #define SLIMPACK_PRICING_SHARED_ROWS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/micropack.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <algorithm>
 #include <cstddef>

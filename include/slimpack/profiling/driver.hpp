@@ -6,6 +6,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/detail/median.hpp>
@@ -13,7 +14,7 @@
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -56,7 +57,7 @@ namespace slimpack::profiling {
 /// start it, and messages there and back between the first two stages. Weights are read and gradients added to: set
 /// these to zero afterwards. A replica's ranks time each other's stage; ranks of one stage are observations of one
 /// part. E, V, U and G are not timed; layers are called as it needs, with a message at either end.
-/// Watch     stopwatch.hpp: the host's clock, or events of a device
+/// Watch     trials.hpp: the host's clock, or events of a device
 /// Errors    those of the compute, which name the trial, and of the transport; those of fit. All ranks end with one.
 ///           What the compute throws leaves measure on its own rank, after the same
 template <stage_compute Compute, transport Transport, stopwatch Watch = host_stopwatch>

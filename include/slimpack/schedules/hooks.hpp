@@ -1,11 +1,14 @@
 #ifndef SLIMPACK_SCHEDULES_HOOKS_HPP
 #define SLIMPACK_SCHEDULES_HOOKS_HPP
 
+#include <slimpack/core/program.hpp>
 #include <slimpack/core/timings.hpp>
+#include <slimpack/core/units.hpp>
 #include <slimpack/detail/has_member.hpp>
 
 #include <concepts>
 #include <type_traits>
+#include <vector>
 
 /// How the library asks a schedule. programs must be there (concepts.hpp); each other question has a default, and a
 /// member of the same meaning replaces it:
@@ -20,6 +23,14 @@
 ///
 /// A member of one of these names that cannot be read or called so is an error of compilation, not a default.
 namespace slimpack {
+
+/// A schedule's answer with what it takes.
+struct timed_programs {
+  std::vector<program> programs;  ///< one per stage
+  seconds makespan;               ///< what the simulator says of them, to the bit
+
+  friend bool operator==(const timed_programs&, const timed_programs&) = default;
+};
 
 namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(splits_weight_gradients);

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/schedules/hooks.hpp>
 
 #include <iosfwd>
 #include <vector>

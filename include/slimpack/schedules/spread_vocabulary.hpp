@@ -18,7 +18,7 @@ namespace slimpack::schedules {
 /// Weight gradients that wait until a stage has nothing else to run mostly shorten the step, and hold logits. So this
 /// tries limits on how many packs may be owed, eight and none, and some between where eight do not fit the memory. It
 /// takes what ends first of what fits; where nothing does, what needs least. Where stages run packs together,
-/// calls run in lock step with it (detail/lock_step_calls.hpp).
+/// calls run in lock step with it (impl/spread_vocabulary.ipp).
 /// Shapes    works: one per replica of the group, priced for a shape that spreads the vocabulary; programs: one per
 ///           stage each
 /// to_beat: programs that take no less need not be found

@@ -5,7 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 
 #include <concepts>

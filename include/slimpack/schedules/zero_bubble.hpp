@@ -5,9 +5,9 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/zero_bubble_fill.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/simulators/memory.hpp>
 
 #include <algorithm>

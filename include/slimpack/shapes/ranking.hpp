@@ -2,13 +2,47 @@
 #define SLIMPACK_SHAPES_RANKING_HPP
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/shapes/candidate.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/shapes/layout.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace slimpack::shapes {
+
+/// What a search knows of a layout.
+enum class outcome : unsigned char {
+  planned,    ///< on every batch
+  slower,     ///< planned on some batches, and far behind the best even if the others took their lower bounds
+  bounded,    ///< proven: no plan on it is faster than those of the finalists
+  too_large,  ///< proven: weights and optimizer, or the longest sequence shared by all replicas, exceed the memory
+  no_room,    ///< the planner finds no plan within the memory limit
+  too_long,   ///< not tried: memory forces more packs than a first look may simulate
+  cramped,    ///< not tried: memory leaves so little room for packs that it promises far more than the best takes
+  refused,    ///< the cost model, or the planner, does not take it
+  untried,    ///< the search was stopped before
+};
+
+/// A layout and how a search judged it. Times are means over the batches.
+struct candidate {
+  shapes::layout layout{};
+  shapes::outcome outcome{outcome::untried};
+  std::string why{};      ///< of too_large, no_room, too_long and refused: a sentence with numbers
+  double missing{};       ///< of too_large: memory
+  seconds lower_bound{};  ///< no plan of these batches on this layout takes less; 0 where nothing was bounded
+  seconds step_time{};    ///< of the plans
+  seconds fastest{};      ///< of the batches
+  seconds slowest{};
+  double bubble{};
+  double peak_memory{};  ///< the most that any stage holds in any batch
+  slimpack::memory_unit memory_unit{};
+  bool finalist{};  ///< planned at the effort asked for; others with less
+  double useful{};  ///< work, as a share of the stages' time (useful_share)
+
+  [[nodiscard]] double efficiency() const noexcept { return step_time > seconds{} ? lower_bound / step_time : 1; }
+};
 
 /// What a search found: every candidate, the planned ones first and the fastest of them in front.
 struct ranking {

@@ -5,7 +5,6 @@
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/shapes/even_stages.hpp>
-#include <slimpack/shapes/layer_times.hpp>
 #include <slimpack/shapes/layout.hpp>
 
 #include <cstddef>

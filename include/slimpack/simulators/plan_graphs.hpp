@@ -1,10 +1,13 @@
 #ifndef SLIMPACK_SIMULATORS_PLAN_GRAPHS_HPP
 #define SLIMPACK_SIMULATORS_PLAN_GRAPHS_HPP
 
+#include <slimpack/core/detail/assert.hpp>
+#include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/graph/checked_times.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -18,6 +21,25 @@
 #include <vector>
 
 namespace slimpack::simulators {
+
+/// One replica of a plan as the simulator reads it, to run the plan again without its cost model.
+/// A plan that was read from a file has no memory rates; its replica then counts live tokens.
+/// Requires  replica < p.replicas.size(), merges that name replicas and packs there are
+/// Errors    none            Complexity  O(size of the replica)
+[[nodiscard]] inline workload workload_of(const plan& p, std::size_t replica) {
+  SLIMPACK_ASSERT(replica < p.replicas.size(), "replica below the plan's number of replicas");
+  const replica_plan& r = p.replicas[replica];
+  workload w;
+  w.shape = p.shape;
+  w.times = r.times;
+  copy_ties(r, w);
+  w.rates = r.rates;
+  if (w.rates.empty()) w.rates.resize(static_cast<std::size_t>(p.shape.stages));
+  const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
+  detail::follow_sequences(r.partition, shared_rows(p.merges, packs_of, static_cast<std::uint32_t>(replica)), p.parents,
+                           w);
+  return w;
+}
 
 /// The task graphs of a plan, one for each group of replicas that run together (joint_groups), and when their tasks
 /// start. The graph of one group is there at a time. Whatever shows a plan asks here, so that it shows the times of one

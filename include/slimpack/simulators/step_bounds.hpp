@@ -6,6 +6,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>

@@ -7,7 +7,6 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
-#include <slimpack/simulators/graph/timed_instruction.hpp>
 
 #include <algorithm>
 #include <cstddef>

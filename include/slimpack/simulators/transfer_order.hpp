@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_SIMULATORS_TRANSFER_ORDER_HPP
 #define SLIMPACK_SIMULATORS_TRANSFER_ORDER_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/completed_times.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/pricing/workload.hpp>

@@ -3,20 +3,19 @@
 
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/detail/cost_answers.hpp>
-#include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/searched_times.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
-#include <slimpack/solvers/assembly/detail/batch_check.hpp>
+#include <slimpack/solvers/assembly/detail/checks.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/milp/answer.hpp>
-#include <slimpack/solvers/milp/assignment.hpp>
 #include <slimpack/solvers/milp/cbc.hpp>
 #include <slimpack/solvers/milp/division_model.hpp>
 #include <slimpack/solvers/milp/instance.hpp>
@@ -103,8 +102,8 @@ struct milp {
   template <class Answer, class Cost, class Ask>
   [[nodiscard]] static result<Answer> looked_at(const problem& batch, const Cost& cost, weight_gradients weights,
                                                 const Ask& ask) {
-    if (result<void> fine =
-            slimpack::detail::batch_check(batch.shape, batch.lengths, slimpack::detail::abilities_of(cost, true, false));
+    if (result<void> fine = slimpack::detail::batch_check(batch.shape, batch.lengths,
+                                                          slimpack::detail::abilities_of(cost, true, false));
         !fine)
       return std::move(fine).error();
     const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());

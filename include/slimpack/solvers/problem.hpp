@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_PROBLEM_HPP
 #define SLIMPACK_SOLVERS_PROBLEM_HPP
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/shape.hpp>
 
 #include <span>

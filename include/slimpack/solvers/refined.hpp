@@ -3,8 +3,11 @@
 
 #include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/solvers/assembly/detail/cut_in_pieces.hpp>
+#include <slimpack/pricing/refine.hpp>
+#include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
@@ -80,17 +83,27 @@ struct refined {
   }
 
  private:
-  /// The packs of some replicas as pieces that both passes share, in order: those of a solver that heeds common_cuts
-  /// are so already.
+  /// The packs of some replicas as pieces that both passes share: those that change, of a replica that shares nothing,
+  /// are ordered anew. Those of a solver that heeds common_cuts are so already.
   template <class Cost, class Schedule>
   [[nodiscard]] result<solution> in_pieces(solution&& found, std::span<const std::uint32_t> replicas,
                                            const problem& batch, const Cost& cost, const Schedule& schedule) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    result<void> ordered = slimpack::detail::cut_in_pieces(found, replicas, threads(), [&](replica_solution& r) {
+    std::vector<bool> shares(found.replicas.size());
+    for (const merge& m : found.merges)
+      for (const std::uint32_t r : m.replicas)
+        if (r < shares.size()) shares[r] = true;  // the planner refuses an answer that names others
+    const auto cut = [&](std::size_t i) -> result<void> {
+      replica_solution& r = found.replicas[replicas[i]];
+      partition alike = common_refinement(r.partition);
+      const bool has_order = shares[replicas[i]] || alike == r.partition;
+      r.partition = std::move(alike);
+      if (has_order) return success();
       return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule,
                                             found.cut ? found.cut->parents : batch.parents);
-    });
+    };
+    result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), cut);
     if (!ordered) return std::move(ordered).error();
     found.runners_up.clear();  // whose packs are not cut in pieces
     return std::move(found);

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SOLVERS_SOLUTION_HPP
 #define SLIMPACK_SOLVERS_SOLUTION_HPP
 
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 
 #include <cstdint>

@@ -2,12 +2,9 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/problem.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/sharing_zones.hpp>
@@ -41,7 +38,7 @@ struct two_phase {
   search_options options{};           ///< what tunes the search, if the defaults do not do
   search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on
                                    ///< it
-  bool plans_prefixes{true};       ///< samples may share beginnings (core/forest.hpp)
+  bool plans_prefixes{true};       ///< samples may share beginnings (core/forest/forest.hpp)
 
   /// For who runs each sample as a sequence of its own.
   constexpr void plan_flat() noexcept { plans_prefixes = false; }

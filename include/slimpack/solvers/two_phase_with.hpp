@@ -4,9 +4,7 @@
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/estimated.hpp>
 #include <slimpack/solvers/divide/searched.hpp>

@@ -2,9 +2,9 @@
 #define SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -265,8 +265,9 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 ///     that share it (core/merge.hpp); of a forward-only plan, once in a forward pack. Where samples share beginnings,
 ///     a path is on one replica
 ///  2. cuts fall on the quantum, counted from the first token of each sequence
-///  3. slices run in order, sequences forward after their parents and backward before them, and the rows of shared sequences; programs run each pack once and are free of deadlock, and
-///     readers and executors take the plan (core/soundness/is_sound.hpp)
+///  3. slices run in order, sequences forward after their parents and backward before them, and the rows of shared
+///     sequences; programs run each pack once and are free of deadlock, and readers and executors take the plan
+///     (core/soundness/is_sound.hpp)
 ///  4. peak memory is as written, and within the limit
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
 ///  6. step time >= lower bound; lower bound, efficiency, bubble and rank time follow from the other figures

@@ -1,10 +1,11 @@
 #ifndef SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 #define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -14,7 +15,6 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,8 +51,8 @@ struct random_replica {
   dense_scores scores{};  ///< of the pieces: none, unless keep_scores has been called
 };
 
-/// Any order in which a pass may run whole sequences that go on behind each other: a parent before its children forward,
-/// and after them backward.
+/// Any order in which a pass may run whole sequences that go on behind each other: a parent before its children
+/// forward, and after them backward.
 [[nodiscard]] inline std::vector<sequence> any_order(std::vector<sequence> all, pass p, generator& random) {
   std::vector<sequence> order;
   random.shuffle(all);

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_TESTING_RANK_PLAN_LAWS_HPP
 #define SLIMPACK_TESTING_RANK_PLAN_LAWS_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/soundness/is_sound.hpp>
@@ -20,8 +20,8 @@ namespace slimpack::testing {
 ///  1. put together, the parts of all replicas are the plan of the whole batch, to the bit
 ///  2. all parts are of one division
 ///  3. a replica's group has it, and all replicas of a group get the same part
-///  4. a part has the batch's sequences and shape, packs and programs of its group only, and merges between its replicas;
-///     its group can run it (core/soundness/is_sound.hpp)
+///  4. a part has the batch's sequences and shape, packs and programs of its group only, and merges between its
+///     replicas; its group can run it (core/soundness/is_sound.hpp)
 ///  5. a part claims nothing of the whole: no step time, bounds, efficiency or bubble; its hash is that of what it has
 ///  6. the whole batch is refused where a part is, and only there
 /// Planner   has operator()(batch), of_replica(batch, replica) and put_together(parts), as basic_planner does

@@ -1,14 +1,15 @@
 #ifndef SLIMPACK_TESTING_REPLICA_LAWS_HPP
 #define SLIMPACK_TESTING_REPLICA_LAWS_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/report.hpp>
 

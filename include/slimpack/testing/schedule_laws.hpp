@@ -2,12 +2,11 @@
 #define SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/timed.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/naive.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/random_replica.hpp>
 #include <slimpack/testing/report.hpp>
 

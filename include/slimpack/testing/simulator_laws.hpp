@@ -6,7 +6,6 @@
 #include <slimpack/schedules/spread_vocabulary.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/random_replica.hpp>
 #include <slimpack/testing/report.hpp>
 

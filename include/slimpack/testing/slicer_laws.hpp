@@ -3,9 +3,9 @@
 
 #include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>
@@ -68,8 +68,9 @@ void cut_through(report& r, const Slicer& slicer, const Cost& cost, const sequen
 
 }  // namespace detail
 
-/// Checks the laws of slimpack::slicer: sequences of edge and random lengths, roots and such as begin at a random depth,
-/// are cut through, forward and backward, under random budgets of time and tokens. Run it with every cost model that the slicer is to be used with.
+/// Checks the laws of slimpack::slicer: sequences of edge and random lengths, roots and such as begin at a random
+/// depth, are cut through, forward and backward, under random budgets of time and tokens. Run it with every cost model
+/// that the slicer is to be used with.
 ///
 /// Law 4 asks for a slice where the pack is empty and has room for the whole sequence, whatever its time budget:
 /// that is what a slicer which never cuts needs. A slicer that cuts may well give some with less room.

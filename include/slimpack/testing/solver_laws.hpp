@@ -2,11 +2,10 @@
 #define SLIMPACK_TESTING_SOLVER_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 #include <slimpack/testing/report.hpp>
 

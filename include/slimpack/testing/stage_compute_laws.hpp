@@ -2,8 +2,8 @@
 #define SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -12,11 +12,9 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/solvers/problem.hpp>
-#include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 #include <slimpack/testing/detail/forest_case.hpp>
 #include <slimpack/testing/detail/random_sharers.hpp>
-#include <slimpack/testing/detail/round_diagnosis.hpp>
 #include <slimpack/testing/detail/sharing_diagnosis.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
@@ -435,8 +433,8 @@ class compute_trial {
 ///           twice. Of one that shares rows: keys and values that are not given as they are, or not used where they are
 ///           taken; gradients that are not owed, or not added once where they are due. The line names layer and
 ///           replica. Of one that shares prefixes: an edge at a fork that has no loss; gradients of children that are
-///           not added. Of one that lends attention: keys that it still attends to, or results that it does not merge. Of
-///           one that spreads its vocabulary: words that no stage has, or several; a softmax that is not that of all
+///           not added. Of one that lends attention: keys that it still attends to, or results that it does not merge.
+///           Of one that spreads its vocabulary: words that no stage has, or several; a softmax that is not that of all
 ///           words; logits that are left of a step that failed. Of one that evaluates by other kernels than it trains
 ///           by: a loss, or with log_probabilities an edge, of other bits
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found

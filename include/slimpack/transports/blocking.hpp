@@ -4,7 +4,6 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/detail/unmet.hpp>
-#include <slimpack/transports/detail/link/any_link.hpp>
 #include <slimpack/transports/detail/link/link_threads.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 

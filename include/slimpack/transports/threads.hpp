@@ -4,7 +4,7 @@
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/transports/detail/threads_world.hpp>
+#include <slimpack/transports/detail/rendezvous.hpp>
 
 #include <cstddef>
 #include <cstdint>

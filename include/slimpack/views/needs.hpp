@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_VIEWS_NEEDS_HPP
 #define SLIMPACK_VIEWS_NEEDS_HPP
 
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
@@ -145,8 +145,8 @@ struct tokens_of_slice {
 /// forward has read. A plan that names its targets (plan::targets) needs these alone: the first of a sequence that goes
 /// on behind another is needed where that one's last token runs. For data that is spread over ranks: who has a token
 /// finds all that want it, and when (examples/ship_tokens.cpp).
-/// Law       for each use, the stages of a replica that need anything need each token of its sequences once, or each that
-///           is a target: one stage, or all where each has E and V
+/// Law       for each use, the stages of a replica that need anything need each token of its sequences once, or each
+///           that is a target: one stage, or all where each has E and V
 /// Complexity O(instructions of the stage + what it needs), and where targets are named O(sequences + targets) to make
 ///           it and a logarithm for each slice
 [[nodiscard]] inline auto needs(const plan& p, std::size_t replica, std::size_t stage) {

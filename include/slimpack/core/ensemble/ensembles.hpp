@@ -1,13 +1,13 @@
 #ifndef SLIMPACK_CORE_ENSEMBLE_ENSEMBLES_HPP
 #define SLIMPACK_CORE_ENSEMBLE_ENSEMBLES_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <algorithm>
 #include <cstddef>

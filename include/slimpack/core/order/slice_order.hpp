@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_CORE_ORDER_SLICE_ORDER_HPP
 #define SLIMPACK_CORE_ORDER_SLICE_ORDER_HPP
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>

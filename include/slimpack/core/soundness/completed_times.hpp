@@ -2,7 +2,7 @@
 #define SLIMPACK_CORE_SOUNDNESS_COMPLETED_TIMES_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/timings.hpp>
 

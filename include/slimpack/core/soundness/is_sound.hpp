@@ -12,7 +12,7 @@ namespace slimpack {
 ///
 /// Law       of packs: each token of a sequence runs once in each pass, on one replica or on those that share it. In a
 ///           pass, each slice begins where the one before ended, forward from its first token on, backward from its end
-///           down. Slices begin on the quantum, counted from the first token. A plan without backward packs has one pass
+///           down. Slices begin on the quantum, counted from the first token. Without backward packs there is one pass
 ///           of paths: a sequence is on its parent's replica, and runs after it forward, and before it backward
 ///           of shared sequences: two sharers or more, in ascending order; each row names a pack of each sharer that
 ///           has slices of it, and other packs have none; rows run through the sequence like slices, and inside a row

@@ -4,7 +4,6 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/measured_layer.hpp>
-#include <slimpack/costs/detail/other_layers.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/model/detail/layer_products.hpp>

@@ -7,7 +7,6 @@
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/model/routing.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,6 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
-#include <slimpack/costs/detail/vocabulary_bytes.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/stage_options.hpp>

@@ -1,8 +1,9 @@
 #ifndef SLIMPACK_COSTS_IMPL_PROFILED_IPP
 #define SLIMPACK_COSTS_IMPL_PROFILED_IPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/profiled.hpp>
 
 #include <algorithm>

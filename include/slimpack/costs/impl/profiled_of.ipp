@@ -7,7 +7,6 @@
 #include <slimpack/costs/detail/model_parts.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/step_ends.hpp>
-#include <slimpack/costs/detail/step_traffic.hpp>
 #include <slimpack/costs/detail/tabulated_parts.hpp>
 #include <slimpack/costs/detail/vocabulary_lines.hpp>
 #include <slimpack/costs/memory/memory.hpp>

@@ -8,12 +8,10 @@
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/step_ends.hpp>
-#include <slimpack/costs/detail/step_traffic.hpp>
 #include <slimpack/costs/detail/vocabulary_lines.hpp>
-#include <slimpack/costs/detail/weight_buckets.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/model/layer.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/placement.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/transformer.hpp>
 

@@ -12,6 +12,14 @@ enum class origin : unsigned char {
   modelled,      ///< from a description of the machine, nothing measured
 };
 
+/// What a stage spends its time on.
+enum class work : unsigned char {
+  attention,    ///< of queries to keys, without projections
+  products,     ///< of activations and weights
+  elementwise,  ///< norms, activations, positions, embedding, loss: bytes moved
+  traffic,      ///< collectives that are waited for
+};
+
 }  // namespace slimpack::costs
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_COSTS_MODEL_TRAINING_FLOPS_HPP
 #define SLIMPACK_COSTS_MODEL_TRAINING_FLOPS_HPP
 
-#include <slimpack/core/batch_view.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>

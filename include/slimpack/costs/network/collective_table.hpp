@@ -4,8 +4,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/kernels/detail/time_curve.hpp>
 #include <slimpack/costs/kernels/origin.hpp>
+#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/collective_sample.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/placement.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -10,7 +10,7 @@
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/placement.hpp>
 
 #include <cstddef>
 #include <span>

@@ -5,10 +5,8 @@
 #include <slimpack/costs/kernels/origin.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/network/collective.hpp>
-#include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/costs/network/collective_table.hpp>
 #include <slimpack/costs/network/placement.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
 
 #include <algorithm>
 #include <bit>

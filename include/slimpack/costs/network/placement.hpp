@@ -2,13 +2,21 @@
 #define SLIMPACK_COSTS_NETWORK_PLACEMENT_HPP
 
 #include <slimpack/core/shape.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
 
 #include <cstdint>
 #include <span>
 #include <tuple>
 
 namespace slimpack::costs {
+
+/// Ranks that communicate, and how far apart they sit.
+/// Requires  1 <= nodes <= islands <= ranks
+struct rank_group {
+  int ranks{1};
+  int nodes{1};    ///< that hold some of them
+  int islands{1};  ///< that hold some: GPUs of a node with fast links to each other; all of the node on a switch
+  friend constexpr bool operator==(const rank_group&, const rank_group&) = default;
+};
 
 /// Which ranks of a shape share a node: ranks fill nodes tensor first, then context, stages, replicas; where ranks
 /// divide experts replicas come before stages, as in Megatron-LM's order tp-cp-ep-dp-pp, since these groups reach over

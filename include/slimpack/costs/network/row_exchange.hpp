@@ -1,19 +1,15 @@
 #ifndef SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 #define SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
-#include <slimpack/costs/network/relayed_transfer.hpp>
+#include <slimpack/costs/network/placement.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,6 +19,38 @@
 #include <vector>
 
 namespace slimpack::costs {
+
+/// What a transfer between nodes takes that goes in x strands over as many adapters (core/merge.hpp).
+/// Formula   of V bytes in n segments: a = V (x - 1) / (x n inside) that the sender's link carries to its proxies, or
+///           the hearer's from its own, b = V / (x n between) that each adapter carries. The first segment takes a + b
+///           + a, and each of the others follows after the longest of these:
+///             2 latency inside + latency between + 2 a + b + (n - 1) max(a, b)
+///           With one segment the legs run one after the other
+/// Source    Zeppelin (arXiv:2509.21841), its routing: b n becomes b_intra n (x - 1) / x + b_inter n / x + b_intra n (x
+///           - 1) / x; the form for several segments is derived: three legs are the stages of a pipeline
+/// Units     bytes in, seconds out            Errors    none
+struct relayed_transfer {
+  seconds inside;   ///< a: a segment, to all proxies of a node or from them
+  seconds between;  ///< b: a segment of a strand
+  seconds latency;  ///< of the three legs together
+  int segments{1};
+
+  /// abreast: so many neighbouring ranks send at the same time, each its own transfer
+  /// Requires  strands >= 2, segments >= 1            Complexity  that of network
+  [[nodiscard]] static relayed_transfer of(const network& net, bytes size, int strands, int segments, int abreast = 1) {
+    const placement& place = net.place();
+    const rank_group inside{2, 1, place.island < place.gpus_per_node ? 2 : 1}, between{2, 2, 2};
+    const seconds near = net.send_receive(inside, {}), far = net.send_receive(between, {});
+    const double part = 1.0 / strands / segments;
+    return {net.send_receive(inside, size * ((strands - 1) * part)) - near,
+            net.send_receive(between, size * part, abreast) - far, near * 2 + far, segments};
+  }
+
+  [[nodiscard]] constexpr seconds flow() const noexcept {
+    return inside * 2 + between + std::max(inside, between) * (segments - 1.0);
+  }
+  [[nodiscard]] constexpr seconds time() const noexcept { return latency + flow(); }
+};
 
 /// What a replica waits for while it exchanges a row with those that share it, beside what it computes meanwhile: over
 /// the slowest link between two of m sharers, in m - 1 rounds in each of which everybody sends to one and hears one.
@@ -38,7 +66,7 @@ namespace slimpack::costs {
 ///                    gradients of outputs, and sums of 4 q n, gradients of queries
 ///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is
 ///           there. All of it `exposed` times, since compute waits (costs::slowdown)
-///           A handover between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its
+///           A handover between nodes that is relayed (core/merge.hpp) takes costs::relayed_transfer's time, its
 ///           latencies among them, and no attention covers its legs inside nodes: all segments are spread before it,
 ///           and gathered after it, so that these legs do not overlap either. A round takes at least what its other
 ///           handovers do: those between nodes that are not relayed, and those of a proxy inside its node, beside a

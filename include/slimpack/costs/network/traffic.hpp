@@ -5,9 +5,9 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/placement.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_GREETING_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_GREETING_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/message_format.hpp>
+#include <slimpack/executors/piece.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/order/releases.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 

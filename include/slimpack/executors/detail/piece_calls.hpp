@@ -7,10 +7,10 @@
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
-#include <slimpack/executors/job/detail/watched_call.hpp>
+#include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/sharing.hpp>
 

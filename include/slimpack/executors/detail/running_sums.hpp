@@ -19,7 +19,7 @@ namespace slimpack::detail {
 /// Every member starts the same sums in the same order. Sends and receives of a sum are under way at once; nothing
 /// waits but in `complete`.
 /// A transport with an all_reduce of its own may hold data where this host cannot add: it sums itself
-/// (gradient_sums.hpp), at once where it says that this only issues work (starts_all_reduce) and sums have a place
+/// (replica_group.hpp), at once where it says that this only issues work (starts_all_reduce) and sums have a place
 /// among its transfers, else in `complete`.
 class running_sums {
  public:

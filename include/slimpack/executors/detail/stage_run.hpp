@@ -2,13 +2,13 @@
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_RUN_HPP
 
 #include <slimpack/concepts/running.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/lending/stage_lending.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
-#include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_rehearsal.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
+#include <slimpack/executors/detail/shared/row_transfers.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
 #include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
@@ -27,6 +27,32 @@
 #include <utility>
 
 namespace slimpack::detail {
+
+/// That this thread runs a step, as long as it lives. A compute that calls the executor back would begin another in the
+/// middle of it: its messages would be taken for those of the step, on this rank and on others.
+class one_step {
+ public:
+  one_step() noexcept : is_within_(std::exchange(runs(), true)) {}
+  one_step(const one_step&) = delete;
+  one_step& operator=(const one_step&) = delete;
+  ~one_step() { runs() = is_within_; }
+
+  /// Whether the thread runs another step already.
+  [[nodiscard]] bool is_within() const noexcept { return is_within_; }
+  [[nodiscard]] static error refused() {
+    return {errc::out_of_order,
+            "packflow is called from within a call of a compute that it runs, and a thread runs one step at a time: "
+            "call it again when it has returned"};
+  }
+
+ private:
+  [[nodiscard]] static bool& runs() noexcept {
+    thread_local bool one = false;
+    return one;
+  }
+
+  bool is_within_;
+};
 
 /// One step of one stage: what it asks of its compute.
 template <class Compute, class Transport>

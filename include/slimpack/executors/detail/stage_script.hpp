@@ -1,13 +1,12 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/path_facts.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>

@@ -4,7 +4,6 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/messages/checked_transport.hpp>
-#include <slimpack/executors/detail/messages/checksum.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <chrono>

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_IMPL_FITTED_SCRIPT_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/executors/detail/script/fitted_script.hpp>
 

@@ -2,7 +2,8 @@
 #define SLIMPACK_EXECUTORS_IMPL_PATH_FACTS_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>

@@ -1,17 +1,16 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_STAGE_SCRIPT_IPP
 #define SLIMPACK_EXECUTORS_IMPL_STAGE_SCRIPT_IPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 #include <slimpack/core/soundness/detail/sound_programs.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/script_walk.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>

@@ -5,7 +5,7 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
-#include <slimpack/executors/job/detail/watched_call.hpp>
+#include <slimpack/executors/job/step_watch.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_TRANSFER_SCRIPT_IPP
 #define SLIMPACK_EXECUTORS_IMPL_TRANSFER_SCRIPT_IPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>

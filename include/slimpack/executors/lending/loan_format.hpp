@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_EXECUTORS_LENDING_LOAN_FORMAT_HPP
 #define SLIMPACK_EXECUTORS_LENDING_LOAN_FORMAT_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/message_format.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_FORESTS_DETAIL_TARGET_SUMS_HPP
 #define SLIMPACK_FORESTS_DETAIL_TARGET_SUMS_HPP
 
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/forests/trained_run.hpp>

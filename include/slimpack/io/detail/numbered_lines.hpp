@@ -3,8 +3,10 @@
 
 #include <slimpack/detail/masked.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <istream>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +46,16 @@ class numbered_lines {
 
 using slimpack::detail::in_quotes;
 using slimpack::detail::shown;
+
+/// Names of a file for a message, with what a nameless one is called. Long names are cut off, and so are long lists.
+[[nodiscard]] inline std::string listed(std::span<const std::string> names) {
+  constexpr std::size_t most = 12;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    list += (i == 0 ? "" : ", ") + (names[i].empty() ? "one without a name" : shown(names[i]));
+  if (names.size() > most) list += " and " + std::to_string(names.size() - most) + " more";
+  return names.empty() ? "none" : list;
+}
 
 }  // namespace slimpack::io::detail
 

@@ -5,7 +5,7 @@
 #include <slimpack/forests/trained_run.hpp>
 #include <slimpack/io/detail/forests/token_line.hpp>
 #include <slimpack/io/detail/json_in.hpp>
-#include <slimpack/io/detail/lengths/json_words.hpp>
+#include <slimpack/io/detail/lengths/json_lengths.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 #include <slimpack/io/detail/open.hpp>

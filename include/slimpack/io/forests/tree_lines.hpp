@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_IO_FORESTS_TREE_LINES_HPP
 #define SLIMPACK_IO_FORESTS_TREE_LINES_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/forests/renumbered.hpp>
 #include <slimpack/io/detail/forests/tree_line.hpp>

@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/lengths/text_lengths.hpp>
 #include <slimpack/io/detail/open.hpp>

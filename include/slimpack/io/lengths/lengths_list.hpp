@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_LENGTHS_LENGTHS_LIST_HPP
 
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <cstdint>
 #include <string>

@@ -5,9 +5,9 @@
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
@@ -31,7 +31,7 @@ namespace slimpack::detail {
 ///
 /// A search asks for slices so often that two comparisons a question cost it a tenth of its time, so packs are looked
 /// at instead, whose sums show what is no number or infinite; a negative time that others outweigh shows when the plan
-/// that is accepted is checked slice by slice (checked_answers.hpp).
+/// that is accepted is checked slice by slice (cost_answers.hpp).
 template <class Cost>
 class searched_times {
  public:

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_PRICING_DETAIL_VOCABULARY_TURN_HPP
 #define SLIMPACK_PRICING_DETAIL_VOCABULARY_TURN_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>

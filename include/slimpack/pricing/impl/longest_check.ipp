@@ -1,19 +1,18 @@
 #ifndef SLIMPACK_PRICING_IMPL_LONGEST_CHECK_IPP
 #define SLIMPACK_PRICING_IMPL_LONGEST_CHECK_IPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/pricing/detail/longest_check.hpp>
+#include <slimpack/pricing/detail/cost_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SCHEDULES_DETAIL_INTERLEAVED_ORDER_HPP
 #define SLIMPACK_SCHEDULES_DETAIL_INTERLEAVED_ORDER_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>

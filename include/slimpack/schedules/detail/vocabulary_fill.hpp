@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_SCHEDULES_DETAIL_VOCABULARY_FILL_HPP
 #define SLIMPACK_SCHEDULES_DETAIL_VOCABULARY_FILL_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/ensemble/ensembles.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>

@@ -2,8 +2,8 @@
 #define SLIMPACK_SCHEDULES_DETAIL_ZERO_BUBBLE_FILL_HPP
 
 #include <slimpack/core/detail/assert.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/first_least.hpp>
 #include <slimpack/simulators/memory.hpp>

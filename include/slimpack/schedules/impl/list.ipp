@@ -9,10 +9,10 @@
 #include <slimpack/schedules/detail/greedy_chunks.hpp>
 #include <slimpack/schedules/detail/greedy_units.hpp>
 #include <slimpack/schedules/detail/interleaved_order.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/memory.hpp>
 

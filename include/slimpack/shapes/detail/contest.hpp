@@ -5,6 +5,7 @@
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -16,7 +17,7 @@
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/parallel_ahead.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -6,6 +6,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/residence.hpp>
@@ -165,8 +166,8 @@ template <class Cost>
 /// Of samples that share beginnings, that of a path: its tokens are forwarded from the root down, each after those that
 /// it reads, and their backwards come in the other order.
 /// Requires  a sequence at least; parents before their children
-/// Complexity O(sequences), and O(parts) for the quantum, with which most begin, and for each root that is shorter; where
-///           samples share beginnings, O(n log n)
+/// Complexity O(sequences), and O(parts) for the quantum, with which most begin, and for each root that is shorter;
+///           where samples share beginnings, O(n log n)
 template <class Cost>
 [[nodiscard]] bound longest_chain(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
   std::optional<chain_ends> of_quantum;

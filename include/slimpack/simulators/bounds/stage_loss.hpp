@@ -3,6 +3,7 @@
 
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/quantum_times.hpp>

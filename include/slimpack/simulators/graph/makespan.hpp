@@ -6,7 +6,6 @@
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
-#include <slimpack/simulators/graph/timed_instruction.hpp>
 
 #include <algorithm>
 #include <cstdint>

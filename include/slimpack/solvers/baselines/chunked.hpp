@@ -1,7 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
 #define SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>

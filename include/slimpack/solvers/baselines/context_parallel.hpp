@@ -3,23 +3,22 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/detail/shared_columns.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
-#include <slimpack/solvers/divide/most_of.hpp>
+#include <slimpack/solvers/divide/unfold.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_DP_BALANCED_HPP
 #define SLIMPACK_SOLVERS_BASELINES_DP_BALANCED_HPP
 
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/exchange_set.hpp>

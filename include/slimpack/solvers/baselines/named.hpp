@@ -7,6 +7,7 @@
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
+#include <slimpack/solvers/baselines/tree_micro_batches.hpp>
 
 #include <array>
 #include <optional>
@@ -17,13 +18,15 @@
 namespace slimpack::baselines {
 
 /// Every shipped baseline, for programs that take one by its name.
-inline constexpr std::array<std::string_view, 9> names{
-    "megatron", "dp_balanced", "karmarkar_karp", "chunked", "slimpipe", "te_cp", "llama_cp", "hybrid_dp", "zeppelin"};
+inline constexpr std::array<std::string_view, 10> names{
+    "megatron", "dp_balanced", "karmarkar_karp", "chunked",  "slimpipe",
+    "te_cp",    "llama_cp",    "hybrid_dp",      "zeppelin", "tree_micro_batches"};
 /// Those of them whose packs slimpack's search tries, too.
 inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<5>();
 
 /// What `use` answers about the recipe of that name; nothing where no baseline has it.
-/// context: tokens of a pack of those that do not cut, or of a row; 0: the batch's longest sequence
+/// context: tokens of a pack of those that do not cut, of a row or of a micro-batch; 0: the batch's longest sequence,
+/// or path
 template <class Use>
 [[nodiscard]] auto with_named(std::string_view name, const shape& on, tokens context, Use&& use)
     -> std::optional<std::invoke_result_t<Use&, decltype(megatron(on))>> {
@@ -36,6 +39,7 @@ template <class Use>
   if (name == "llama_cp") return use(llama_cp(on));
   if (name == "hybrid_dp") return use(hybrid_dp(on));
   if (name == "zeppelin") return use(zeppelin(on));
+  if (name == "tree_micro_batches") return use(tree_micro_batches(on, context));
   return std::nullopt;
 }
 

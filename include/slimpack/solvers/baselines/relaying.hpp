@@ -2,7 +2,7 @@
 #define SLIMPACK_SOLVERS_BASELINES_RELAYING_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/relays/relay.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 
@@ -17,7 +17,7 @@
 
 namespace slimpack::solvers {
 
-/// Where rows that go round cross between nodes, whether sharers relay them (core/relays/relay.hpp): over one adapter
+/// Where rows that go round cross between nodes, whether sharers relay them (core/merge.hpp): over one adapter
 /// of each sharer of both nodes, as long as these adapters are different ones.
 /// Source    Zeppelin (arXiv:2509.21841), routing; which sharers are proxies is derived: the sender and the hearer, and
 ///           of each other adapter of their nodes the first sharer

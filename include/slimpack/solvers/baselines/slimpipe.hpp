@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_BASELINES_SLIMPIPE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/memory_rates.hpp>

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_TREE_MICRO_BATCHES_HPP
 #define SLIMPACK_SOLVERS_BASELINES_TREE_MICRO_BATCHES_HPP
 
-#include <slimpack/core/batch_view.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -33,8 +33,8 @@ namespace slimpack::solvers {
 /// nothing beyond it: trees are cut into parts with their paths, as large as a micro-batch, which are packed into
 /// micro-batches first-fit decreasing and dealt to replicas by their work; the same packs forward and backward. A path
 /// that is longer than a micro-batch has one of its own. Micro-batches with less work run first and last.
-/// Source    tree attention of AReaL and verl, and OpenPipe's shared-prefix packing: sharing inside a micro-batch alone.
-///           Which parts, the deal by work and the order are derived: the best that was found for them
+/// Source    tree attention of AReaL and verl, and OpenPipe's shared-prefix packing: sharing inside a micro-batch
+///           alone. Which parts, the deal by work and the order are derived: the best that was found for them
 /// Errors    those of the schedule
 /// Complexity O(n log n + parts^2)
 struct tree_micro_batches {

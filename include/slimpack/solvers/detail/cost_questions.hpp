@@ -7,7 +7,7 @@
 #include <cstddef>
 
 /// What a search asks of a cost model beside its prices, also of one behind virtual calls
-/// (solvers/detail/any_cost.hpp).
+/// (solvers/detail/any_policies.hpp).
 namespace slimpack::detail {
 
 /// Whether packs have times of their own, beside those of their slices.

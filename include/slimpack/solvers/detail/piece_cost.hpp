@@ -1,20 +1,18 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_PIECE_COST_HPP
 #define SLIMPACK_SOLVERS_DETAIL_PIECE_COST_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 
 #include <cstddef>
 #include <optional>

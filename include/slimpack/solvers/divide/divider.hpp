@@ -7,7 +7,7 @@
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <concepts>
@@ -50,7 +50,7 @@ concept divides_by_plans = requires(const D& d, const division_problem& asked, d
 ///  2. units of one replica share nothing; no sequence is shared by more replicas than its sharers_range says
 ///  3. equal questions get equal divisions, on every machine
 /// What does not keep 1 and 2 is refused before it is planned (divide::check).
-/// `cost` answers what solvers/detail/any_cost.hpp lists, whatever the cost model is.
+/// `cost` answers what solvers/detail/any_policies.hpp lists, whatever the cost model is.
 template <class D>
 concept divider = std::copyable<D> &&
     (divides_without_plans<D> || divides_by_plans<D> ||

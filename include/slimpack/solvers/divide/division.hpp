@@ -3,6 +3,7 @@
 
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/exchange_set.hpp>

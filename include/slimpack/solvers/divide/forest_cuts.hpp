@@ -1,7 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_FOREST_CUTS_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_FOREST_CUTS_HPP
 
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/detail/indices.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 
@@ -10,17 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace slimpack::divide {
 
 /// Cuts a forest so that replicas can run its trees. A tree with more work than a limit becomes several: each has some
-/// leaves, most of which follow each other, with the paths to them. A path that several have is at home in the first, and
-/// copied into the others.
+/// leaves, most of which follow each other, with the paths to them. A path that several have is at home in the first,
+/// and copied into the others.
 ///
 /// Source    contiguous runs of leaves in depth-first order, as in AReaL's balance by depth-first search; where to cut,
 ///           and what changes hands then, is derived
@@ -28,7 +27,8 @@ namespace slimpack::divide {
 /// Units     seconds, of the busiest stage
 class forest_cuts {
  public:
-  /// Shapes    batch: all sequences, by id; order: the same, depth-first, in any order of siblings; work: of each, by id
+  /// Shapes    batch: all sequences, by id; order: the same, depth-first, in any order of siblings; work: of each, by
+  ///           id
   /// Complexity O(sequences)
   forest_cuts(std::span<const sequence> batch, std::span<const sequence> order, std::span<const double> work)
       : order_(order.begin(), order.end()), parents_(order.size(), none), ends_(order.size()), path_(order.size()) {
@@ -124,8 +124,8 @@ class forest_cuts {
   using leaf_list = std::vector<std::size_t>;            // ascending
 
   [[nodiscard]] static leaf_list list_of(leaf_run r) {
-    leaf_list all(r.second - r.first);
-    std::iota(all.begin(), all.end(), r.first);
+    leaf_list all = slimpack::detail::indices<std::size_t>(r.second - r.first);
+    for (std::size_t& leaf : all) leaf += r.first;
     return all;
   }
 
@@ -134,9 +134,11 @@ class forest_cuts {
   class leaf_exchange {
    public:
     leaf_exchange(const forest_cuts& of, std::vector<leaf_list>& pieces)
-        : of_(of), pieces_(pieces), has_(pieces.size()), work_(pieces.size()) {
-      for (std::size_t k = 0; k < pieces.size(); ++k)
-        for (const std::size_t leaf : pieces[k]) add(k, leaf);
+        : of_(of), pieces_(pieces), work_(pieces.size()), large_(of.order_.size()), small_(of.order_.size()) {
+      for (std::size_t k = 0; k < pieces.size(); ++k) {
+        for (const std::size_t leaf : pieces[k]) add(k, large_, leaf);
+        clear(large_, k);
+      }
     }
 
     /// Complexity O(changes * pairs of leaves * depth), few hundred changes; of many leaves it tries no swaps
@@ -149,52 +151,68 @@ class forest_cuts {
 
    private:
     static constexpr std::size_t most_changes = 500, most_pairs = 20000;
+    using leaf_counts = std::vector<std::uint32_t>;  // by place: leaves of a piece that are below it
 
-    void add(std::size_t k, std::size_t leaf) {
+    void add(std::size_t k, leaf_counts& has, std::size_t leaf) {
       for (std::uint32_t at = of_.leaves_[leaf].place; at != none; at = of_.parents_[at])
-        if (has_[k][at]++ == 0) work_[k] += of_.own(at);
+        if (has[at]++ == 0) work_[k] += of_.own(at);
     }
-    void remove(std::size_t k, std::size_t leaf) {
+    void remove(std::size_t k, leaf_counts& has, std::size_t leaf) {
       for (std::uint32_t at = of_.leaves_[leaf].place; at != none; at = of_.parents_[at])
-        if (--has_[k][at] == 0) work_[k] -= of_.own(at);
+        if (--has[at] == 0) work_[k] -= of_.own(at);
     }
-    [[nodiscard]] double with(std::size_t k, std::size_t leaf) {
-      add(k, leaf);
+    [[nodiscard]] double with(std::size_t k, leaf_counts& has, std::size_t leaf) {
+      add(k, has, leaf);
       const double work = work_[k];
-      remove(k, leaf);
+      remove(k, has, leaf);
       return work;
+    }
+    void count(leaf_counts& has, std::size_t k) const {
+      for (const std::size_t leaf : pieces_[k])
+        for (std::uint32_t at = of_.leaves_[leaf].place; at != none; at = of_.parents_[at]) ++has[at];
+    }
+    void clear(leaf_counts& has, std::size_t k) const {
+      for (const std::size_t leaf : pieces_[k])
+        for (std::uint32_t at = of_.leaves_[leaf].place; at != none; at = of_.parents_[at]) has[at] = 0;
     }
 
     /// Whether the largest became smaller, and the smallest not as large.
     bool change() {
       const auto large = static_cast<std::size_t>(std::max_element(work_.begin(), work_.end()) - work_.begin());
       const auto small = static_cast<std::size_t>(std::min_element(work_.begin(), work_.end()) - work_.begin());
+      if (large == small) return false;
+      count(large_, large), count(small_, small);
+      const bool changed = change(large, small);
+      clear(large_, large), clear(small_, small);
+      return changed;
+    }
+    bool change(std::size_t large, std::size_t small) {
       double best = work_[large] * (1 - 1e-6);
       std::size_t give = 0, take = 0;
       bool found = false;
       const bool swaps = pieces_[large].size() * pieces_[small].size() <= most_pairs;
       for (std::size_t g = 0; g < pieces_[large].size() && pieces_[large].size() > 1; ++g) {
         const std::size_t given = pieces_[large][g];
-        remove(large, given), add(small, given);
+        remove(large, large_, given), add(small, small_, given);
         if (const double most = std::max(work_[large], work_[small]); most < best)
           best = most, give = g, take = pieces_[small].size(), found = true;
         for (std::size_t t = 0; swaps && work_[large] < best && t < pieces_[small].size(); ++t) {
           const std::size_t taken = pieces_[small][t];
-          remove(small, taken);
+          remove(small, small_, taken);
           if (work_[small] < best)
-            if (const double most = std::max(with(large, taken), work_[small]); most < best)
+            if (const double most = std::max(with(large, large_, taken), work_[small]); most < best)
               best = most, give = g, take = t, found = true;
-          add(small, taken);
+          add(small, small_, taken);
         }
-        remove(small, given), add(large, given);
+        remove(small, small_, given), add(large, large_, given);
       }
       if (!found) return false;
       const std::size_t given = pieces_[large][give];
-      remove(large, given), add(small, given);
+      remove(large, large_, given), add(small, small_, given);
       pieces_[large].erase(pieces_[large].begin() + static_cast<std::ptrdiff_t>(give));
       if (take < pieces_[small].size()) {
         const std::size_t taken = pieces_[small][take];
-        remove(small, taken), add(large, taken);
+        remove(small, small_, taken), add(large, large_, taken);
         pieces_[small].erase(pieces_[small].begin() + static_cast<std::ptrdiff_t>(take));
         pieces_[large].push_back(taken);
       }
@@ -204,9 +222,8 @@ class forest_cuts {
 
     const forest_cuts& of_;
     std::vector<leaf_list>& pieces_;
-    std::vector<std::unordered_map<std::uint32_t, std::uint32_t>>
-        has_;  // of each: leaves below each place of its paths
-    std::vector<double> work_;
+    std::vector<double> work_;   // of each
+    leaf_counts large_, small_;  // of the largest and the smallest, while they change
   };
   friend leaf_exchange;
 

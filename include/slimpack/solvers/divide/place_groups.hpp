@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_PLACE_GROUPS_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_PLACE_GROUPS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>

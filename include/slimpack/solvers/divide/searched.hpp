@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
@@ -10,7 +11,6 @@
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/solution.hpp>

@@ -1,10 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_SHARER_SLICES_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_SHARER_SLICES_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/solvers/exchange_set.hpp>

@@ -11,9 +11,7 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
-#include <slimpack/solvers/divide/most_of.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>

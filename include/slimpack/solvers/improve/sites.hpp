@@ -2,18 +2,40 @@
 #define SLIMPACK_SOLVERS_IMPROVE_SITES_HPP
 
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
-#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
+
+namespace slimpack::detail {
+
+/// Random numbers that are the same everywhere, for searches whose answers must be.
+/// Source    splitmix64 (G. L. Steele, D. Lea and C. H. Flood, Fast splittable pseudorandom number generators, 2014)
+class splitmix {
+ public:
+  /// In [0, 1).
+  double uniform() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  }
+
+  /// Below n.
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(uniform() * static_cast<double>(n)); }
+
+ private:
+  std::uint64_t state_{1};
+};
+
+}  // namespace slimpack::detail
 
 /// Where a move is tried. Two walks offer sites: the walk of orders changes a simulated plan in place, and asks at once
 /// whether the step takes no longer; the walk of packs makes other packs, which the schedule orders and the simulator
@@ -97,8 +119,8 @@ struct sequence_site {
   }
 
   /// Lets a sequence run before a sibling in one pass, each with all below it, with its cuts and the border after it;
-  /// behind all siblings before itself. What it leaves behind, or joins, may be more than a pack takes: then a border comes
-  /// before the slice that does not fit. Complexity O(slices of the pass * depth)
+  /// behind all siblings before itself. What it leaves behind, or joins, may be more than a pack takes: then a border
+  /// comes before the slice that does not fit. Complexity O(slices of the pass * depth)
   void run_before(pass p, sequence_id moved, sequence_id before) {
     struct placed {
       slice of;

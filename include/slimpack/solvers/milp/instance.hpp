@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_MILP_INSTANCE_HPP
 #define SLIMPACK_SOLVERS_MILP_INSTANCE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_MILP_PIPELINE_HPP
 #define SLIMPACK_SOLVERS_MILP_PIPELINE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/solvers/milp/instance.hpp>
 #include <slimpack/solvers/milp/model.hpp>

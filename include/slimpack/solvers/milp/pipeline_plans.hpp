@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SOLVERS_MILP_PIPELINE_PLANS_HPP
 #define SLIMPACK_SOLVERS_MILP_PIPELINE_PLANS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/simulators/graph/timed_instruction.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/solvers/milp/pipeline.hpp>
 #include <slimpack/solvers/solution.hpp>

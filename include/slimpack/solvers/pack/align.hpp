@@ -1,9 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_PACK_ALIGN_HPP
 #define SLIMPACK_SOLVERS_PACK_ALIGN_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <algorithm>
@@ -50,8 +48,8 @@ struct pass_cut {
 
 /// Moves cuts to the nearest of some places, and to an end of their sequence, where that is no farther than a share of
 /// the smaller pack beside them. Cuts keep their order.
-/// Shapes    cuts: by sequence and place; places: likewise, after their moves; whole: all tokens of sequences, indexed by
-///           sequence_id
+/// Shapes    cuts: by sequence and place; places: likewise, after their moves; whole: all tokens of sequences, indexed
+///           by sequence_id
 inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> places, std::span<const slice> whole,
                       double share) {
   std::size_t from = 0;  // the first place of the sequence that is not passed

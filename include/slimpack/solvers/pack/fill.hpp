@@ -23,8 +23,9 @@ namespace slimpack::detail {
 /// launches, and, where slices are thin or have a long prefix, a device that they do not fill. Smaller ones lose more
 /// than they can gain; only where `budget` asks for no time at all, since the least memory is wanted, packs are as
 /// small as can be. A sequence runs front to back forward and back to front backward, so every order of sequences is a
-/// legal run order in which parents come before their children forward, and after them backward. Where `apart(sequence)`, no other sequence shares a pack with its turn: the last forward and the
-/// first backward pack of it hold no later and no earlier sequence.
+/// legal run order in which parents come before their children forward, and after them backward. Where
+/// `apart(sequence)`, no other sequence shares a pack with its turn: the last forward and the first backward pack of it
+/// hold no later and no earlier sequence.
 /// Errors    out_of_memory: a slice that the slicer insists on exceeds the token cap
 template <class Slicer, class Cost, class Budget, class Apart>
 result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,

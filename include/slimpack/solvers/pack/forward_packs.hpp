@@ -3,7 +3,7 @@
 
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_PACK_PARTITION_RULE_HPP
 #define SLIMPACK_SOLVERS_PACK_PARTITION_RULE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/size_ratios.hpp>

@@ -1,12 +1,11 @@
 #ifndef SLIMPACK_SOLVERS_PACK_PARTITIONER_HPP
 #define SLIMPACK_SOLVERS_PACK_PARTITIONER_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/detail/local_ids.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>

@@ -2,8 +2,9 @@
 #define SLIMPACK_SOLVERS_PACK_SEQUENCE_BINS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 

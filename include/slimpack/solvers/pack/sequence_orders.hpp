@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_PACK_SEQUENCE_ORDERS_HPP
 #define SLIMPACK_SOLVERS_PACK_SEQUENCE_ORDERS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <algorithm>

@@ -133,6 +133,7 @@ class audited_compute : public state_type_of<Compute> {
   static constexpr bool splits_weight_gradients = slimpack::detail::splits_weight_gradients<Compute>;
   static constexpr bool lends_attention = false;  // its steps are of sequences that replicas share
   static constexpr bool joins_rows = false;       // one row's exchange is looked at at a time
+  static constexpr bool shares_prefixes = false;  // replicas share sequences that have no path
 
   audited_compute(Compute& compute, nudge change) : compute_(&compute), change_(change) {}
 

@@ -1,11 +1,10 @@
 #ifndef SLIMPACK_TESTING_DETAIL_AUDITED_STEPS_HPP
 #define SLIMPACK_TESTING_DETAIL_AUDITED_STEPS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/testing/detail/audited_compute.hpp>
-#include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 
 #include <algorithm>

@@ -1,13 +1,12 @@
 #ifndef SLIMPACK_TESTING_DETAIL_FOREST_CASE_HPP
 #define SLIMPACK_TESTING_DETAIL_FOREST_CASE_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/forest.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/testing/detail/compute_options.hpp>
+#include <slimpack/testing/detail/compute_steps.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <algorithm>

@@ -1,9 +1,8 @@
 #ifndef SLIMPACK_TESTING_DETAIL_RANDOM_SHARERS_HPP
 #define SLIMPACK_TESTING_DETAIL_RANDOM_SHARERS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>

@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
 #define SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/simulators/transfer_order.hpp>

@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_TESTING_IMPROVE_MOVE_LAWS_HPP
 #define SLIMPACK_TESTING_IMPROVE_MOVE_LAWS_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/forest.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
@@ -14,7 +14,6 @@
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/naive/slices.hpp>
-#include <slimpack/testing/options.hpp>
 #include <slimpack/testing/random_replica.hpp>
 #include <slimpack/testing/report.hpp>
 
@@ -117,7 +116,8 @@ class move_trial {
                   "of", ahead.looked);
   }
 
-  /// Whether packs have the tokens of all sequences once, in run order, also along paths, and none more than a pack takes.
+  /// Whether packs have the tokens of all sequences once, in run order, also along paths, and none more than a pack
+  /// takes.
   static bool are_packs_of(const micropacks& packs, const std::vector<sequence>& sequences, pass p, tokens most) {
     const std::map<sequence_id, std::vector<slice>> slices = naive::by_sequence(packs);
     for (const sequence& s : sequences)

@@ -1,13 +1,14 @@
 #ifndef SLIMPACK_TESTING_NAIVE_JOINT_RUN_HPP
 #define SLIMPACK_TESTING_NAIVE_JOINT_RUN_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/testing/naive/apart_packs.hpp>
 
 #include <algorithm>

@@ -1,14 +1,14 @@
 #ifndef SLIMPACK_TESTING_NAIVE_MEMORY_HPP
 #define SLIMPACK_TESTING_NAIVE_MEMORY_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/testing/naive/apart_packs.hpp>
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 #include <slimpack/transports/detail/parking.hpp>
 #include <slimpack/transports/detail/polling.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
-#include <slimpack/transports/detail/step_gate.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,6 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/detail/has_member.hpp>
-#include <slimpack/transports/detail/frame.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 #include <slimpack/transports/detail/polling.hpp>
 

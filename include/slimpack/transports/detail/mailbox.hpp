@@ -3,7 +3,6 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/transports/detail/link/mail_handle.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 
 #include <condition_variable>
@@ -22,6 +21,34 @@
 #include <utility>
 
 namespace slimpack::detail {
+
+/// What the ranks of a transport send each other over a stream of bytes without channels: this, then `size` bytes.
+/// No other program begins a message with one of these numbers.
+enum class frame_kind : std::uint32_t { message = 0x736c6d01, abort = 0x736c6d02, good_bye = 0x736c6d03 };
+
+struct frame_header {
+  frame_kind what{};
+  std::int32_t channel{};
+  std::uint64_t step{};
+  std::uint64_t size{};
+
+  [[nodiscard]] bool is_known() const noexcept {
+    return what == frame_kind::message || what == frame_kind::abort || what == frame_kind::good_bye;
+  }
+};
+
+/// A receive of a mailbox; or, made without one, what is through.
+class mail_handle {
+  friend class mailbox;
+  struct receive {
+    int peer{};
+    int channel{};
+    std::uint64_t step{};
+    std::span<std::byte> into;
+    std::optional<std::size_t> came;  ///< the size of its message
+  };
+  std::shared_ptr<receive> receive_;
+};
 
 /// Bytes owned by whoever holds them, uninitialised when made.
 struct owned_bytes {

@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_CORE_ENSEMBLE_IMPL_ENSEMBLES_IPP
 #define SLIMPACK_CORE_ENSEMBLE_IMPL_ENSEMBLES_IPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/ensembles.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_CORE_LENDING_IMPL_LOANS_OF_IPP
 #define SLIMPACK_CORE_LENDING_IMPL_LOANS_OF_IPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
-#include <slimpack/core/lending/detail/lock_steps.hpp>
+#include <slimpack/core/lending/detail/loan_fault.hpp>
 #include <slimpack/core/lending/loans_of.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,6 @@
 #define SLIMPACK_CORE_RELAYS_DETAIL_RELAY_FAULT_HPP
 
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/relays/relay.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,15 +1,15 @@
 #ifndef SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 #define SLIMPACK_CORE_SOUNDNESS_DETAIL_SOUND_PACKS_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/slice_order.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <algorithm>

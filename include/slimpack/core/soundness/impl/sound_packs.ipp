@@ -1,10 +1,12 @@
 #ifndef SLIMPACK_CORE_SOUNDNESS_IMPL_SOUND_PACKS_IPP
 #define SLIMPACK_CORE_SOUNDNESS_IMPL_SOUND_PACKS_IPP
 
-#include <slimpack/core/detail/ascending.hpp>
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/detail/sound_packs.hpp>
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 #define SLIMPACK_CORE_SOUNDNESS_IMPL_SOUND_PROGRAMS_IPP
 
 #include <slimpack/core/detail/amount.hpp>
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/ensembles.hpp>
@@ -10,6 +9,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/completed_times.hpp>
 #include <slimpack/core/soundness/detail/sound_programs.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>

@@ -8,9 +8,8 @@
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
-#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/network.hpp>
-#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/placement.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_LENDING_LOAN_TRANSFERS_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_LENDING_LOAN_TRANSFERS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>

@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_LENDING_STAGE_LENDING_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_LENDING_STAGE_LENDING_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/lending/loan_transfers.hpp>

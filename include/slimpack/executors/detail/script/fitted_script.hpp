@@ -3,9 +3,9 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/message_format.hpp>
+#include <slimpack/executors/piece.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
 #include <optional>

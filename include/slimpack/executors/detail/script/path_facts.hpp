@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_PATH_FACTS_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_PATH_FACTS_HPP
 
-#include <slimpack/core/forest.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/slice.hpp>

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_TRANSFER_SCRIPT_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_TRANSFER_SCRIPT_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <cstddef>
 #include <cstdint>

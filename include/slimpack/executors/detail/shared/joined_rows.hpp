@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_JOINED_ROWS_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_JOINED_ROWS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/sharing.hpp>

@@ -1,15 +1,15 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_REHEARSAL_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_REHEARSAL_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
-#include <slimpack/executors/detail/messages/rehearsal.hpp>
+#include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
-#include <slimpack/executors/detail/shared/row_memory.hpp>
-#include <slimpack/executors/detail/shared/running_exchanges.hpp>
+#include <slimpack/executors/detail/shared/row_transfers.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/sharing.hpp>
 
 #include <cstddef>
 #include <cstdint>

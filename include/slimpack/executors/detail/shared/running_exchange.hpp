@@ -1,26 +1,79 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGE_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
-#include <slimpack/executors/detail/shared/row_memory.hpp>
-#include <slimpack/executors/detail/shared/row_order.hpp>
 #include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
-#include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace slimpack::detail {
+
+/// The calls that a compute makes with a row, layer by layer: whether each may stand where it does and has the plan's
+/// size, and what went wrong first. Errors name sequence and layer.
+class row_order {
+ public:
+  /// Opens a row.            width: bytes that it gives, owes or launches for a token
+  void begin(const shared_sequence& s, pass way, std::size_t width, int layers);
+  /// A layer of a row of which this rank has no tokens.
+  void stand_by(const shared_sequence& s, int layer);
+
+  [[nodiscard]] const std::optional<error>& failed() const noexcept { return failed_; }
+
+  /// A call that begins a layer.            keeps: of exchange::keep; what: it does with the rows of `count` tokens
+  result<void> opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given);
+
+  /// A call that ends one, or where rows go round, may.            wrong: where none is open
+  result<void> closes(int layer, pass way, bool keeps, const char* wrong);
+  /// The last rotation.
+  void came_home() noexcept { waiting_ = false; }
+
+  error wrong_size(int layer, const char* what, std::int64_t count, std::size_t width, std::size_t given);
+
+  /// What went wrong with a transfer or memory, which stays. What another rank has told says where.
+  template <class T>
+  result<T> noted(result<T> done) {
+    if (done) return done;
+    if (done.error().code != errc::aborted) return fail(std::move(done).error());
+    failed_ = done.error();
+    return done;
+  }
+
+  /// The row is closed. Where the compute returned as if all were well, nothing of it may be left, since others wait
+  /// for it.
+  [[nodiscard]] result<void> end(bool well) const;
+
+ private:
+  [[nodiscard]] int next() const noexcept { return nth_place(way_, done_, layers_); }
+
+  error fail(error e);
+
+  /// Whether the plan's exchange makes such calls.
+  result<void> suits(bool keeps, const char* what);
+
+  const shared_sequence* sequence_{};
+  pass way_{};
+  std::size_t width_{};
+  int layers_{};
+  int done_{};      // layers given, owed or launched
+  int layer_{};     // the last named
+  bool waiting_{};  // for what others send of it
+  std::optional<error> failed_;
+};
 
 /// What one stage exchanges with those that share its rows, row after row and layer after layer. One row is open at a
 /// time; running_exchanges has several of these for a pack whose rows are open together.
@@ -207,6 +260,66 @@ class running_exchange final : public sharing {
   std::uint32_t chunk_{};
   all_late* late_;
   std::vector<std::uint8_t> far_;  // per sharer; empty: none
+};
+
+/// In place of running_exchanges for a compute that shares no rows: its plans have none (fitted_script), and what would
+/// exchange them need not be compiled.
+class no_transfers {
+ public:
+  [[nodiscard]] result<void> complete() const { return success(); }
+  [[nodiscard]] std::size_t bytes_sent() const noexcept { return 0; }
+};
+
+/// All exchanges of a stage: one for rows that are run one after the other, and as many more as a pack has rows that
+/// are open together. They have one memory, and one place for rows that come late.
+class running_exchanges {
+ public:
+  /// Requires  a transport and memory that outlive it
+  running_exchanges(any_transport& transport, row_memory& memory, int stage, int stages, int channel)
+      : transport_(&transport), pool_(memory), stage_(stage), stages_(stages), channel_(channel) {}
+  running_exchanges(const running_exchanges&) = delete;  // its exchanges refer to its memory
+  running_exchanges& operator=(const running_exchanges&) = delete;
+
+  /// The exchange of the i-th row that is open; it stays where it is.
+  [[nodiscard]] running_exchange& at(std::size_t i) {
+    while (all_.size() <= i) all_.emplace_back(*transport_, pool_, late_, stage_, stages_, channel_);
+    return all_[i];
+  }
+
+  /// What memory they have had in use so far; and what they will have in a step, told before it. Where work is issued
+  /// long before it runs all of it is made then, since a device may make its host wait for memory.
+  [[nodiscard]] const row_needs& needs() const noexcept { return pool_.needs(); }
+  [[nodiscard]] result<void> expect(const row_needs& needs) {
+    return pool_.expect(needs, transport_->keeps_plan_order());
+  }
+
+  /// Makes a call of the compute with the first `open` of them (running_exchange::guard).
+  template <class Call>
+  result<void> guard(const Call& call, std::size_t open) {
+    return open == 0 ? call() : at(open - 1).guard([&] { return guard(call, open - 1); });
+  }
+
+  /// Waits for every send.
+  [[nodiscard]] result<void> complete() {
+    for (running_exchange& one : all_)
+      if (result<void> sent = one.complete(); !sent) return sent;
+    return success();
+  }
+
+  [[nodiscard]] std::size_t bytes_sent() const noexcept {
+    std::size_t sum = 0;
+    for (const running_exchange& one : all_) sum += one.bytes_sent();
+    return sum;
+  }
+
+ private:
+  any_transport* transport_;
+  row_pool pool_;
+  int stage_;
+  int stages_;
+  int channel_;
+  running_exchange::all_late late_;
+  std::deque<running_exchange> all_;
 };
 
 }  // namespace slimpack::detail

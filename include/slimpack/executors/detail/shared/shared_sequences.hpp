@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_SHARED_SEQUENCES_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_SHARED_SEQUENCES_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_EXECUTORS_LENDING_IMPL_LOAN_TRANSFERS_IPP
 #define SLIMPACK_EXECUTORS_LENDING_IMPL_LOAN_TRANSFERS_IPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/executors/detail/lending/loan_transfers.hpp>
 
 #include <cstddef>

@@ -6,7 +6,6 @@
 #include <slimpack/io/detail/lengths/doubts/packed_samples.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
-#include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <cstddef>

@@ -3,11 +3,9 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/csv.hpp>
-#include <slimpack/io/detail/lengths/doubts/histograms.hpp>
-#include <slimpack/io/detail/lengths/doubts/sample_parts.hpp>
+#include <slimpack/io/detail/lengths/doubts/doubtful_columns.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
-#include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <algorithm>

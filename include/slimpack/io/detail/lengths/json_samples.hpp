@@ -3,13 +3,11 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/io/detail/json_in.hpp>
-#include <slimpack/io/detail/lengths/doubts/histograms.hpp>
+#include <slimpack/io/detail/lengths/doubts/doubtful_columns.hpp>
 #include <slimpack/io/detail/lengths/doubts/packed_samples.hpp>
-#include <slimpack/io/detail/lengths/doubts/sample_parts.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/json_tokens.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
-#include <slimpack/io/detail/listed.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
 
 #include <algorithm>

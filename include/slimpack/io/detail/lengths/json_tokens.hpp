@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_IO_DETAIL_LENGTHS_JSON_TOKENS_HPP
 #define SLIMPACK_IO_DETAIL_LENGTHS_JSON_TOKENS_HPP
 
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>

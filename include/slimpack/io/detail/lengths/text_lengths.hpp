@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/lengths/field.hpp>
 #include <slimpack/io/detail/lengths/length_rows.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>

@@ -1,8 +1,9 @@
 #ifndef SLIMPACK_IO_DETAIL_PLAN_FOREST_JSON_HPP
 #define SLIMPACK_IO_DETAIL_PLAN_FOREST_JSON_HPP
 
-#include <slimpack/core/batch_view.hpp>
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
+#include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>

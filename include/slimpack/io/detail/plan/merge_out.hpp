@@ -1,9 +1,8 @@
 #ifndef SLIMPACK_IO_DETAIL_PLAN_MERGE_OUT_HPP
 #define SLIMPACK_IO_DETAIL_PLAN_MERGE_OUT_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/relays/relay.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 
 #include <cstdint>

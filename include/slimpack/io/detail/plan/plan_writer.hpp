@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_IO_DETAIL_PLAN_PLAN_WRITER_HPP
 #define SLIMPACK_IO_DETAIL_PLAN_PLAN_WRITER_HPP
 
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/plan/columns.hpp>
-#include <slimpack/io/detail/plan/data_json.hpp>
 #include <slimpack/io/detail/plan/forest_json.hpp>
 #include <slimpack/io/detail/plan/merge_out.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>

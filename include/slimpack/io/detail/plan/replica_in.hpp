@@ -5,6 +5,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/soundness/completed_times.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SIMULATORS_ORDER_DETAIL_TIMED_ORDER_HPP
 #define SLIMPACK_SIMULATORS_ORDER_DETAIL_TIMED_ORDER_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>

@@ -4,10 +4,10 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/detail/function_ref.hpp>
-#include <slimpack/pricing/detail/checked_answers.hpp>
+#include <slimpack/pricing/detail/cost_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -21,9 +21,32 @@
 #include <span>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
+
+template <class Signature>
+class function_ref;
+
+/// What is called for the time of one call, whatever its type, without <functional>, which is dear to include. It is
+/// what C++26's std::function_ref is for.
+template <class Result, class... Arguments>
+class function_ref<Result(Arguments...)> {
+ public:
+  /// Requires  the function outlives it
+  template <class Function>
+  function_ref(const Function& function) noexcept  // not explicit: a lambda is given where one of these is asked for
+      : function_(&function), call_([](const void* f, Arguments... arguments) -> Result {
+          return (*static_cast<const Function*>(f))(std::forward<Arguments>(arguments)...);
+        }) {}
+
+  Result operator()(Arguments... arguments) const { return call_(function_, std::forward<Arguments>(arguments)...); }
+
+ private:
+  const void* function_;
+  Result (*call_)(const void*, Arguments...);
+};
 
 /// A simulator behind virtual calls, so that what makes a plan of a solution is compiled once for all of them.
 class any_simulator {
@@ -115,7 +138,8 @@ class plan_assembly {
   /// without that stage.
   [[nodiscard]] solution of_layers(solution&& solved) const;
 
-  /// Gives a plan the forest that a solver has cut its batch into.            Errors    invalid_input: it is no cut of it
+  /// Gives a plan the forest that a solver has cut its batch into.
+  /// Errors    invalid_input: it is no cut of it
   [[nodiscard]] static result<void> take_cut(solution& solved, const batch_view& batch, plan& p);
 
   /// Prices and runs the replicas of a group, which share sequences where they are several

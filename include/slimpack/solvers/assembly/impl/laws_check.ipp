@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/micropack.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>

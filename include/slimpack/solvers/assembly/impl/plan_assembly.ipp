@@ -5,8 +5,10 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/ensemble/stage_ties.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/vocabulary_turn.hpp>
@@ -19,8 +21,8 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
+#include <slimpack/solvers/assembly/detail/checks.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
-#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>

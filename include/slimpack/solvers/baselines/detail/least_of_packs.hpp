@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_DETAIL_LEAST_OF_PACKS_HPP
 #define SLIMPACK_SOLVERS_BASELINES_DETAIL_LEAST_OF_PACKS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>

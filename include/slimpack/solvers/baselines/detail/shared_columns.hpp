@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_DETAIL_SHARED_COLUMNS_HPP
 #define SLIMPACK_SOLVERS_BASELINES_DETAIL_SHARED_COLUMNS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_DETAIL_SLICED_ROWS_HPP
 #define SLIMPACK_SOLVERS_BASELINES_DETAIL_SLICED_ROWS_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>

@@ -2,19 +2,17 @@
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_CANDIDATES_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/partition.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/schedules/timed_programs.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/schedules/hooks.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/pack/align.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/partitioner.hpp>
 #include <slimpack/solvers/problem.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/size_ratios.hpp>

@@ -1,13 +1,12 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_NEIGHBOURHOOD_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_NEIGHBOURHOOD_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/slice_order.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
-#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>

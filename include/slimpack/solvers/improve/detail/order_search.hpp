@@ -1,9 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/slice_order.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
@@ -14,7 +13,6 @@
 #include <slimpack/simulators/order/window_change.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
-#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_BASELINE_CONTEST_HPP
 #define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_BASELINE_CONTEST_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -20,15 +20,12 @@
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/pack_lengths.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 

@@ -2,18 +2,16 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_FOREST_SEARCH_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/forest_cut.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/estimated.hpp>
 #include <slimpack/solvers/divide/forest_cuts.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/pack/sequence_orders.hpp>
 #include <slimpack/solvers/problem.hpp>
-#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
 
@@ -26,13 +24,13 @@
 
 namespace slimpack::detail {
 
-/// The search of a two_phase: of a list of lengths, and of one replica, two_phase_search. Where samples share beginnings
-/// and there are several replicas, it cuts paths first, so that each replica can have a part of a tree.
+/// The search of a two_phase: of a list of lengths, and of one replica, two_phase_search. Where samples share
+/// beginnings and there are several replicas, it cuts paths first, so that each replica can have a part of a tree.
 /// Cuts      none; of all trees of more than a replica's mean work, a half, a quarter and an eighth of it, alike or at
-///           their highest forks (divide/forest_cuts.hpp), siblings in three orders; all, so that samples share nothing;
-///           all, so that replicas may share each sequence. As divide::estimated would divide them, those come first
-///           whose busiest replica has the least to do. A divider that divides without plans gets the first; for others
-///           some are searched with the least effort, and the one that ends first with all of it
+///           their highest forks (divide/forest_cuts.hpp), siblings in three orders; all, so that samples share
+///           nothing; all, so that replicas may share each sequence. As divide::estimated would divide them, those come
+///           first whose busiest replica has the least to do. A divider that divides without plans gets the first; for
+///           others some are searched with the least effort, and the one that ends first with all of it
 /// Law       for others, not slower than what the least effort finds where samples share nothing
 template <class Moves>
 class forest_search {

@@ -3,10 +3,9 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/refine.hpp>
-#include <slimpack/solvers/detail/any_cost.hpp>
-#include <slimpack/solvers/detail/any_schedule.hpp>
-#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
@@ -20,7 +19,6 @@
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
-#include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/solution.hpp>

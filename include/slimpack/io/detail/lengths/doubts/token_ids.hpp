@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_DETAIL_LENGTHS_DOUBTS_TOKEN_IDS_HPP
 
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,15 +1,14 @@
-#ifndef SLIMPACK_CORE_BATCH_VIEW_HPP
-#define SLIMPACK_CORE_BATCH_VIEW_HPP
+#ifndef SLIMPACK_CORE_FOREST_BATCH_VIEW_HPP
+#define SLIMPACK_CORE_FOREST_BATCH_VIEW_HPP
 
-#include <slimpack/core/forest.hpp>
+#include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +21,7 @@ namespace slimpack {
 ///
 ///   plan_batch(lengths);                    // each sequence is a sample
 ///   plan_batch({lengths, parents});         // sequence i goes on where sequence parents[i] ends
-///   plan_batch(samples_of_a_forest);        // core/forest.hpp: also says where samples end, and what is trained on
+///   plan_batch(samples_of_a_forest);        // forest.hpp: also says where samples end, and what is trained on
 ///
 /// Shapes    lengths: tokens of each sequence alone; parents: empty, or one per sequence, no_parent of a root; samples,
 ///           targets: those of a forest, or empty, and planning asks nothing of them: a plan has them for who runs it
@@ -45,13 +44,16 @@ class batch_view {
 
   /// Whether some sequence goes on where another ends.            Complexity  O(sequences)
   [[nodiscard]] bool shares_prefixes() const noexcept {
-    return std::any_of(parents_.begin(), parents_.end(), [](sequence_id p) { return p != no_parent; });
+    for (const sequence_id p : parents_)
+      if (p != no_parent) return true;
+    return false;
   }
 
   /// The longest path.            Requires  no fault()            Complexity  O(sequences)
   [[nodiscard]] tokens longest() const {
     tokens most{};
-    for (const sequence& s : sequences()) most = std::max(most, s.end());
+    for (const sequence& s : sequences())
+      if (s.end() > most) most = s.end();
     return most;
   }
 
@@ -165,6 +167,7 @@ inline std::optional<std::string> batch_view::sample_fault(std::span<const token
       return name + " comes after one of a later place: samples and targets ascend, and targets do not overlap";
     return std::nullopt;
   };
+  constexpr double most_weight = std::numeric_limits<double>::max();
   sequence_id last{};
   tokens done{};
   for (std::size_t i = 0; i < samples_.size(); ++i) {
@@ -184,7 +187,7 @@ inline std::optional<std::string> batch_view::sample_fault(std::span<const token
     if (std::optional<std::string> wrong =
             misplaced("target", i, t.sequence, t.begin, t.begin + t.length, std::exchange(last, t.sequence), done))
       return wrong;
-    if (t.count == 0 || !std::isfinite(t.weight))
+    if (t.count == 0 || !(t.weight >= -most_weight && t.weight <= most_weight))
       return "target " + std::to_string(i) + " needs a count of at least 1, and a weight that is a finite number";
     done = t.begin + t.length;
   }

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_CORE_FOREST_HPP
-#define SLIMPACK_CORE_FOREST_HPP
+#ifndef SLIMPACK_CORE_FOREST_FOREST_HPP
+#define SLIMPACK_CORE_FOREST_FOREST_HPP
 
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
@@ -30,9 +30,8 @@ struct target_run {
   friend constexpr bool operator==(const target_run&, const target_run&) = default;
 };
 
-/// A batch of samples that share beginnings; planners take it as a batch_view (core/batch_view.hpp). Its nodes are
-/// sequences (core/sequence.hpp) in depth-first order; one ends where samples part, and elsewhere only where its
-/// builder let it.
+/// A batch of samples that share beginnings; planners take it as a batch_view (batch_view.hpp). Its nodes are sequences
+/// (core/sequence.hpp) in depth-first order; one ends where samples part, and elsewhere only where its builder let it.
 ///
 ///   slimpack::forest two_answers{.lengths = {{512}, {90}, {70}},
 ///                                .parents = {slimpack::no_parent, {0}, {0}},
