@@ -250,7 +250,7 @@ TEST(PackflowForest, HasTheLossAndTheGradientsWhereStagesShareTheWords) {
             path_model::add(1, s.embedding_gradients()[w], words[w]),
                 path_model::add(1, s.output_gradients()[w], logits[w]);
         path_model::append(words, found), path_model::append(logits, found);
-        EXPECT_LE(difference(found, expected.all), 1e-11);
+        EXPECT_LE(path_difference(found, expected.all), 1e-11);
         for (const path_words& s : stages) {
           EXPECT_EQ(s.held(), bytes{});
           EXPECT_TRUE(s.samples.empty()) << "gradients are made with the loss";

@@ -1,6 +1,8 @@
 #include "exact_step.hpp"
 
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/step_outline.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/stage_compute_laws.hpp>
 
@@ -61,7 +63,8 @@ class forgetful : public train::model_stage<double> {
 };
 
 struct texts {
-  std::vector<std::vector<std::uint8_t>> all;
+  std::vector<std::vector<std::uint8_t>> own;    // of each sequence
+  std::vector<std::vector<std::uint8_t>> paths;  // down to its end
 };
 template <class Stage>
 struct tried : texts, Stage {
@@ -69,9 +72,19 @@ struct tried : texts, Stage {
       : Stage(
             tests::small_model, {.stages = stages, .quantum = {4}}, stage,
             [own = static_cast<const texts*>(this)](sequence_id s) {
-              return std::span<const std::uint8_t>(own->all[s.value]);
+              return std::span<const std::uint8_t>(own->paths[s.value]);
             },
             7) {}
+
+  void begin_step(const step_outline& o) {
+    paths = own;
+    for (const sequence& s : o.sequences) {  // parents before their children
+      if (s.is_root()) continue;
+      std::vector<std::uint8_t>& path = paths[s.id.value];
+      path.insert(path.begin(), paths[s.parent.value].begin(), paths[s.parent.value].end());
+    }
+    Stage::begin_step(o);
+  }
 };
 
 /// Four layers, and texts that are made of keys.
@@ -88,15 +101,16 @@ struct transformer {
     load_parts(s, parts);
   }
   void load_parts(stage_type& s, std::span<const std::vector<testing::document>> batch) const {
-    s.all.clear();
+    s.own.clear();
     for (const std::vector<testing::document>& parts : batch) {
-      std::vector<std::uint8_t>& text = s.all.emplace_back();
+      std::vector<std::uint8_t>& text = s.own.emplace_back();
       for (const testing::document& d : parts) {
         testing::generator random(d.key);
         for (std::int64_t i = 0; i < d.length.value; ++i)
           text.push_back(static_cast<std::uint8_t>(random.between(0, 15)));
       }
     }
+    s.paths = s.own;
   }
   [[nodiscard]] std::vector<double> gradients(stage_type& s) const {
     const std::span<const double> all = s.weights().gradients();
