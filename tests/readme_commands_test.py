@@ -67,6 +67,11 @@ COMMANDS = {
         "--effort fast": QUICK,
         "slimpack-plan --lengths examples/data/lengths/linux_source.txt --model llama-3.1-8b --gpu h100 --tp 2 --pp 4 --batch 64 "
         "--planner slimpipe --slices 16 --lending level --explain": QUICK,
+        "slimpack-plan --format tree": PART,
+        """awk 'BEGIN { for (p = 0; p < 4; ++p) { print "-1\\t512\\t0\\t0"; for (a = 0; a < 8; ++a) """
+        """{ n = 100 + 8 * a; print 9 * p "\\t" n "\\t" n "\\t1" } } }' > out/answers.tsv""": QUICK,
+        "mpirun --allow-run-as-root --oversubscribe -np 2 build/gcc-release/examples/slimpack-train --pp 2 --tree out/answers.tsv "
+        "--compare flat --steps 20 --quantum 64 --measure-for 6": LONG,
         "slimpack-plan compare out/plan.json out/large.json --timeline out/both.html": QUICK,
         "slimpack-plan --lengths examples/data/lengths/mooncake_conversation.txt --batch 64 --model tests/io/models/openai--gpt-oss-120b.json "
         "--gpu h200 --dp 4 --pp 4 --tp 2 --ep 8 --as-full-attention": QUICK,
@@ -117,6 +122,7 @@ COMMANDS = {
         "slimpack-bench-plan_quality [--only PARTS] [--models NAMES] [--quick]": PART,
         "slimpack-plan --layers auto": PART,
         "slimpack-bench-fidelity [FOLDER]": PART,
+        "slimpack-plan --model llama-3.1-8b --gpu h100 --compare flat,tree_micro_batches": PART,
         "python3 benchmarks/compile_time/compile_time.py": LONG,
     },
     "include/slimpack/README.md": {},

@@ -37,6 +37,8 @@ namespace slimpack::tests {
       return (p == pass::forward ? s.parent != other.id : other.parent != s.id) || has_ended(other);
     });
   };
+  const bool children_first =
+      p == pass::backward && std::any_of(batch.begin(), batch.end(), [](const sequence& s) { return !s.is_root(); });
   const std::function<void(const micropacks&)> extend = [&](const micropacks& so_far) {
     const std::function<void(std::size_t, const micropacks&, bool)> take = [&](std::size_t k, const micropacks& open,
                                                                                bool some) {
@@ -48,7 +50,7 @@ namespace slimpack::tests {
         return;
       }
       take(k + 1, open, some);
-      const std::size_t s = p == pass::forward ? k : batch.size() - 1 - k;  // a parent first, or its children
+      const std::size_t s = children_first ? batch.size() - 1 - k : k;
       if (!may_run(batch[s])) return;
       const std::int64_t begin = batch[s].begin.value, length = batch[s].length.value;
       const std::int64_t at = done[s];

@@ -70,7 +70,7 @@ TEST(RankPlanLaws, NameWhatIsBroken) {
   expect_says({.change = [](rank_plan& p, std::uint32_t replica) { p.group = {(replica + 1) % 3}; }},
               "a replica is in its group");
   expect_says({.change = [](rank_plan& p, std::uint32_t) { p.part.lengths.pop_back(); }},
-              "a part has the lengths and the shape");
+              "a part has the sequences and the shape");
   expect_says(
       {.change = [](rank_plan& p, std::uint32_t replica) { p.part.replicas[(replica + 1) % 3].sequences = {{0}}; }},
       "other replicas are empty");

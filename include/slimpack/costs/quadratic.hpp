@@ -8,7 +8,9 @@
 #include <iosfwd>
 #include <span>
 
-namespace slimpack {}
+namespace slimpack {
+struct loan;  // core/lending/loan.hpp
+}
 
 namespace slimpack::costs {
 

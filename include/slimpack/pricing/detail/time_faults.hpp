@@ -2,6 +2,7 @@
 #define SLIMPACK_PRICING_DETAIL_TIME_FAULTS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>

@@ -125,8 +125,10 @@ template <class Replicas>
 [[nodiscard]] result<void> sound_ties(const Replicas& replicas, const batch_view& batch, const shape& on) {
   if (batch.shares_prefixes() &&
       std::any_of(replicas.begin(), replicas.end(), [](const auto& r) { return ties_stages(r); }))
-    return error{errc::invalid_input, std::string("samples share prefixes, and stages ") + what_ties +
-                                          ": plan each sample as a sequence of its own, or choose " + without_ties};
+    return error{errc::invalid_input, std::string("stages ") + what_ties +
+                                          ", and samples share prefixes: plan them flat, each sample as a sequence of "
+                                          "its own, or choose " +
+                                          without_ties};
   std::optional<slice_order> order;
   for (std::size_t r = 0; r < replicas.size(); ++r)
     if (ties_stages(replicas[r])) {
