@@ -1266,11 +1266,11 @@ function idleDetails(lane, i) {
   }
   return [['idle', ...whereOf(lane)], lines, []];
 }
-// What a stage holds at a time: the sequences that have run forward and not all backward, the longest first.
+)page",
+    R"page(// What a stage holds at a time: the sequences that have run forward and not all backward, the longest first.
 function memoryDetails(lane, i, t) {
   const {plan} = lane, replica = plan.replicas[lane.r], runs = i < lane.n && lane.start[i] <= t;
-)page",
-    R"page(  const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
+  const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
   const open = new Map();
   let tokens = 0;
   for (let k = 0; k < i + (runs ? 1 : 0); ++k) {
@@ -1556,14 +1556,14 @@ readColours();
 readAddress();
 refresh();
 
-// ---- step times of several batches
+)page",
+    R"page(// ---- step times of several batches
 const svgSpace = (() => {  // without an address in the page, which loads nothing
   const holder = document.createElement('div');
   holder.innerHTML = '<svg></svg>';
   return holder.firstChild.namespaceURI;
 })();
-)page",
-    R"page(function svg(name, attributes, parts) {
+function svg(name, attributes, parts) {
   const e = document.createElementNS(svgSpace, name);
   for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
   e.append(...(parts || []));
