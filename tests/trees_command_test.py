@@ -6,6 +6,7 @@ import pathlib
 import random
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -143,6 +144,14 @@ class Trees(unittest.TestCase):
             with self.subTest(option):
                 self.fails(says, *tree, *option)
         self.report(*tree, "--max-context", 1212, *QUADRATIC)
+
+    def test_a_plan_of_replicas_that_copy_paths_is_as_it_claims(self):
+        file = self.folder / "plan.json"
+        self.report("--lengths", DATA / "trees/mooncake_sessions_512.tsv", "--format", "tree", *QUADRATIC, "--pp", 2, "--dp", 3, "--effort",
+                    "fast", "--json", file)
+        self.assertTrue(json.loads(file.read_text())["copies"])
+        run = subprocess.run([sys.executable, pathlib.Path(__file__).parent / "replay.py", file], capture_output=True, text=True)
+        self.assertEqual(0, run.returncode, run.stdout + run.stderr)
 
     def test_a_layout_is_chosen_for_a_tree(self):
         shown = self.report("--lengths", self.file("tree.tsv", TREE), "--format", "tree", "--model", "llama-3.1-8b", "--gpu", "h100", "--auto",
