@@ -794,7 +794,7 @@ class CommandLine(unittest.TestCase):
     def test_bad_usage(self):
         lengths = self.file("l.txt", "100\n200\n")
         self.fails(2, ["best", "slimpack, flat, megatron, dp_balanced, karmarkar_karp, chunked"], "--lengths", lengths, *QUADRATIC, "--planner", "best")
-        self.fails(2, ["best", "slimpack, megatron"], "--lengths", lengths, *QUADRATIC, "--compare", "megatron,best")
+        self.fails(2, ["best", "slimpack, flat, megatron"], "--lengths", lengths, *QUADRATIC, "--compare", "megatron,best")
         self.fails(2, ["--help"], "--lengths", lengths, *QUADRATIC, "--no-such-option")
         self.fails(2, ["--lengths"], *QUADRATIC)
         given = ("--lengths", lengths, *QUADRATIC)
