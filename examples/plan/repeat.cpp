@@ -137,7 +137,8 @@ options::repeat repeated(CLI::App& app, const std::filesystem::path& file) {
     if (!makes_plans(option))
       throw bad_usage{name + ": says that it was made with --" + option +
                       ", which makes no plan: the file was changed"};
-    const auto found = std::find_if(typed.begin(), typed.end(), [&](const auto& t) { return t.first == option; });
+    const auto found =
+        std::find_if(typed.begin(), typed.end(), [&own = option](const auto& t) { return t.first == own; });
     if (found == typed.end()) {
       try {
         known->add_result(value);
