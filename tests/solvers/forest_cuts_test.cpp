@@ -47,8 +47,8 @@ TEST(ForestCuts, AreCutsOfTheirBatch) {
     for (const std::vector<sequence>& order : {all, orders.of(1).forward, orders.of(0.5).forward}) {
       const divide::forest_cuts by(all, order, work);
       const double limit = sum * (random.ratio() + 0.01);
-      for (const forest_cut& cut :
-           {by.by_work(limit), by.by_subtrees(limit), by.by_size(limit), by.flat(), by.apart()}) {
+      for (const forest_cut& cut : {by.by_work(limit), by.by_subtrees(limit), by.by_size(limit), by.flat(),
+                                    divide::forest_cuts(all, {}, work).flat()}) {
         const batch_view made = cut;
         ASSERT_FALSE(made.fault()) << "seed 4701, round " << round << ": " << *made.fault();
         const result<uncut_forest> from = uncut(made, cut.copies);

@@ -60,6 +60,9 @@ struct division_problem {
     return all;
   }
 
+  /// Whether one of the batch is a tree of several sequences, whose paths are each on one replica.
+  [[nodiscard]] bool is_tree(const sequence& s) const { return !trees.empty() && trees[s.id.value].size() > 1; }
+
   /// Whether keys and values that are kept of other sharers count under the limit.
   [[nodiscard]] bool keeping_takes_room() const {
     const auto counts = [](const memory_rates& r) { return r.other_token > 0; };
@@ -135,7 +138,7 @@ struct division_problem {
   [[nodiscard]] result<sharers_range> sharers_of(const sequence& s, std::uint32_t most_sharers) const {
     const tokens quantum = shape.quantum;
     const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;
-    const std::int64_t most = trees.empty() ? most_sharers : 1;  // a path is on one replica
+    const std::int64_t most = is_tree(s) ? 1 : most_sharers;
     sharers_range range{1, static_cast<std::uint32_t>(std::min<std::int64_t>({shape.replicas, quanta, most}))};
     if (!shape.memory) return range;
     const auto part = [&](std::uint32_t k) { return k == 1 ? s.end() : quantum * ((quanta + k - 1) / k); };

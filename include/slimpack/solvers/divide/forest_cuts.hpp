@@ -27,14 +27,22 @@ namespace slimpack::divide {
 /// Units     seconds, of the busiest stage
 class forest_cuts {
  public:
-  /// Shapes    batch: all sequences, by id; order: the same, depth-first, in any order of siblings; work: of each, by
-  ///           id
+  /// Shapes    batch: all sequences, by id; order: those that stay in trees, depth-first, in any order of siblings;
+  ///           work: of each, by id
+  /// Requires  the parent of each in the order is there, too. All others are cut off, each with its whole path, so that
+  ///           replicas may share them
   /// Complexity O(sequences)
   forest_cuts(std::span<const sequence> batch, std::span<const sequence> order, std::span<const double> work)
-      : order_(order.begin(), order.end()), parents_(order.size(), none), ends_(order.size()), path_(order.size()) {
+      : batch_(batch.begin(), batch.end()),
+        order_(order.begin(), order.end()),
+        parents_(order.size(), none),
+        ends_(order.size()),
+        path_(order.size()) {
     std::vector<std::uint32_t> place(batch.size());  // by id
+    stays_.resize(batch.size());
     for (std::uint32_t at = 0; at < order.size(); ++at) {
       place[order[at].id.value] = at;
+      stays_[order[at].id.value] = true;
       if (!order[at].is_root()) parents_[at] = place[order[at].parent.value];
       path_[at] = work[order[at].id.value] + (parents_[at] == none ? 0 : path_[parents_[at]]);
     }
@@ -99,18 +107,6 @@ class forest_cuts {
       });
       return pieces;
     });
-  }
-  /// Each sequence has its whole path, and no other goes on from it: replicas may share it.
-  [[nodiscard]] forest_cut apart() const {
-    forest_cut made;
-    made.lengths.resize(order_.size()), made.parents.resize(order_.size(), no_parent);
-    for (const sequence& s : order_) {
-      made.lengths[s.id.value] = s.end();
-      if (!s.is_root()) made.copies.push_back({s.id, s.parent, s.begin});
-    }
-    std::sort(made.copies.begin(), made.copies.end(),
-              [](const path_copy& a, const path_copy& b) { return a.sequence < b.sequence; });
-    return made;
   }
 
  private:
@@ -302,7 +298,10 @@ class forest_cuts {
   template <class Split>
   [[nodiscard]] forest_cut cut(const Split& split_tree) const {
     forest_cut made;
-    made.lengths.resize(order_.size()), made.parents.resize(order_.size(), no_parent);
+    for (const sequence& s : batch_) {
+      made.lengths.push_back(s.end()), made.parents.push_back(no_parent);
+      if (!s.is_root() && !stays_[s.id.value]) made.copies.push_back({s.id, s.parent, s.begin});
+    }
     std::vector<bool> has_home(order_.size());
     for (std::size_t t = 0; t + 1 < trees_.size(); ++t)
       for (const leaf_list& piece : split_tree({trees_[t], trees_[t + 1]})) add(piece, has_home, made);
@@ -359,7 +358,9 @@ class forest_cuts {
     }
   }
 
+  std::vector<sequence> batch_;
   std::vector<sequence> order_;
+  std::vector<bool> stays_;              // by id
   std::vector<std::uint32_t> parents_;   // by place in the order
   std::vector<std::uint32_t> ends_;      // of each subtree: one past its last place
   std::vector<double> path_;             // work of each path

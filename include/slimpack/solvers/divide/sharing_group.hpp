@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_DIVIDE_SHARING_GROUP_HPP
 
 #include <slimpack/core/detail/indices.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -21,8 +23,9 @@ namespace slimpack::detail {
 ///
 /// A sequence shared by m sharers stands as one of near L / m tokens; a slice of it is a row, m times as long, of which
 /// each sharer runs its slices. The sharers' other sequences stand in tuples, one of near equal length from each
-/// sharer, as the longest of them, and all are cut at the same fractions. unfold.hpp has what packs of stand-ins are on
-/// each sharer.
+/// sharer, as the longest of them, and all are cut at the same fractions. A tree of samples that share beginnings is on
+/// one sharer, and stands as itself. All trees hang from one stand-in of no sharer, so that nothing shared comes between
+/// them: sharers run theirs at the same time. unfold.hpp has what packs of stand-ins are on each sharer.
 /// Source    derived
 class sharing_group {
  public:
@@ -36,20 +39,43 @@ class sharing_group {
       uneven += quanta % count;
       add({quantum.value * (quanta / count)});
     }
+    trees_ = stand_ins_.size();
   }
 
   /// Adds the sharers' own sequences, one of each sharer, of no tokens where it has none.
+  /// Requires  no tree is added yet
   void add(std::span<const sequence> tuple) {
     tokens longest{};
     for (const sequence& s : tuple) longest = std::max(longest, s.length);
     members_.insert(members_.end(), tuple.begin(), tuple.end());
     add(longest);
+    trees_ = stand_ins_.size();
+  }
+  /// Adds a sharer's tree.
+  /// Shapes    tree: parents before children
+  void add_tree(std::span<const sequence> tree, std::size_t sharer) {
+    const auto add_one = [&](const sequence& s, tokens length, const sequence& parent) {
+      members_.resize(members_.size() + count());
+      members_[members_.size() - count() + sharer] = s;
+      add(length);
+      stand_ins_.back().begin = parent.end();
+      stand_ins_.back().parent = parent.id;
+    };
+    if (trees_ == stand_ins_.size()) add_one({}, quantum_, {no_parent, {}});
+    std::vector<std::pair<sequence_id, std::size_t>> stand_in_of;
+    for (const sequence& s : tree) stand_in_of.emplace_back(s.id, stand_ins_.size() + stand_in_of.size());
+    std::sort(stand_in_of.begin(), stand_in_of.end());
+    for (const sequence& s : tree) {
+      const auto parent = std::lower_bound(stand_in_of.begin(), stand_in_of.end(), std::pair{s.parent, std::size_t{}});
+      add_one(s, s.length, stand_ins_[s.is_root() ? trees_ : parent->second]);
+    }
   }
 
   [[nodiscard]] std::size_t count() const noexcept { return static_cast<std::size_t>(count_); }
   [[nodiscard]] std::span<const sequence> stand_ins() const noexcept { return stand_ins_; }
   [[nodiscard]] std::span<const sequence> shared() const noexcept { return shared_; }
   [[nodiscard]] bool is_shared(const slice& s) const noexcept { return s.sequence.value < shared_.size(); }
+  [[nodiscard]] bool has_trees() const noexcept { return trees_ < stand_ins_.size(); }
   [[nodiscard]] tokens quantum() const noexcept { return quantum_; }
 
   /// The row that a slice of a shared sequence's stand-in means. Quanta that sharers cannot have alike are in the
@@ -74,17 +100,17 @@ class sharing_group {
   /// What a sharer runs of a slice of a tuple: the same fraction of its own sequence, of 0 tokens where it has none.
   [[nodiscard]] slice fraction(const slice& s, std::size_t sharer) const noexcept {
     const sequence& own = members_[(s.sequence.value - shared_.size()) * count() + sharer];
-    const tokens length = stand_ins_[s.sequence.value].length;
+    const sequence& all = stand_ins_[s.sequence.value];
     const auto cut = [&](tokens at) {
-      if (at == length) return own.length;
-      return tokens{at.value * own.length.value / length.value / quantum_.value * quantum_.value};
+      if (at == all.end()) return own.length;
+      return tokens{(at - all.begin).value * own.length.value / all.length.value / quantum_.value * quantum_.value};
     };
     const tokens begin = cut(s.begin);
-    return {own.id, begin, cut(s.end()) - begin};
+    return {own.id, own.begin + begin, cut(s.end()) - begin};
   }
 
   /// The mean over the sharers of what a slice of a stand-in is, as value(slice) says. Of a row it is the first
-  /// sharer's part, since all are nearly alike.
+  /// sharer's part, since all are nearly alike; of a tree its sharer's.
   template <class Value>
   [[nodiscard]] auto mean(const slice& s, const Value& value) const {
     decltype(value(s)) sum{};
@@ -96,7 +122,24 @@ class sharing_group {
       return sum;
     }
     for (std::size_t sharer = 0; sharer < count(); ++sharer) add(fraction(s, sharer));
-    return sum * (1.0 / static_cast<double>(count_));
+    return s.sequence.value < trees_ ? sum * (1.0 / static_cast<double>(count_)) : sum;
+  }
+
+  /// Tokens of a sharer's trees in the packs before each; nothing where no sharer has trees.
+  /// Shapes    packs + 1 of each pass
+  [[nodiscard]] by_pass<std::vector<std::int64_t>> tree_tokens(const partition& packs, std::size_t sharer) const {
+    by_pass<std::vector<std::int64_t>> before;
+    if (!has_trees()) return before;
+    for (const pass p : both_passes) {
+      std::int64_t sum = 0;
+      for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
+        before[p].push_back(sum);
+        for (const slice& s : packs.of(p)[i])
+          if (s.sequence.value >= trees_) sum += fraction(s, sharer).length.value;
+      }
+      before[p].push_back(sum);
+    }
+    return before;
   }
 
   /// A sharer's own sequences, and all shared ones.
@@ -116,7 +159,8 @@ class sharing_group {
   std::vector<sequence> shared_;
   std::vector<std::int64_t> first_;  // sharer of each
   std::vector<sequence> members_;    // [tuple * count + sharer]; of length 0 where a sharer has none
-  std::vector<sequence> stand_ins_;  // shared ones first
+  std::vector<sequence> stand_ins_;  // shared ones first, trees last
+  std::size_t trees_{};              // stand-ins before those of trees
 };
 
 /// Deals sequences, most work first, one to each sharer in turn, the heaviest to the sharer with the least so far, and

@@ -34,11 +34,16 @@ namespace slimpack::detail {
 class stand_in_cost final : public any_cost {
  public:
   /// replicas: those that the sharers are, ascending; exchanges: that they may use; common_cuts: each sharer's packs
-  /// are refined (pricing/refine.hpp)
+  /// are refined (pricing/refine.hpp); parents: those of the batch
   /// Requires  all of them outlive it
   stand_in_cost(const any_cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas,
-                exchange_set exchanges, bool common_cuts)
-      : cost_(&cost), group_(&of), replicas_(replicas), exchanges_(exchanges), common_cuts_(common_cuts) {}
+                exchange_set exchanges, bool common_cuts, std::span<const sequence_id> parents)
+      : cost_(&cost),
+        group_(&of),
+        replicas_(replicas),
+        exchanges_(exchanges),
+        common_cuts_(common_cuts),
+        parents_(parents) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const override {
     return group_->mean(s, [&](const slice& own) { return cost_->time(own, p, part); });
@@ -95,7 +100,7 @@ class stand_in_cost final : public any_cost {
     const simulators::rows_of_merges rows(merges, packs_of, replicas_);
     std::vector<workload> works;
     for (std::size_t sharer = 0; sharer < of.size(); ++sharer)
-      works.push_back(cost_->priced(of[sharer].packs, on, rates, weights, rows.of(replicas_[sharer]), {}));
+      works.push_back(cost_->priced(of[sharer].packs, on, rates, weights, rows.of(replicas_[sharer]), parents_));
     return works;
   }
 
@@ -106,7 +111,8 @@ class stand_in_cost final : public any_cost {
     const std::vector<sharer_packs> of = unfolded(packs);
     const std::vector<workload> works = priced_sharers(packs, of, on, rates, weights);
     most_of most(packs, on, rates);
-    for (std::size_t sharer = 0; sharer < of.size(); ++sharer) most.add(works[sharer], of[sharer]);
+    for (std::size_t sharer = 0; sharer < of.size(); ++sharer)
+      most.add(works[sharer], of[sharer], group_->tree_tokens(packs, sharer));
     return std::move(most).work();
   }
 
@@ -116,6 +122,7 @@ class stand_in_cost final : public any_cost {
   std::span<const std::uint32_t> replicas_;
   exchange_set exchanges_;
   bool common_cuts_;
+  std::span<const sequence_id> parents_;
 };
 
 /// Cuts the stand-ins of slimpack::detail::sharing_group as another slicer does, but for shared sequences that may only

@@ -3,7 +3,10 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/forest/forest_cut.hpp>
+#include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/detail/any_policies.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/estimated.hpp>
@@ -28,9 +31,11 @@ namespace slimpack::detail {
 /// beginnings and there are several replicas, it cuts paths first, so that each replica can have a part of a tree.
 /// Cuts      none; of all trees of more than a replica's mean work, a half, a quarter and an eighth of it, alike or at
 ///           their highest forks (divide/forest_cuts.hpp), siblings in three orders; all, so that samples share
-///           nothing; all, so that replicas may share each sequence. As divide::estimated would divide them, those come
-///           first whose busiest replica has the least to do. A divider that divides without plans gets the first; for
-///           others some are searched with the least effort, and the one that ends first with all of it
+///           nothing. A path that no replica has room for is cut off before, so that replicas may share it. The same
+///           with paths of more than the mean work cut off, with those of more than a half of it, and with all. As
+///           divide::estimated would divide them, those come first whose busiest replica has the least to do. A divider
+///           that divides without plans gets the first; for others some are searched with the least effort, and the
+///           one that ends first with all of it
 /// Law       for others, not slower than what the least effort finds where samples share nothing
 template <class Moves>
 class forest_search {
@@ -85,16 +90,27 @@ class forest_search {
     bool is_flat{};
   };
 
+  /// Whether a replica has room for a path.
+  [[nodiscard]] bool fits(const sequence& s, const std::vector<memory_rates>& rates) const {
+    const auto has_room = [&](const memory_rates& r) {
+      return solvers::least_held(r, batch_.shape, s.end()) <= batch_.shape.memory->amount;
+    };
+    return !batch_.shape.memory || std::all_of(rates.begin(), rates.end(), has_room);
+  }
+
   /// Each cut once, the most even first; of equal ones that with fewer copies.
   /// Errors    why the first has no division, where none has
   template <class Divider>
   [[nodiscard]] result<std::vector<contender>> contenders(const Divider& divider) const {
     const std::vector<sequence> all = batch_.batch().sequences();
+    const result<std::vector<memory_rates>> rates = rates_of(cost_, batch_.shape);
+    if (!rates) return rates.error();
     const int stage = solvers::busiest_stage(cost_, all, batch_.shape);
     std::vector<double> work;
     double sum = 0;
     for (const sequence& s : all)
       sum += work.emplace_back(solvers::stage_time(cost_, s.whole(), stage, batch_.shape).value);
+    const double mean = sum / batch_.shape.replicas;
     std::vector<contender> made;
     std::optional<error> why;
     const auto add = [&](forest_cut cut, bool is_flat = false) {
@@ -105,16 +121,29 @@ class forest_search {
       if (!most && !why) why = most.error();
     };
     const sequence_orders orders(all);
-    const divide::forest_cuts as_given(all, all, work);
-    add(as_given.by_work(sum));
-    for (const divide::forest_cuts& by : {as_given, divide::forest_cuts(all, orders.of(1).forward, work),
-                                          divide::forest_cuts(all, orders.of(0).forward, work)})
-      for (const double part : {1.0, 0.5, 0.25, 0.125}) {
-        add(by.by_work(part * sum / batch_.shape.replicas));
-        add(by.by_subtrees(part * sum / batch_.shape.replicas));
+    const std::vector<sequence> falling = orders.of(0).forward, rising = orders.of(1).forward;
+    std::vector<double> path(all.size());  // work of each
+    for (const sequence& s : rising) path[s.id.value] = work[s.id.value] + (s.is_root() ? 0 : path[s.parent.value]);
+    std::size_t before = all.size() + 1;
+    for (const double heavy : {std::numeric_limits<double>::infinity(), 1.0, 0.5}) {
+      const auto stays = [&](const sequence& s) { return path[s.id.value] <= heavy * mean && fits(s, rates.value()); };
+      std::vector<divide::forest_cuts> by;
+      std::size_t count = 0;
+      for (std::vector<sequence> order : {all, rising, falling}) {
+        std::erase_if(order, [&](const sequence& s) { return !stays(s); });
+        by.emplace_back(all, order, work);
+        count = order.size();
       }
-    add(as_given.flat(), true);
-    add(as_given.apart());
+      if (std::exchange(before, count) == count) continue;
+      add(by.front().by_work(sum));
+      for (const divide::forest_cuts& cuts : by)
+        for (const double part : {1.0, 0.5, 0.25, 0.125}) {
+          add(cuts.by_work(part * mean));
+          add(cuts.by_subtrees(part * mean));
+        }
+      add(by.front().flat(), true);
+    }
+    add(divide::forest_cuts(all, {}, work).flat());
     if (made.empty()) return *std::move(why);
     std::stable_sort(made.begin(), made.end(),
                      [](const contender& a, const contender& b) { return a.busiest < b.busiest; });
@@ -140,18 +169,18 @@ class forest_search {
       result<solution> found = search(one).solve(divider, effort);
       const result<seconds> end = found ? search(one).end_of(found.value()) : found.error();
       if (!end && !why) why = end.error();
-      if (!end || end.value() >= least) return;
+      if (!end || end.value() >= least) return bool{end};
       least = end.value();
       best = std::move(found).value();
       best->cut = std::move(cut);
+      return true;
     };
     // No plan ends before its busiest replica has done its work.
-    constexpr std::size_t enough = 4;
-    std::size_t tried = 0;
+    constexpr std::size_t enough = 4;  // that have a plan
+    std::size_t planned = 0;
     for (contender& c : all.value()) {
-      if (best && (batch_.stop.stop_requested() || c.busiest >= least || (tried >= enough && !c.is_flat))) continue;
-      ++tried;
-      attempt(std::move(c.cut), solvers::search_budget::fast());
+      if (best && (batch_.stop.stop_requested() || c.busiest >= least || (planned >= enough && !c.is_flat))) continue;
+      planned += attempt(std::move(c.cut), solvers::search_budget::fast());
     }
     if (!best) return *std::move(why);
     attempt(*best->cut, how_.effort);

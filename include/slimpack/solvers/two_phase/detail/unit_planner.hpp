@@ -213,19 +213,25 @@ class unit_planner {
     return made;
   }
 
-  result<solution> together(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
+  result<solution> together(const planning_unit& unit, partition_rule start, solvers::search_budget effort,
                             solvers::search_report& report) const {
     std::vector<double> work;
     for (const sequence& s : unit.own) work.push_back(asked_.work[s.id.value]);
-    sharing_group on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
-    for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), asked_.options))
-      on.add(tuple);
+    sharing_group on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum,
+                     asked_.sequences_of(unit.shared));
+    add_own(dealt_in_tuples(unit.own, work, shared_work(on), asked_.options), on);
+    scale(start, unit);
     const exchange_set exchanges = unit.exchanges.value_or(asked_.exchanges);
-    const stand_in_cost cost(cost_, on, unit.replicas, exchanges, batch_.common_cuts);
+    const stand_in_cost cost(cost_, on, unit.replicas, exchanges, batch_.common_cuts, batch_.parents);
     const stand_in_slicer slicer(slicer_, on, exchanges);
     std::vector<tokens> lengths;
-    for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
-    const problem as_one{lengths, batch_.shape, batch_.stop, batch_.common_cuts};
+    std::vector<sequence_id> parents;
+    for (const sequence& s : on.stand_ins()) {
+      lengths.push_back(s.length);
+      if (on.has_trees()) parents.push_back(s.parent);
+    }
+    problem as_one{lengths, batch_.shape, batch_.stop, batch_.common_cuts};
+    as_one.parents = parents;
     // No sharer holds more than its stand-ins (stand_in_cost), so a plan of these keeps the limit for each of them.
     local_search<Moves> search(on.stand_ins(), as_one, slicer, cost, schedule_, asked_.rates, asked_.options);
     result<replica_solution> one = search.best(start, effort);
@@ -236,6 +242,42 @@ class unit_planner {
       if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1)
         return too_long_for_a_ring(m);
     return made;
+  }
+
+  /// Adds what each sharer has of its own: tuples of sequences, and trees.
+  void add_own(std::vector<std::vector<sequence>> tuples, sharing_group& on) const {
+    std::vector<std::pair<std::vector<sequence>, std::size_t>> trees;
+    for (std::vector<sequence>& tuple : tuples) {
+      bool any = false;
+      for (std::size_t sharer = 0; sharer < tuple.size(); ++sharer) {
+        sequence& own = tuple[sharer];
+        if (own.length == tokens{0}) continue;
+        std::vector<sequence> all = asked_.sequences_of({&own, 1});
+        any |= all.size() == 1;
+        if (own = all.front(); all.size() == 1) continue;
+        own = {};
+        std::stable_sort(all.begin(), all.end(),
+                         [](const sequence& a, const sequence& b) { return a.begin < b.begin; });
+        trees.emplace_back(std::move(all), sharer);
+      }
+      if (any) on.add(tuple);
+    }
+    for (const auto& [tree, sharer] : trees) on.add_tree(tree, sharer);
+  }
+
+  /// Stand-ins of trees follow each other, and sharers run them side by side: a pack that is to be a share of what a
+  /// sharer has to do is a smaller one of what all stand-ins have.
+  void scale(partition_rule& start, const planning_unit& unit) const {
+    double each = 0, trees = 0;  // of a sharer; of all together
+    for (const std::vector<sequence>* list : {&unit.shared, &unit.own})
+      for (const sequence& s : *list) {
+        each += asked_.work[s.id.value] / static_cast<double>(unit.replicas.size());
+        if (asked_.is_tree(s)) trees += asked_.work[s.id.value];
+      }
+    if (trees == 0) return;
+    const double share = each / (each + trees * (1 - 1 / static_cast<double>(unit.replicas.size())));
+    start.sizes.forward.steady *= share;
+    start.sizes.backward.steady *= share;
   }
 
   static error too_long_for_a_ring(const merge& m) {
