@@ -3,6 +3,7 @@
 #include "planned.hpp"
 
 #include <slimpack/core/forest/forest_cut.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
@@ -17,6 +18,7 @@
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
 
+#include <numeric>
 #include <vector>
 
 namespace slimpack::tests {
@@ -26,16 +28,16 @@ namespace {
 struct cut_so {
   static constexpr bool plans_prefixes = true;
 
-  forest_cut (*cut)(const divide::forest_cuts&, double all);  ///< all: tokens of the batch
+  /// of: the batch; sizes: tokens of each
+  forest_cut (*cut)(const std::vector<sequence>& of, const std::vector<double>& sizes);
   solvers::two_phase search{.effort = solvers::search_budget::fast(), .most_sharers = 1};
 
   template <class Slicer, class Cost, class Schedule>
   result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule) const {
     const std::vector<sequence> all = batch.batch().sequences();
     std::vector<double> sizes;
-    double sum = 0;
-    for (const sequence& s : all) sum += sizes.emplace_back(static_cast<double>(s.length.value));
-    const forest_cut made = cut(divide::forest_cuts(all, all, sizes), sum);
+    for (const sequence& s : all) sizes.push_back(static_cast<double>(s.length.value));
+    const forest_cut made = cut(all, sizes);
     problem one = batch;
     one.lengths = made.lengths, one.parents = made.parents;
     const detail::cost_behind<Cost> prices(cost);
@@ -49,9 +51,15 @@ struct cut_so {
   constexpr void share_by(exchange_set) noexcept {}  // it lets none share
 };
 
-forest_cut apart(const divide::forest_cuts& by, double) { return by.apart(); }
-forest_cut flat(const divide::forest_cuts& by, double) { return by.flat(); }
-forest_cut by_eighths(const divide::forest_cuts& by, double all) { return by.by_work(all / 8); }
+forest_cut apart(const std::vector<sequence>& of, const std::vector<double>& sizes) {
+  return divide::forest_cuts(of, {}, sizes).flat();
+}
+forest_cut flat(const std::vector<sequence>& of, const std::vector<double>& sizes) {
+  return divide::forest_cuts(of, of, sizes).flat();
+}
+forest_cut by_eighths(const std::vector<sequence>& of, const std::vector<double>& sizes) {
+  return divide::forest_cuts(of, of, sizes).by_work(std::accumulate(sizes.begin(), sizes.end(), 0.0) / 8);
+}
 
 template <class Solver, class Schedule>
 result<plan> cut(const shape& on, const batch_view& batch, Solver solver, Schedule schedule) {

@@ -19,6 +19,7 @@
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,6 +40,16 @@ result<plan> split(const shape& on, std::span<const tokens> lengths, std::uint32
 template <class Schedule>
 result<plan> shared(const shape& on, std::span<const tokens> lengths, exchange how, Schedule schedule) {
   return split(on, lengths, 4, schedule, how);
+}
+
+/// On replicas of which none has room for the longest path.
+template <class Schedule>
+result<plan> tight(shape on, const batch_view& batch, exchange how, Schedule schedule) {
+  const double path = static_cast<double>(batch.longest().value + on.quantum.value * 4);
+  on.memory = memory_limit{memory_unit::token, std::floor(0.8 * path * on.chunks)};
+  return planned(on, batch, slicers::equal_cost{},
+                 solvers::two_phase{.effort = solvers::search_budget::fast(), .exchanges = exchange_set::only(how)},
+                 schedule);
 }
 
 template <class Schedule>
@@ -160,6 +171,18 @@ std::vector<forest_planner> spreading_forest_planners() {
            [](const shape& on, const batch_view& batch) { return spread_by(on, batch, schedules::one_f_one_b{}); }},
           {"spread, weights apart", backward_cuts::any,
            [](const shape& on, const batch_view& batch) { return spread_by(on, batch, schedules::zero_bubble{}); }}};
+}
+
+std::vector<forest_planner> sharing_forest_planners() {
+  using batch = const batch_view&;
+  return {{"keep", backward_cuts::any,
+           [](const shape& on, batch all) { return tight(on, all, exchange::keep, schedules::list{}); }},
+          {"keep, one_f_one_b", backward_cuts::any,
+           [](const shape& on, batch all) { return tight(on, all, exchange::keep, schedules::one_f_one_b{}); }},
+          {"queries", backward_cuts::any,
+           [](const shape& on, batch all) { return tight(on, all, exchange::queries, schedules::list{}); }},
+          {"queries, weights apart", backward_cuts::any,
+           [](const shape& on, batch all) { return tight(on, all, exchange::queries, delayed_weights{}); }}};
 }
 
 std::vector<forest_planner> forest_planners() {

@@ -119,6 +119,9 @@ struct forest_planner {
 [[nodiscard]] std::vector<forest_planner> forest_planners();
 /// With a vocabulary that is spread over the stages.
 [[nodiscard]] std::vector<forest_planner> spreading_forest_planners();
+/// On replicas of which none has room for the longest path, so that some share it. Where it cannot be cut so, they say
+/// so.
+[[nodiscard]] std::vector<forest_planner> sharing_forest_planners();
 
 /// Those that compute paths again: of micro-batches, and of forests that are cut in ways of the tests' own, on one
 /// replica, too (cut_planners.cpp).

@@ -81,6 +81,49 @@ TEST(ForestPlans, AreSoundAndNoSlowerThanFlatOnes) {
   }
 }
 
+/// Whether everything that goes on after some sequence is on a path that no replica has room for. Such a sequence is
+/// computed once by itself, and flat need not do that.
+bool is_left_alone(const std::vector<sequence>& all, const slice_order& order, const memory_limit& limit) {
+  const auto has_room = [&](const sequence& s) { return static_cast<double>(s.end().value) <= limit.amount; };
+  std::vector<bool> goes_on(all.size());
+  for (std::size_t i = all.size(); i-- > 0;)
+    if (!all[i].is_root() && has_room(all[i])) goes_on[all[i].parent.value] = true;
+  return std::any_of(all.begin(), all.end(),
+                     [&](const sequence& s) { return order.children(s.id) > 0 && !goes_on[s.id.value]; });
+}
+
+// A path that no replica has room for is cut off and shared, and others stay trees of one replica each.
+TEST(ForestPlans, ShareWhatIsTooLongForOneReplicaBesideTrees) {
+  testing::generator random(4714);
+  int beside_trees = 0, compared = 0;
+  for (int round = 0; round < tests::cases(40); ++round) {
+    const std::string where = "seed 4714, round " + std::to_string(round);
+    const tests::random_forest batch(random, {.children = 8, .longest = {6000}});
+    const batch_view view(batch);
+    shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(2, 4))};
+    on.quantum = {std::int64_t{1} << random.between(0, 7)};
+    on.memory = memory_limit{memory_unit::token,
+                             2000 + static_cast<double>(view.longest().value) * (0.5 + 0.5 * random.ratio())};
+    const auto plan_batch = planner_of(on, quick, schedules::list{});
+    const result<plan> made = plan_batch(view);
+    const std::vector<sequence> all = view.sequences();
+    const slice_order order{view};
+    std::vector<tokens> paths;
+    for (const sequence& s : all)
+      if (order.children(s.id) == 0) paths.push_back(s.end());
+    const result<plan> flat = plan_batch(paths);
+    ASSERT_TRUE(made || !flat) << where << ": " << made.error().detail;
+    if (!made) continue;
+    expect_sound(made.value(), batch, where);
+    beside_trees += !made.value().merges.empty() && !made.value().parents.empty();
+    if (!flat || is_left_alone(all, order, *on.memory)) continue;
+    EXPECT_LE(made.value().step_time.value, flat.value().step_time.value * 1.02) << where;
+    ++compared;
+  }
+  EXPECT_GT(beside_trees, tests::cases(40) / 4);
+  EXPECT_GT(compared, tests::cases(40) / 4);
+}
+
 TEST(ForestPlans, OfRootsAreThoseOfALength) {
   testing::generator random(4712);
   for (int round = 0; round < tests::cases(10); ++round) {

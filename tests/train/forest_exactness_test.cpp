@@ -94,28 +94,62 @@ TEST(ForestExactness, SoTheyAreWhereTheVocabularyIsSpread) {
   EXPECT_GT(copies, steps / 3);
 }
 
+void expect_held(const exact_forest& batch, const plan& p, const std::string& name) {
+  std::vector<memory_rates> rates;
+  for (int stage = 0; stage < p.shape.stages; ++stage)
+    rates.push_back(train::model_stage<double>::rates(batch.model, p.shape, stage));
+  std::vector<double> held(static_cast<std::size_t>(tests::ranks_of(p)));
+  transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    train::model_stage<double> stage(batch.model, p.shape, rank % p.shape.stages, batch.documents(p), 7);
+    executors::packflow{}.execute(p, stage, endpoint).value();
+    held[static_cast<std::size_t>(rank)] = stage.peak().value;
+  });
+  for (std::size_t rank = 0; rank < held.size(); ++rank) {
+    const auto stages = static_cast<std::size_t>(p.shape.stages);
+    const replica_plan& r = p.replicas[rank / stages];
+    if (r.sequences.empty()) continue;
+    workload work = simulators::workload_of(p, rank / stages);
+    work.rates = rates;
+    EXPECT_EQ(held[rank], simulators::peak_memory(work, r.programs)[rank % stages]) << name;
+  }
+}
+
 TEST(ForestExactness, AStageHoldsWhatThePlanSays) {
   on_plans(tests::cases(1), 11, [&](const exact_forest& batch, const plan& p, backward_cuts, const std::string& name) {
-    std::vector<memory_rates> rates;
-    for (int stage = 0; stage < p.shape.stages; ++stage)
-      rates.push_back(train::model_stage<double>::rates(batch.model, p.shape, stage));
-    std::vector<double> held(static_cast<std::size_t>(tests::ranks_of(p)));
-    transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
-    tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
-      auto endpoint = world.endpoint(rank);
-      train::model_stage<double> stage(batch.model, p.shape, rank % p.shape.stages, batch.documents(p), 7);
-      executors::packflow{}.execute(p, stage, endpoint).value();
-      held[static_cast<std::size_t>(rank)] = stage.peak().value;
-    });
-    for (std::size_t rank = 0; rank < held.size(); ++rank) {
-      const auto stages = static_cast<std::size_t>(p.shape.stages);
-      const replica_plan& r = p.replicas[rank / stages];
-      if (r.sequences.empty()) continue;
-      workload work = simulators::workload_of(p, rank / stages);
-      work.rates = rates;
-      EXPECT_EQ(held[rank], simulators::peak_memory(work, r.programs)[rank % stages]) << name;
-    }
+    expect_held(batch, p, name);
   });
+}
+
+// A path that no replica has room for is cut off, and shared; others share what they have on one replica each.
+TEST(ForestExactness, SoTheyAreWhereReplicasShareWhatIsTooLongForOne) {
+  double worst = 0;
+  int steps = 0, beside_trees = 0, k = 0;
+  for (int seed = 1; seed <= tests::cases(6); ++seed) {
+    const exact_forest batch(static_cast<std::uint64_t>(seed), tests::deep_model);
+    for (const forest_planner& planner : tests::sharing_forest_planners())
+      for (int replicas = 2; replicas <= 3; ++replicas)
+        for (int stages = 1; stages <= 4; ++stages) {
+          if (!tests::is_tried(k++, 3)) continue;
+          const int chunks = seed % 2 + 1;
+          const shape on{.stages = stages, .replicas = replicas, .chunks = chunks, .quantum = batch.quantum};
+          const result<plan> made = planner.make(on, batch.samples.batch);
+          if (!made || made.value().merges.empty()) continue;
+          const plan& p = made.value();
+          const std::string name = std::string(planner.name) + ", p " + std::to_string(stages) + ", dp " +
+                                   std::to_string(replicas) + ", v " + std::to_string(chunks) + ", seed " +
+                                   std::to_string(seed);
+          const double error = worst_error<train::model_stage<double>>(batch, p);
+          EXPECT_LT(error, 1e-11) << name;
+          expect_held(batch, p, name);
+          worst = std::max(worst, error);
+          ++steps, beside_trees += !p.parents.empty();
+        }
+  }
+  std::printf("%d plans, %d with trees beside what is shared, largest relative error %.2g\n", steps, beside_trees,
+              worst);
+  EXPECT_GT(beside_trees, tests::cases(6));
 }
 
 /// A stage that keeps back the last edge that it has.

@@ -125,17 +125,31 @@ class sharing_group {
     return s.sequence.value < trees_ ? sum * (1.0 / static_cast<double>(count_)) : sum;
   }
 
-  /// Tokens of a sharer's trees in the packs before each; nothing where no sharer has trees.
+  /// By how much a slice of what sharers have of their own changes what is held, on the sharer that holds most.
+  /// Source    derived: of a sequence, its beginning is held, to where forward has come or from where backward has; the
+  ///           sharer with most of it holds most. Summed up over sequences it is at least what any sharer holds
+  [[nodiscard]] tokens most_held(const slice& s) const noexcept {
+    const auto most = [&](tokens end) {
+      const tokens begin = stand_ins_[s.sequence.value].begin;
+      tokens held{};
+      for (std::size_t sharer = 0; sharer < count() && end > begin; ++sharer)
+        held = std::max(held, fraction({s.sequence, begin, end - begin}, sharer).length);
+      return held;
+    };
+    return most(s.end()) - most(s.begin);
+  }
+
+  /// Sums of tokens(slice) over the slices of what sharers have of their own, in the packs before each.
   /// Shapes    packs + 1 of each pass
-  [[nodiscard]] by_pass<std::vector<std::int64_t>> tree_tokens(const partition& packs, std::size_t sharer) const {
+  template <class Tokens>
+  [[nodiscard]] by_pass<std::vector<std::int64_t>> own_tokens(const partition& packs, const Tokens& of) const {
     by_pass<std::vector<std::int64_t>> before;
-    if (!has_trees()) return before;
     for (const pass p : both_passes) {
       std::int64_t sum = 0;
       for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
         before[p].push_back(sum);
         for (const slice& s : packs.of(p)[i])
-          if (s.sequence.value >= trees_) sum += fraction(s, sharer).length.value;
+          if (!is_shared(s)) sum += of(s).value;
       }
       before[p].push_back(sum);
     }

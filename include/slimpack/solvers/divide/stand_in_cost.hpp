@@ -111,9 +111,14 @@ class stand_in_cost final : public any_cost {
     const std::vector<sharer_packs> of = unfolded(packs);
     const std::vector<workload> works = priced_sharers(packs, of, on, rates, weights);
     most_of most(packs, on, rates);
+    if (!group_->has_trees()) {
+      for (std::size_t sharer = 0; sharer < of.size(); ++sharer) most.add(works[sharer], of[sharer]);
+      return std::move(most).work();
+    }
     for (std::size_t sharer = 0; sharer < of.size(); ++sharer)
-      most.add(works[sharer], of[sharer], group_->tree_tokens(packs, sharer));
-    return std::move(most).work();
+      most.add(works[sharer], of[sharer],
+               group_->own_tokens(packs, [&](const slice& s) { return group_->fraction(s, sharer).length; }));
+    return std::move(most).work(group_->own_tokens(packs, [&](const slice& s) { return group_->most_held(s); }));
   }
 
  private:

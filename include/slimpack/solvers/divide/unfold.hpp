@@ -112,15 +112,10 @@ class most_of {
     work_.gradient_before.assign(packs.backward.size() + 1, 0);
   }
 
-  /// trees: tokens of its trees in the packs before each, packs of stand-ins + 1; empty where it has none
-  void add(const workload& sharer, const sharer_packs& of, const by_pass<std::vector<std::int64_t>>& trees = {}) {
+  /// own: tokens of the sharer in the packs before each that are counted apart, packs of stand-ins + 1; or empty
+  void add(const workload& sharer, const sharer_packs& of, const by_pass<std::vector<std::int64_t>>& own = {}) {
     const bool first = work_.times.before.forward.empty();
-    for (const pass p : both_passes) {
-      std::vector<std::int64_t>& all = trees_[p];
-      all.resize(std::max(all.size(), trees[p].size()));
-      for (std::size_t i = 0; i < trees[p].size(); ++i) all[i] += trees[p][i];
-      add(p, sharer.times, of.number[p], trees[p], first);
-    }
+    for (const pass p : both_passes) add(p, sharer.times, of.number[p], own[p], first);
     std::vector<std::uint32_t> forward;  // of the sharer: those of stand-ins
     for (std::uint32_t i = 0; i < of.number.forward.size(); ++i)
       if (of.number.forward[i] != sharer_packs::none) forward.push_back(i);
@@ -143,9 +138,10 @@ class most_of {
     spread(work_.split.weights, sharer.split.weights, of.number.backward, parts);
   }
 
-  [[nodiscard]] workload work() && {
+  /// own: tokens that were counted apart, as they are held on the sharer that holds most
+  [[nodiscard]] workload work(const by_pass<std::vector<std::int64_t>>& own = {}) && {
     for (const pass p : both_passes)
-      for (std::size_t i = 0; i < trees_[p].size(); ++i) work_.times.before[p][i] += trees_[p][i];
+      for (std::size_t i = 0; i < own[p].size(); ++i) work_.times.before[p][i] += own[p][i];
     return std::move(work_);
   }
 
@@ -157,7 +153,7 @@ class most_of {
         to[i * parts + part] = std::max(to[i * parts + part], from[of[i] * parts + part]);
   }
 
-  void add(pass p, const timings& from, const std::vector<std::uint32_t>& of, std::span<const std::int64_t> trees,
+  void add(pass p, const timings& from, const std::vector<std::uint32_t>& of, std::span<const std::int64_t> own,
            bool first) {
     timings& to = work_.times;
     const bool most = p == pass::forward;
@@ -169,7 +165,7 @@ class most_of {
     }
     spread(to.calls[p], from.calls[p], of, parts);
     spread(to.messages[p], from.messages[p], of, parts);
-    sum_up(to.before[p].data(), from.before[p].data(), of, trees, first, most);
+    sum_up(to.before[p].data(), from.before[p].data(), of, own, first, most);
     if (from.kept[p].empty()) return;
     const auto stages = static_cast<std::size_t>(work_.shape.stages);
     if (to.kept[p].empty()) to.kept[p].resize(stages * (of.size() + 1));  // sharers before may keep nothing
@@ -177,20 +173,19 @@ class most_of {
       sum_up(&to.kept[p][r * (of.size() + 1)], &from.kept[p][r * (from.packs(p) + 1)], of, {}, first, most);
   }
 
-  /// Sums over packs run, without those of trees, of which the largest count, or the least.
+  /// Sums over packs run, of which the largest count, or the least, without what is counted apart.
   template <class Number>
   static void sum_up(Number* to, const Number* from, const std::vector<std::uint32_t>& of,
-                     std::span<const std::int64_t> trees, bool first, bool most) {
+                     std::span<const std::int64_t> own, bool first, bool most) {
     std::size_t run = 0;
     for (std::size_t i = 0; i <= of.size(); ++i) {
-      const Number sum = trees.empty() ? from[run] : from[run] - static_cast<Number>(trees[i]);
+      const Number sum = own.empty() ? from[run] : from[run] - static_cast<Number>(own[i]);
       to[i] = first ? sum : most ? std::max(to[i], sum) : std::min(to[i], sum);
       if (i < of.size() && of[i] != sharer_packs::none) run = of[i] + std::size_t{1};
     }
   }
 
   workload work_;
-  by_pass<std::vector<std::int64_t>> trees_{};  // of all sharers together
 };
 
 }  // namespace slimpack::detail

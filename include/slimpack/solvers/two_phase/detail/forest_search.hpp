@@ -36,7 +36,8 @@ namespace slimpack::detail {
 ///           divide::estimated would divide them, those come first whose busiest replica has the least to do. A divider
 ///           that divides without plans gets the first; for others some are searched with the least effort, and the
 ///           one that ends first with all of it
-/// Law       for others, not slower than what the least effort finds where samples share nothing
+/// Law       for others, not slower than what the least effort finds where samples share nothing; but a beginning of
+///           which all that goes on is cut off is then computed once more, by itself
 template <class Moves>
 class forest_search {
  public:
