@@ -8,6 +8,7 @@ examples/train checks itself. Needs python3-torch (Debian).
 
 import json
 import math
+import random
 
 import torch
 
@@ -73,6 +74,34 @@ def batch_loss(c, w, batch):
     return total / valid
 
 
+def samples_that_share_beginnings():
+    """Tokens, runs [begin, end) of targets, and the weight of the loss of each sample; some are equal, one is the
+    beginning of others, and one shares nothing."""
+    drawn = random.Random(7)
+
+    def text(n):
+        return [drawn.randrange(CONFIG["vocab"]) for _ in range(n)]
+
+    first, turn, second, long = text(30), text(15), text(12), text(70)
+    answers = [first + turn + text(20), first + turn + text(9), first + text(25), first + turn[:7],
+               second + text(17), second + text(5), second + text(31), long]
+    answers.append(list(answers[2]))
+    prompts = [len(first), len(first) + len(turn), len(first), 1, len(second), 2, len(second) + 3, 10, len(first) + 4]
+    return [{"tokens": tokens, "targets": [[begin, len(tokens)]], "weight": drawn.uniform(-1, 2)}
+            for tokens, begin in zip(answers, prompts)]
+
+
+def samples_loss(c, w, samples):
+    """Each sample by itself, over the targets of all."""
+    total = torch.zeros((), dtype=torch.float64)
+    for s in samples:
+        tokens = torch.tensor(s["tokens"])
+        for begin, end in s["targets"]:
+            found = logits(c, w, tokens)[begin - 1:end - 1]
+            total = total + s["weight"] * torch.nn.functional.cross_entropy(found, tokens[begin:end], reduction="sum")
+    return total / sum(end - begin for s in samples for begin, end in s["targets"])
+
+
 def main():
     torch.manual_seed(1)
     batch = [torch.randint(CONFIG["vocab"], (n,)) for n in LENGTHS]
@@ -85,6 +114,12 @@ def main():
     out = {"config": CONFIG, "sequences": [tokens.tolist() for tokens in batch], "loss": loss.item(),
            "tensors": [{"name": name, "value": t.detach().flatten().tolist(), "gradient": t.grad.flatten().tolist()}
                        for name, t in w.items()]}
+
+    samples = samples_that_share_beginnings()
+    loss = samples_loss(CONFIG, w, samples)
+    gradients = torch.autograd.grad(loss, list(w.values()))
+    out["samples"] = {"all": samples, "loss": loss.item(),
+                      "gradients": {name: g.flatten().tolist() for name, g in zip(w, gradients)}}
 
     decaying = [t for name, t in w.items() if not name.endswith("gain")]
     gains = [t for name, t in w.items() if name.endswith("gain")]

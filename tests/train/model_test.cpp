@@ -1,11 +1,14 @@
 #include "../../examples/train/model/adamw.hpp"
 #include "../../examples/train/model/model_stage.hpp"
+#include "../../examples/train/path_texts.hpp"
 #include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
 
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/executors/packflow.hpp>
+#include <slimpack/forests/from_tokens.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/sweep.hpp>
@@ -297,6 +300,46 @@ TEST(Model, WithASpreadVocabularyLossAndEveryGradientAreThoseOfPyTorch) {
     }
   EXPECT_LT(worst, 1e-9);
   std::cout << plans << " plans with a spread vocabulary, worst error " << worst << '\n';
+}
+
+TEST(Model, WithSamplesThatShareBeginningsLossAndEveryGradientAreThoseOfPyTorch) {
+  const oracle torch;
+  const auto& samples = torch.read.at("samples");
+  outcome expected{samples.at("loss")};
+  for (const auto& [name, gradient] : samples.at("gradients").items()) expected.gradients[name] = gradient;
+  std::vector<std::vector<std::int32_t>> ids;
+  std::vector<std::vector<forests::trained_run>> targets;
+  for (const auto& one : samples.at("all")) {
+    ids.push_back(one.at("tokens"));
+    for (auto& runs = targets.emplace_back(); const auto& run : one.at("targets"))
+      runs.push_back({{run.at(0)}, {run.at(1).get<std::int64_t>() - run.at(0).get<std::int64_t>()}, one.at("weight")});
+  }
+  std::vector<forests::token_sample> all;
+  for (std::size_t i = 0; i < ids.size(); ++i) all.push_back({ids[i], targets[i]});
+  const forests::token_forest batch = forests::from_tokens(all).value();
+  texts paths;
+  for (const sequence& s : batch_view(batch.all).sequences()) {
+    const std::vector<std::int32_t>& text = ids[batch.text[s.id.value]];
+    paths.emplace_back(text.begin(), text.begin() + s.end().value);
+  }
+  double worst = 0;
+  int forks = 0, copies = 0;
+  for (const int stages : {1, 2})
+    for (const int replicas : {1, 2, 3}) {
+      const shape on{.stages = stages, .replicas = replicas, .quantum = {4}};
+      const plan p = basic_planner(on, slicers::equal_cost{}, price_of<double>(torch.model, on), solvers::two_phase{},
+                                   schedules::list{}, simulators::sweep{})(batch.all)
+                         .value();
+      texts of_plan;
+      for (const std::span<const std::uint8_t> text : path_texts(p, {paths.begin(), paths.end()}))
+        of_plan.emplace_back(text.begin(), text.end());
+      worst = std::max(worst, distance(run<double>(p, torch.model, of_plan, torch.start()), expected));
+      forks += !p.parents.empty(), copies += !p.copies.empty();
+    }
+  EXPECT_EQ(forks, 6);
+  EXPECT_GT(copies, 1);
+  EXPECT_LT(worst, 1e-9);
+  std::cout << forks << " plans, " << copies << " with copied paths, worst error " << worst << '\n';
 }
 
 TEST(AdamW, ThreeStepsEndWherePyTorchEnds) {

@@ -112,10 +112,10 @@ class most_of {
     work_.gradient_before.assign(packs.backward.size() + 1, 0);
   }
 
-  /// own: tokens of the sharer in the packs before each that are counted apart, packs of stand-ins + 1; or empty
-  void add(const workload& sharer, const sharer_packs& of, const by_pass<std::vector<std::int64_t>>& own = {}) {
+  /// apart: tokens of the sharer in the packs before each that are counted apart, packs of stand-ins + 1; or empty
+  void add(const workload& sharer, const sharer_packs& of, const by_pass<std::vector<std::int64_t>>& apart = {}) {
     const bool first = work_.times.before.forward.empty();
-    for (const pass p : both_passes) add(p, sharer.times, of.number[p], own[p], first);
+    for (const pass p : both_passes) add(p, sharer.times, of.number[p], apart[p], first);
     std::vector<std::uint32_t> forward;  // of the sharer: those of stand-ins
     for (std::uint32_t i = 0; i < of.number.forward.size(); ++i)
       if (of.number.forward[i] != sharer_packs::none) forward.push_back(i);
@@ -138,10 +138,10 @@ class most_of {
     spread(work_.split.weights, sharer.split.weights, of.number.backward, parts);
   }
 
-  /// own: tokens that were counted apart, as they are held on the sharer that holds most
-  [[nodiscard]] workload work(const by_pass<std::vector<std::int64_t>>& own = {}) && {
+  /// apart: tokens that were counted apart, as they are held on the sharer that holds most
+  [[nodiscard]] workload work(const by_pass<std::vector<std::int64_t>>& apart = {}) && {
     for (const pass p : both_passes)
-      for (std::size_t i = 0; i < own[p].size(); ++i) work_.times.before[p][i] += own[p][i];
+      for (std::size_t i = 0; i < apart[p].size(); ++i) work_.times.before[p][i] += apart[p][i];
     return std::move(work_);
   }
 
@@ -153,7 +153,7 @@ class most_of {
         to[i * parts + part] = std::max(to[i * parts + part], from[of[i] * parts + part]);
   }
 
-  void add(pass p, const timings& from, const std::vector<std::uint32_t>& of, std::span<const std::int64_t> own,
+  void add(pass p, const timings& from, const std::vector<std::uint32_t>& of, std::span<const std::int64_t> apart,
            bool first) {
     timings& to = work_.times;
     const bool most = p == pass::forward;
@@ -165,7 +165,7 @@ class most_of {
     }
     spread(to.calls[p], from.calls[p], of, parts);
     spread(to.messages[p], from.messages[p], of, parts);
-    sum_up(to.before[p].data(), from.before[p].data(), of, own, first, most);
+    sum_up(to.before[p].data(), from.before[p].data(), of, apart, first, most);
     if (from.kept[p].empty()) return;
     const auto stages = static_cast<std::size_t>(work_.shape.stages);
     if (to.kept[p].empty()) to.kept[p].resize(stages * (of.size() + 1));  // sharers before may keep nothing
@@ -176,10 +176,10 @@ class most_of {
   /// Sums over packs run, of which the largest count, or the least, without what is counted apart.
   template <class Number>
   static void sum_up(Number* to, const Number* from, const std::vector<std::uint32_t>& of,
-                     std::span<const std::int64_t> own, bool first, bool most) {
+                     std::span<const std::int64_t> apart, bool first, bool most) {
     std::size_t run = 0;
     for (std::size_t i = 0; i <= of.size(); ++i) {
-      const Number sum = own.empty() ? from[run] : from[run] - static_cast<Number>(own[i]);
+      const Number sum = apart.empty() ? from[run] : from[run] - static_cast<Number>(apart[i]);
       to[i] = first ? sum : most ? std::max(to[i], sum) : std::min(to[i], sum);
       if (i < of.size() && of[i] != sharer_packs::none) run = of[i] + std::size_t{1};
     }
