@@ -306,11 +306,12 @@ TEST(Model, WithSamplesThatShareBeginningsLossAndEveryGradientAreThoseOfPyTorch)
   const oracle torch;
   const auto& samples = torch.read.at("samples");
   outcome expected{samples.at("loss")};
-  for (const auto& [name, gradient] : samples.at("gradients").items()) expected.gradients[name] = gradient;
+  for (const auto& [name, gradient] : samples.at("gradients").items())
+    expected.gradients[name] = gradient.get<std::vector<double>>();
   std::vector<std::vector<std::int32_t>> ids;
   std::vector<std::vector<forests::trained_run>> targets;
   for (const auto& one : samples.at("all")) {
-    ids.push_back(one.at("tokens"));
+    ids.push_back(one.at("tokens").get<std::vector<std::int32_t>>());
     for (auto& runs = targets.emplace_back(); const auto& run : one.at("targets"))
       runs.push_back({{run.at(0)}, {run.at(1).get<std::int64_t>() - run.at(0).get<std::int64_t>()}, one.at("weight")});
   }
