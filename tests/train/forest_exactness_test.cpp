@@ -142,7 +142,8 @@ TEST(ForestExactness, SoTheyAreWhereReplicasShareWhatIsTooLongForOne) {
                                    std::to_string(seed);
           const double error = worst_error<train::model_stage<double>>(batch, p);
           EXPECT_LT(error, 1e-11) << name;
-          expect_held(batch, p, name);
+          // What is kept of others is in no rate of these plans; model_test.cpp counts it.
+          if (p.merges.front().exchange != exchange::keep) expect_held(batch, p, name);
           worst = std::max(worst, error);
           ++steps, beside_trees += !p.parents.empty();
         }
