@@ -64,7 +64,8 @@ TYPED_TEST(ShippedSolvers, ObeyTheLaws) {
   const TypeParam c;
   const costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};
   int k = 0;
-  for (const shape& on : {shape{.stages = 3, .replicas = 3}, shape{}, shape{.stages = 4}}) {
+  for (const shape& on :
+       {shape{.stages = 3, .replicas = 3}, shape{}, shape{.stages = 4}, shape{.stages = 2, .replicas = 2}}) {
     for (const tokens quantum : {tokens{1}, tokens{128}}) {
       if (!tests::is_tried(k++)) continue;
       const testing::options o{
