@@ -212,9 +212,9 @@ TEST(PackflowForestCopies, AreEvaluatedByPlansOfForwardAlone) {
     testing::generator random(static_cast<std::uint64_t>(seed) + 100);
     const tokens quantum{random.between(1, 4)};
     const random_forest f = forest_maker(random, quantum * 6, 24).make();
-    for (const shape& on : {shape{.stages = 1, .replicas = 3, .quantum = quantum},
-                            shape{.stages = 3, .replicas = 2, .quantum = quantum},
-                            shape{.stages = 2, .replicas = 3, .chunks = 2, .quantum = quantum}}) {
+    for (const shape& on :
+         {shape{.stages = 1, .replicas = 3, .quantum = quantum}, shape{.stages = 3, .replicas = 2, .quantum = quantum},
+          shape{.stages = 2, .replicas = 3, .chunks = 2, .quantum = quantum}}) {
       if (!tests::is_tried(k++, 2)) continue;
       const result<plan> made = tests::planned_forward(on, f.batch);
       ASSERT_TRUE(made) << made.error().detail << ", seed " << seed;
@@ -236,9 +236,9 @@ TEST(PackflowForestCopies, AreEvaluatedByPlansOfForwardAlone) {
         const replica_plan& r = p.replicas[rank / static_cast<std::size_t>(on.stages)];
         const std::size_t at = rank % static_cast<std::size_t>(on.stages);
         EXPECT_EQ(stages[rank].held(), bytes{});
-        EXPECT_EQ(stages[rank].peak(), bytes{testing::naive::peak_memory(r.partition, r.programs[at],
-                                                                        stages[rank].rates(), on, static_cast<int>(at),
-                                                                        {}, {}, {}, {}, p.parents)});
+        EXPECT_EQ(stages[rank].peak(),
+                  bytes{testing::naive::peak_memory(r.partition, r.programs[at], stages[rank].rates(), on,
+                                                    static_cast<int>(at), {}, {}, {}, {}, p.parents)});
       }
     }
   }

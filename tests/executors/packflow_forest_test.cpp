@@ -335,9 +335,8 @@ void evaluate(const plan& p, const random_forest& f) {
 
 TEST(PackflowForest, EvaluatesByPlansOfForwardAlone) {
   const std::vector<forest_planner> forward_alone{
-      {"forward alone", backward_cuts::any, [](const shape& on, const batch_view& batch) {
-         return tests::planned_forward(on, batch);
-       }}};
+      {"forward alone", backward_cuts::any,
+       [](const shape& on, const batch_view& batch) { return tests::planned_forward(on, batch); }}};
   int plans = 0, cut = 0;
   on_forests(
       tests::steps(9),

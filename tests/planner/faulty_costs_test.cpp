@@ -452,14 +452,15 @@ TEST(FaultyCosts, AreNamedWhereAVocabularyTakesLongerForASequenceThanForThePacks
     };
   };
   for (const int replicas : {1, 2}) {
-    expect_refused(spread, wrong_for({700}), replicas,
-                   {step, " s of all stages, but its useful work ",
-                    "It breaks cost_model law 4 (besides what a pack costs, tokens take no longer in several packs than "
-                    "in one): ",
-                    " of a spread vocabulary on stage 0, besides that, a pack of each sequence takes "});
+    expect_refused(
+        spread, wrong_for({700}), replicas,
+        {step, " s of all stages, but its useful work ",
+         "It breaks cost_model law 4 (besides what a pack costs, tokens take no longer in several packs than in one): ",
+         " on stage 0, besides that, a pack of each sequence takes "});
     expect_refused(spread, wrong_for({1}), replicas,
-                   {step, "It breaks cost_model law 3 (time does not fall as a pack grows): embed of a spread vocabulary "
-                          "on stage 0, of 1 tokens takes 100 s, of "});
+                   {step,
+                    "It breaks cost_model law 3 (time does not fall as a pack grows): embed on stage 0, of 1 tokens "
+                    "takes 100 s, of "});
     tokens all{};
     for (const tokens length : mixed) all += length;
     expect_refused(spread, wrong_for(all), replicas,

@@ -84,7 +84,7 @@ TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
   EXPECT_GT(limited, 0);
 }
 
-/// One replica, or several that may compute paths again; with chunks, under a limit that is the longest path, and bytes.
+/// One replica, or several that may compute paths again; chunks; bytes; and a limit that is the longest path.
 TEST(PlanForward, OfForestsObeysTheLawsOfPlansOnEveryShape) {
   int copies = 0;
   for (int seed = 1; seed <= tests::cases(40); ++seed) {

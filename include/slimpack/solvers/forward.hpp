@@ -66,7 +66,7 @@ struct forward_search {
     std::optional<solution> best;
     std::optional<error> why;
     seconds least{std::numeric_limits<double>::infinity()};
-    for (std::size_t tried = 0; contender& c : all) {
+    for (std::size_t tried = 0; contender & c : all) {
       if (best && (batch.stop.stop_requested() || c.on.most >= least || (tried >= enough && !c.is_flat))) continue;
       ++tried;
       result<solution> found = searched(cut_so(batch, c.cut), c.on.groups, end);

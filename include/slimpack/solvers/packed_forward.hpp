@@ -46,8 +46,8 @@ struct packed_forward : forward_search {
         made.value().cut ? std::span<const sequence_id>(made.value().cut->parents) : batch.parents;
     for (replica_solution& r : made.value().replicas) {
       r.partition.backward = {};
-      r.programs = detail::forward_programs(price(r.partition, cost, batch.shape, rates.value(),
-                                                  weight_gradients::with_inputs, {}, parents));
+      r.programs = detail::forward_programs(
+          price(r.partition, cost, batch.shape, rates.value(), weight_gradients::with_inputs, {}, parents));
     }
     return made;
   }

@@ -35,8 +35,9 @@ namespace detail {
 }
 
 [[nodiscard]] inline bool equal(const solution& a, const solution& b) {
-  return a.merges == b.merges && a.cut == b.cut && std::equal(a.replicas.begin(), a.replicas.end(), b.replicas.begin(), b.replicas.end(),
-                                            [](const auto& x, const auto& y) { return equal(x, y); });
+  return a.merges == b.merges && a.cut == b.cut &&
+         std::equal(a.replicas.begin(), a.replicas.end(), b.replicas.begin(), b.replicas.end(),
+                    [](const auto& x, const auto& y) { return equal(x, y); });
 }
 
 /// Whether a solver's answer is of a batch, whose paths it may have cut.
@@ -48,9 +49,9 @@ namespace detail {
   r.check(1, from.has_value(), "what is computed again are paths of the batch", from ? "" : from.error().detail);
   if (!from) return false;
   const batch_view made = from.value();
-  const bool same = std::ranges::equal(made.lengths(), batch.lengths()) &&
-                    (made.parents().empty() ? !batch.shares_prefixes()
-                                            : std::ranges::equal(made.parents(), batch.parents()));
+  const bool same =
+      std::ranges::equal(made.lengths(), batch.lengths()) &&
+      (made.parents().empty() ? !batch.shares_prefixes() : std::ranges::equal(made.parents(), batch.parents()));
   r.check(1, same, "each token is at home once, on its path", made.size(), "sequences of", batch.size());
   return same;
 }

@@ -84,8 +84,7 @@ template <class Cost>
 template <class Cost>
 [[nodiscard]] seconds way_bound(const Cost& cost, const shape& shape, const sequence& s, int sharers = 1) {
   std::vector<seconds> work;
-  for (int part = 0; part < shape.parts(); ++part)
-    work.push_back(least_time(cost, s.whole(), pass::forward, part));
+  for (int part = 0; part < shape.parts(); ++part) work.push_back(least_time(cost, s.whole(), pass::forward, part));
   return way_bound(cost, shape, s, work, last_slice(s, shape.quantum), sharers);
 }
 
@@ -113,9 +112,9 @@ template <class Cost>
         way_bound(cost, shape, batch[root[i]], own, last_slice(s, shape.quantum, !parents.empty()), shape.replicas);
     if (t > longest) longest = t, of = i;
   }
-  return {(batch[of].is_root() ? "sequence " : "path of sequence ") + std::to_string(batch[of].id.value) +
-              ": its own way",
-          longest};
+  return {
+      (batch[of].is_root() ? "sequence " : "path of sequence ") + std::to_string(batch[of].id.value) + ": its own way",
+      longest};
 }
 
 /// Every bound of a batch that runs forward alone, named.

@@ -189,10 +189,9 @@ class forward_packs {
     if (!t.fits && !found_ && held < fullest_) {
       fullest_ = held;
       const memory_unit unit = shape_.memory->unit;
-      why_ = {errc::out_of_memory, "forward packs of " + std::to_string(longest_.value) +
-                                       " tokens and less need " + amount(held, unit) + ", the limit is " +
-                                       amount(shape_.memory->amount, unit) + ": " +
-                                       amount(held - shape_.memory->amount, unit) + " are missing"};
+      why_ = {errc::out_of_memory, "forward packs of " + std::to_string(longest_.value) + " tokens and less need " +
+                                       amount(held, unit) + ", the limit is " + amount(shape_.memory->amount, unit) +
+                                       ": " + amount(held - shape_.memory->amount, unit) + " are missing"};
     }
     if (t.fits && (!found_ || made.makespan < found_->makespan)) found_ = std::move(made);
     return t;

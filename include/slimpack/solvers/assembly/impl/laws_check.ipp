@@ -8,8 +8,10 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 
@@ -18,7 +20,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace slimpack::detail {
@@ -35,9 +36,8 @@ class law_search {
       for (const pass p : std::span(both_passes).first(is_forward_only(plan_) ? 1 : 2))
         for (int part = 0; part < plan_.shape.parts() && told_.empty(); ++part) (this->*ask)(p, part);
     for (const time_column c : time_columns)
-      if (plan_.shape.vocabulary == vocabulary::spread && c.each() == places::stages)
-        for (int stage = 0; stage < plan_.shape.stages && told_.empty(); ++stage)
-          c.is_call() ? look_at_vocabulary(c.call(), stage) : look_at_vocabulary(c.message(), stage);
+      if (c.each() == places::stages && (c.is_call() ? has(plan_.shape, c.call()) : has(plan_.shape, c.message())))
+        for (int stage = 0; stage < plan_.shape.stages && told_.empty(); ++stage) look_at_ends(c, stage);
     return told_;
   }
 
@@ -73,28 +73,26 @@ class law_search {
     });
   }
 
-  /// What a spread vocabulary takes for the packs of a plan, against what bounds and useful work count.
-  void look_at_vocabulary(instruction_kind call, int stage) {
-    const auto time = [&](tokens size) { return vocabulary_time(cost_, size, call, stage); };
-    const std::string where = of_vocabulary(facts_of(call).name, stage);
+  /// What stages run before the first part and behind the last, and its messages, against what bounds and useful work
+  /// count.
+  void look_at_ends(time_column c, int stage) {
+    const auto time = [&](tokens size) { return time_on_stage(cost_, size, c, stage, plan_.shape); };
+    const std::string where =
+        (c.is_call() ? "" : "the message ") + std::string(c.name()) + " on stage " + std::to_string(stage);
     seconds packs{};
     tokens all{};
-    each_pack(facts_of(call).pass, [&](std::span<const slice>, tokens size) {
-      compare(3, "time does not fall as a pack grows", time({1}), said(tokens{1}), time(size), said(size), where);
+    each_pack(c.pass(), [&](std::span<const slice>, tokens size) {
+      compare(3, c.is_call() ? "time does not fall as a pack grows" : "a message does not get faster as it grows",
+              time({1}), said(tokens{1}), time(size), said(size), where);
       packs += time(size), all += size;
     });
+    if (!c.is_call()) return;
     compare(4, "a pack of more tokens takes no longer than several that have these together", time(all),
             "a pack of all tokens", packs, "the plan's packs together", where);
     seconds useful{};
     for (const slice& whole : tokens_at_home(plan_)) useful += time(whole.length) - time({});
     compare(4, "besides what a pack costs, tokens take no longer in several packs than in one", useful,
             "besides that, a pack of each sequence", packs, "the plan's packs together", where);
-  }
-  void look_at_vocabulary(message_kind rows, int stage) {
-    each_pack(facts_of(rows).pass, [&](std::span<const slice>, tokens size) {
-      compare(3, "a message does not get faster as it grows", vocabulary_message(cost_, {1}, rows, stage), said(tokens{1}),
-              vocabulary_message(cost_, size, rows, stage), said(size), of_vocabulary(facts_of(rows).name, stage));
-    });
   }
 
   /// Calls visit(pack, its tokens).
@@ -174,9 +172,6 @@ class law_search {
 
   [[nodiscard]] static std::string at(pass p, int part) {
     return std::string(name_of(p)) + " on part " + std::to_string(part);
-  }
-  [[nodiscard]] static std::string of_vocabulary(std::string_view what, int stage) {
-    return std::string(what) + " of a spread vocabulary on stage " + std::to_string(stage);
   }
   [[nodiscard]] static std::string said(tokens size) { return "of " + std::to_string(size.value) + " tokens"; }
   [[nodiscard]] static std::string said(const slice& s) {
