@@ -44,7 +44,7 @@ function forestOf(plan) {
   const [hues, levels] = huesOf(above);
   // Calls visit(node, from, to, whether it is a copy) for the runs of tokens of a slice that are of one node.
   const eachNode = (sequence, from, to, visit) => {
-    const {until = 0} = copied.get(sequence) || {};
+    const copy = copied.get(sequence), until = copy ? copy.until : 0;
     for (let node = nodeOf(sequence); to > from; node = above[node]) {
       const cut = Math.max(from, copied.has(node) ? copied.get(node).until : begin(node));
       if (cut < to) visit(node, cut, to, cut < until);
@@ -57,7 +57,7 @@ function forestOf(plan) {
     return path;
   };
   // Where one node alone goes on behind another they have one hue, and differ in lightness.
-  const hueOf = node => 'hsl(' + hues[node].toFixed(1) + ', 75%, ' + (levels[node] % 2 ? 44 : 62) + '%)';
+  const inks = hues.map((hue, node) => 'hsl(' + hue.toFixed(1) + ', 75%, ' + (levels[node] % 2 ? 44 : 62) + '%)'), hueOf = node => inks[node];
   plan.forest = {lengths, parents, copied, above, hues, begin, end, isCopy, nodeOf, eachNode, pathOf, hueOf,
                  exists: parents.some(parent => parent >= 0) || copies.length > 0};
   return plan.forest;
@@ -69,8 +69,8 @@ function eachSlice(lane, i, visit) {
   const {slices, first, tokens} = lane.plan.replicas[lane.r].passes[passOf(lane.unit[i])], pack = lane.pack[i];
   let ran = 0;
   for (let k = first[pack]; k < first[pack + 1]; ++k) {
-    const [sequence, begin, length] = slices.slice(3 * k, 3 * k + 3);
-    visit(sequence, ran / tokens[pack], (ran + length) / tokens[pack], begin, begin + length);
+    const begin = slices[3 * k + 1], length = slices[3 * k + 2];
+    visit(slices[3 * k], ran / tokens[pack], (ran + length) / tokens[pack], begin, begin + length);
     ran += length;
   }
 }
@@ -89,10 +89,11 @@ function markedPath(plan) {
 }
 // A stripe along the top of a pack, [x0, x1) of its lane: its sequences, each as wide as its share of the tokens. Copies are hatched.
 function drawSequences(c, lane, i, x0, x1, y, h, marked) {
-  const {eachNode, hueOf} = forestOf(lane.plan), high = Math.max(3, Math.floor(.28 * h));
-  eachSlice(lane, i, (sequence, from, to, first, last) => {
-    const xAt = token => x0 + (from + (to - from) * (token - first) / (last - first)) * (x1 - x0);
-    eachNode(sequence, first, last, (node, begin, end, isCopy) => {
+  const {eachNode, hueOf} = forestOf(lane.plan), high = Math.max(3, Math.floor(.28 * h)), last = left + plotWidth();
+  eachSlice(lane, i, (sequence, from, to, first, behind) => {
+    const xAt = token => x0 + (from + (to - from) * (token - first) / (behind - first)) * (x1 - x0);
+    if (xAt(behind) < left || xAt(first) > last) return;  // out of view
+    eachNode(sequence, first, behind, (node, begin, end, isCopy) => {
       const x = xAt(begin), wide = Math.max(.5, xAt(end) - x), on = marked.has(node);
       c.globalAlpha = marked.size === 0 || on ? 1 : .2;
       c.fillStyle = hueOf(node);

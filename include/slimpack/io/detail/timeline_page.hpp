@@ -452,7 +452,7 @@ function forestOf(plan) {
   const [hues, levels] = huesOf(above);
   // Calls visit(node, from, to, whether it is a copy) for the runs of tokens of a slice that are of one node.
   const eachNode = (sequence, from, to, visit) => {
-    const {until = 0} = copied.get(sequence) || {};
+    const copy = copied.get(sequence), until = copy ? copy.until : 0;
     for (let node = nodeOf(sequence); to > from; node = above[node]) {
       const cut = Math.max(from, copied.has(node) ? copied.get(node).until : begin(node));
       if (cut < to) visit(node, cut, to, cut < until);
@@ -465,7 +465,7 @@ function forestOf(plan) {
     return path;
   };
   // Where one node alone goes on behind another they have one hue, and differ in lightness.
-  const hueOf = node => 'hsl(' + hues[node].toFixed(1) + ', 75%, ' + (levels[node] % 2 ? 44 : 62) + '%)';
+  const inks = hues.map((hue, node) => 'hsl(' + hue.toFixed(1) + ', 75%, ' + (levels[node] % 2 ? 44 : 62) + '%)'), hueOf = node => inks[node];
   plan.forest = {lengths, parents, copied, above, hues, begin, end, isCopy, nodeOf, eachNode, pathOf, hueOf,
                  exists: parents.some(parent => parent >= 0) || copies.length > 0};
   return plan.forest;
@@ -477,8 +477,8 @@ function eachSlice(lane, i, visit) {
   const {slices, first, tokens} = lane.plan.replicas[lane.r].passes[passOf(lane.unit[i])], pack = lane.pack[i];
   let ran = 0;
   for (let k = first[pack]; k < first[pack + 1]; ++k) {
-    const [sequence, begin, length] = slices.slice(3 * k, 3 * k + 3);
-    visit(sequence, ran / tokens[pack], (ran + length) / tokens[pack], begin, begin + length);
+    const begin = slices[3 * k + 1], length = slices[3 * k + 2];
+    visit(slices[3 * k], ran / tokens[pack], (ran + length) / tokens[pack], begin, begin + length);
     ran += length;
   }
 }
@@ -486,11 +486,11 @@ function eachSlice(lane, i, visit) {
 function sequenceAt(lane, i, t) {
   const share = (t - lane.start[i]) / (lane.end[i] - lane.start[i]);
   let found = -1;
-  eachSlice(lane, i, (sequence, from) => { if (found < 0 || share >= from) found = sequence; });
+)page",
+    R"page(  eachSlice(lane, i, (sequence, from) => { if (found < 0 || share >= from) found = sequence; });
   return found;
 }
-)page",
-    R"page(// The nodes of the path that is marked in a plan: of the sequence under the pointer, or of the one that is followed.
+// The nodes of the path that is marked in a plan: of the sequence under the pointer, or of the one that is followed.
 function markedPath(plan) {
   const {exists, above, pathOf} = forestOf(plan), pointed = hover && hover.sequence >= 0;
   const node = pointed ? forestOf(hover.lane.plan).nodeOf(hover.sequence) : forestOf(planShown()).nodeOf(show.sequence);
@@ -498,10 +498,11 @@ function markedPath(plan) {
 }
 // A stripe along the top of a pack, [x0, x1) of its lane: its sequences, each as wide as its share of the tokens. Copies are hatched.
 function drawSequences(c, lane, i, x0, x1, y, h, marked) {
-  const {eachNode, hueOf} = forestOf(lane.plan), high = Math.max(3, Math.floor(.28 * h));
-  eachSlice(lane, i, (sequence, from, to, first, last) => {
-    const xAt = token => x0 + (from + (to - from) * (token - first) / (last - first)) * (x1 - x0);
-    eachNode(sequence, first, last, (node, begin, end, isCopy) => {
+  const {eachNode, hueOf} = forestOf(lane.plan), high = Math.max(3, Math.floor(.28 * h)), last = left + plotWidth();
+  eachSlice(lane, i, (sequence, from, to, first, behind) => {
+    const xAt = token => x0 + (from + (to - from) * (token - first) / (behind - first)) * (x1 - x0);
+    if (xAt(behind) < left || xAt(first) > last) return;  // out of view
+    eachNode(sequence, first, behind, (node, begin, end, isCopy) => {
       const x = xAt(begin), wide = Math.max(.5, xAt(end) - x), on = marked.has(node);
       c.globalAlpha = marked.size === 0 || on ? 1 : .2;
       c.fillStyle = hueOf(node);
@@ -719,11 +720,11 @@ function showCards({plan, kind}) {
 }
 function showControls({plan, kind}) {
   const many = plan.replicas.length > 1;
-  $('replica').hidden = !many;
+)page",
+    R"page(  $('replica').hidden = !many;
   $('replica').replaceChildren(element('option', 'all replicas', {value: -1}), ...plan.replicas.map((r, k) =>
       element('option', 'replica ' + k + ', ' + timeText(r.makespan), {value: k})));
-)page",
-    R"page(  $('replica').value = show.replica;
+  $('replica').value = show.replica;
   for (const name of ['critical', 'same', 'tall']) $(name).checked = show[name];
   const others = views.flatMap((v, k) => canBeBelow(k) ? [[v, k]] : []);
   $('below').hidden = others.length === 0;
@@ -1004,12 +1005,12 @@ function drawNames(c, from, width) {
   for (let k = 0; k < rows.length;) {
     let end = k + 1;
     while (end < rows.length && joins(k, end)) ++end;
-    const {lane, y} = rows[k], part = rows.slice(k, end), middle = (y + rows[end - 1].y + rows[end - 1].h) / 2 - from;
+)page",
+    R"page(    const {lane, y} = rows[k], part = rows.slice(k, end), middle = (y + rows[end - 1].y + rows[end - 1].h) / 2 - from;
     const idle = part.reduce((sum, {lane}) => sum + 1 - lane.busy / lane.step, 0) / part.length;
     c.textAlign = 'left';
     c.fillStyle = colour.text;
-)page",
-    R"page(    c.fillText(many ? 'replica ' + lane.r : show.below >= 0 ? labelOf(lane.plan) : 'stage ' + lane.stage, 0, middle);
+    c.fillText(many ? 'replica ' + lane.r : show.below >= 0 ? labelOf(lane.plan) : 'stage ' + lane.stage, 0, middle);
     c.fillStyle = colour.muted;
     c.textAlign = 'right';
     if (right > 50) c.fillText('idle ' + percent(idle), width, middle);
@@ -1273,12 +1274,12 @@ function details(lane, i, pointed) {
   const slices = [], isFollowed = k => all.slices[3 * k] === show.sequence;
   const inOrder = Array.from({length: all.counts[pack]}, (_, k) => all.first[pack] + k);
   for (const k of [...inOrder.filter(isFollowed), ...inOrder.filter(k => !isFollowed(k))].slice(0, 8)) {
-    const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
+)page",
+    R"page(    const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
     const whole = ' of ' + sequenceText(plan, sequence);
     const shared = plan.merges.find(m => m.sequence === sequence);
-)page",
-    R"page(    const sharers = shared ? ', shared by replicas ' + shared.replicas.join(', ') : '';
+    const sharers = shared ? ', shared by replicas ' + shared.replicas.join(', ') : '';
     slices.push(['sequence ' + sequence, range + whole + sharers]);
   }
   const place = placeOf(plan, lane, i), to = receiverOf(plan, kind, place);
@@ -1558,13 +1559,13 @@ lanesCanvas.addEventListener('pointerup', event => {
   drag = null;
 });
 lanesCanvas.addEventListener('pointerleave', () => { if (!show.pick) select(null); });
-function centre(event) {
+)page",
+    R"page(function centre(event) {
   const t = (event.offsetX - left) / plotWidth() * fullEnd(), half = (show.t1 - show.t0) / 2;
   move(t - half, t + half);
 }
 overview.addEventListener('pointerdown', event => { overview.setPointerCapture(event.pointerId); centre(event); });
-)page",
-    R"page(overview.addEventListener('pointermove', event => { if (event.buttons) centre(event); });
+overview.addEventListener('pointermove', event => { if (event.buttons) centre(event); });
 $('scroller').addEventListener('scroll', redraw);
 $('fit').onclick = () => move(0, fullEnd());
 $('in').onclick = () => zoom(.5);
