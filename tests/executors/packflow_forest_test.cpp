@@ -339,7 +339,7 @@ TEST(PackflowForest, EvaluatesByPlansOfForwardAlone) {
        [](const shape& on, const batch_view& batch) { return tests::planned_forward(on, batch); }}};
   int plans = 0, cut = 0;
   on_forests(
-      tests::steps(9),
+      tests::steps(6),
       [&](const plan& p, const random_forest& f, backward_cuts) {
         ASSERT_TRUE(is_forward_only(p));
         evaluate<path_packs<backward_cuts::any>>(p, f);
