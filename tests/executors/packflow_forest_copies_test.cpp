@@ -168,10 +168,10 @@ void on_cut_forests(int seeds, const What& what) {
     const tokens quantum{random.between(1, 4)};
     const random_forest f = forest_maker(random, quantum * 6, 24).make();
     for (int replicas = 1; replicas <= 3; ++replicas)
-      for (int stages = 1; stages <= 3; ++stages)
+      for (int stages = 1; stages <= 4; ++stages)
         for (int chunks = 1; chunks <= 2; ++chunks)
           for (const forest_planner& planner : planners) {
-            if (!tests::is_tried(k++, 5)) continue;
+            if (!tests::is_tried(k++, 7)) continue;
             const shape on{.stages = stages, .replicas = replicas, .chunks = chunks, .quantum = quantum};
             const result<plan> p = planner.make(on, f.batch);
             ASSERT_TRUE(p) << p.error().detail << ", seed " << seed << ", " << planner.name;
