@@ -158,10 +158,10 @@ class Trees(unittest.TestCase):
     def test_a_tree_is_evaluated_by_packs_of_forward_alone(self):
         """A path is held until the last sample that goes on from it has run; on several replicas some paths are computed again."""
         file = self.folder / "plan.json"
-        tree = ["--lengths", DATA / "trees/mooncake_sessions_512.tsv", "--format", "tree", *QUADRATIC]
-        for layout in (["--pp", 4], ["--pp", 2, "--vpp", 2, "--dp", 3], ["--pp", 2, "--memory", 96007]):
+        tree = ["--lengths", DATA / "trees/mooncake_sessions_512.tsv", "--format", "tree"]
+        for layout in (["--pp", 4], ["--pp", 2, "--vpp", 2, "--dp", 3], ["--pp", 2, "--memory", "96007tokens"]):
             with self.subTest(layout):
-                report = self.report(*tree, *layout, "--forward-only", "--compare", "flat,tree_micro_batches", "--json", file)
+                report = self.report(*tree, *QUADRATIC, *layout, "--forward-only", "--compare", "flat,tree_micro_batches", "--json", file)
                 self.assertIn("evaluates forward alone", report)
                 made = json.loads(file.read_text())
                 self.assertEqual([[]] * len(made["replicas"]), [replica["backward"] for replica in made["replicas"]])
@@ -169,8 +169,8 @@ class Trees(unittest.TestCase):
                 self.replays(file)
                 times = {line.split()[0]: float(line.split()[1]) for line in report.splitlines() if line.startswith(("slimpack ", "flat "))}
                 self.assertLess(3.5, times["flat"] / times["slimpack"])
-        self.fails("of 96007 tokens and less need 96007 tokens, the limit is 96006 tokens", *tree, "--pp", 2, "--memory", 96006,
-                   "--forward-only", status=3)
+        self.fails("of 96007 tokens and less need 96007 tokens, the limit is 96006 tokens", *tree, "--pp", 2, "--memory",
+                   "96006tokens", "--forward-only", status=3)
 
     def test_the_backward_of_a_tree_is_cut_where_its_forward_is(self):
         file = self.folder / "plan.json"
