@@ -30,6 +30,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
          "--renderer-process-limit=1", "--disable-site-isolation-trials", "--disable-back-forward-cache",
          "--disable-features=SpareRendererForSitePerProcess"]
 FULL = bool(os.environ.get("SLIMPACK_FULL"))
+PIXELS = "[...$('lanes').getContext('2d').getImageData(0, 0, $('lanes').width, $('lanes').height).data].reduce((a, b, k) => (a * 31 + b) % 1000003, 7)"
 
 
 class Browser:
@@ -692,8 +693,11 @@ class TimelinePage(unittest.TestCase):
             if not parents:
                 self.assertEqual("none", self.browser.evaluate("document.querySelector('.key.forest').style.display"))
                 continue
+            if self.browser.evaluate("'copies' in data"):
+                continue
             found += 1
-            lengths, hues = self.browser.evaluate("[data.lengths, hues]")
+            self.assertEqual("none", self.browser.evaluate("document.querySelector('.key.copies').style.display"))
+            lengths, hues = self.browser.evaluate("[data.lengths, forestOf(plans[0]).hues]")
             paths = [[s] if parent < 0 else [] for s, parent in enumerate(parents)]
             for s, parent in enumerate(parents):
                 paths[s] = paths[s] or [*paths[parent], s]
@@ -704,34 +708,120 @@ class TimelinePage(unittest.TestCase):
             # Sequences of one tree are nearer to each other than the next tree is to any.
             roots = [path[0] for path in paths]
             self.assertEqual([roots[s] for s in sorted(range(len(hues)), key=lambda s: hues[s])], sorted(roots))
-            ran = self.browser.evaluate("""(() => {
-                const {lane} = rows[0], found = [];
-                for (let i = 0; i < lane.n; ++i) eachSlice(lane, i, (sequence, from, to) => found.push([sequence, i, (from + to) / 2]));
-                return found;
-            })()""")
-            sequence, instruction, share = max(ran, key=lambda one: len(paths[one[0]]))
-            self.browser.evaluate(f"(({{start, end}}) => move(2 * start[{instruction}] - end[{instruction}], 2 * end[{instruction}] - start[{instruction}]))(rows[0].lane)")
-            self.browser.settle()
-            x, y = self.browser.evaluate(f"""(() => {{
-                const {{lane, y, h}} = rows[0], box = $('lanes').getBoundingClientRect(), begin = lane.start[{instruction}];
-                return [box.left + xOf(begin + {share} * (lane.end[{instruction}] - begin)), box.top + y + h / 2];
-            }})()""")
+            sequence, instruction, share = max(self.ran(), key=lambda one: len(paths[one[0]]))
             self.assertGreater(len(paths[sequence]), 1)
-            pixels = "[...$('lanes').getContext('2d').getImageData(0, 0, $('lanes').width, $('lanes').height).data].reduce((a, b, k) => (a * 31 + b) % 1000003, 7)"
-            before = self.browser.evaluate(pixels)
-            self.browser.mouse("mouseMoved", x, y)
-            self.assertEqual(paths[sequence], self.browser.evaluate("[...markedPath()]"))
-            self.assertNotEqual(before, self.browser.evaluate(pixels))
+            before = self.browser.evaluate(PIXELS)
+            self.point(instruction, share)
+            self.assertEqual(paths[sequence], self.browser.evaluate("[...markedPath(plans[0])]"))
+            self.assertNotEqual(before, self.browser.evaluate(PIXELS))
             length = sum(lengths[s] for s in paths[sequence])
             self.assertIn(f"path{' › '.join(map(str, paths[sequence]))}, {length:,} tokens", self.tip())
             self.assertIn(f"sequence{sequence}, {lengths[sequence]:,} from token {length - lengths[sequence]:,} on, behind sequence {parents[sequence]}", self.tip())
             self.browser.mouse("mouseMoved", 5, 5)
-            self.assertEqual([], self.browser.evaluate("[...markedPath()]"))
+            self.assertEqual([], self.browser.evaluate("[...markedPath(plans[0])]"))
             self.browser.evaluate(f"$('sequence').value = '{sequence}', $('sequence').oninput({{target: $('sequence')}})")
-            self.assertEqual(paths[sequence], self.browser.evaluate("[...markedPath()]"))
+            self.assertEqual(paths[sequence], self.browser.evaluate("[...markedPath(plans[0])]"))
             self.assertIn(f"behind sequence {parents[sequence]}: ", self.browser.evaluate("$('found').textContent"))
         if found == 0:
             self.skipTest("no page is of samples that share beginnings")
+
+    def test_copies_of_paths_have_the_hues_of_what_they_are_of_and_are_hatched(self):
+        found = 0
+        for page in self.pages:
+            self.browser.open(page.as_uri())
+            copies = self.browser.evaluate("data.copies || []")
+            if not copies:
+                continue
+            found += 1
+            self.assertEqual("", self.browser.evaluate("document.querySelector('.key.copies').style.display"))
+            self.assertIn("hatched", self.browser.evaluate("document.querySelector('.key.copies').textContent"))
+            # Each token at home and each copy of it is of one node: by hand, from the paths alone.
+            lengths, parents = self.browser.evaluate("[data.lengths, data.parents]")
+            until = {s: (of, end) for s, of, end in copies}
+            begin = {}
+            def begin_of(s):
+                if s not in begin:
+                    begin[s] = 0 if parents[s] < 0 else begin_of(parents[s]) + lengths[parents[s]]
+                return begin[s]
+            whole = {s for s, (_, end) in until.items() if end == begin_of(s) + lengths[s]}
+            home = {s: until[s][1] if s in until else begin_of(s) for s in range(len(lengths)) if s not in whole}
+            above = {s: until[s][0] if s in until else parents[s] if parents[s] not in whole else until[parents[s]][0] for s in home}
+            def path(node):
+                return [] if node < 0 else [*path(above[node]), node]
+            told = self.browser.evaluate("""data.lengths.map((length, s) => {
+                const nodes = [], {eachNode, begin, hueOf} = forestOf(plans[0]);
+                eachNode(s, begin(s), begin(s) + length, (node, from, to, isCopy) => nodes.unshift([node, from, to, isCopy]));
+                return nodes;
+            })""")
+            for s, nodes in enumerate(told):
+                self.assertEqual(begin_of(s), nodes[0][1])
+                self.assertEqual(begin_of(s) + lengths[s], nodes[-1][2])
+                self.assertEqual(path(nodes[-1][0])[-len(nodes):], [node for node, *_ in nodes], "of one path")
+                for node, first, last, is_copy in nodes:
+                    self.assertTrue(home[node] == first, "a node begins where it is at home")
+                    self.assertEqual(is_copy, s in until and first < until[s][1])
+                    self.assertEqual(last, home[node] + (lengths[node] - (home[node] - begin_of(node))))
+            self.assertLess(1, len({len(nodes) for nodes in told}), "a copy may be of several nodes")
+            # In a pack, the copy and what it is of have one hue, with lines over the copy.
+            colours = self.browser.evaluate("""(() => {
+                const seen = [], make = fillRect => ({fillRect, save() {}, restore() {}, beginPath() {}, rect() {}, clip() {}, moveTo() {}, lineTo() {},
+                                                     stroke() { seen[seen.length - 1][1] = true; }});
+                for (const lane of lanesOf(plans[0]))
+                    for (let i = 0; i < lane.n; ++i)
+                        if (passOf(lane.unit[i]) === 0) {
+                            const c = make(function (x, y, wide, high) { seen.push([this.fillStyle, false]); });
+                            drawSequences(c, lane, i, 100, 900, 0, 40, new Set());
+                        }
+                return seen;
+            })()""")
+            hatched, plain = ({hue for hue, lines in colours if lines == which} for which in (True, False))
+            self.assertTrue(hatched and hatched <= plain, "each hue of a copy is that of something at home")
+            # The pointer tells what a copy is of, and marks its path wherever that runs.
+            copy = next(s for s, *_ in copies if s in whole)
+            place = self.browser.evaluate(f"""(() => {{
+                for (const [r, {{lane}}] of rows.entries())
+                    for (let i = 0; i < lane.n; ++i) {{
+                        let share = -1;
+                        eachSlice(lane, i, (sequence, from, to) => {{ if (sequence === {copy}) share = (from + to) / 2; }});
+                        if (share >= 0) return [i, share, r];
+                    }}
+            }})()""")
+            self.point(*place)
+            of, end = until[copy]
+            self.assertEqual(path(of), self.browser.evaluate("[...markedPath(plans[0])]"))
+            self.assertIn(f"sequence{copy}, {lengths[copy]:,} from token {begin_of(copy):,} on", self.tip())
+            self.assertIn(f", a copy of the path of sequence {of}", self.tip())
+            self.assertIn(f"path{' › '.join(map(str, path(of)))}, {end:,} tokens", self.tip())
+        if found == 0:
+            self.skipTest("no page has copies of paths")
+
+    def test_plans_with_other_sequences_have_a_tab_with_their_own(self):
+        for page in self.pages:
+            self.browser.open(page.as_uri())
+            for k, own in enumerate(self.browser.evaluate("plans.map(plan => plan.lengths || data.lengths)")):
+                self.browser.evaluate(f"choose({{tab: views.findIndex(view => view.plan === plans[{k}])}})")
+                self.assertIn(f"{len(own):,} sequence", self.browser.evaluate("$('figures').textContent"))
+                self.assertIn(f"{sum(own):,} tokens", self.browser.evaluate("$('figures').textContent"))
+                slices = self.browser.evaluate(f"plans[{k}].replicas.flatMap(r => r.passes[0].slices.filter((_, at) => at % 3 === 0))")
+                self.assertTrue(set(slices) <= set(range(len(own))))
+
+    def ran(self):
+        """Of each slice that runs on the first lane: its sequence, its instruction, and the middle of its share of that."""
+        return self.browser.evaluate("""(() => {
+            const {lane} = rows[0], found = [];
+            for (let i = 0; i < lane.n; ++i) eachSlice(lane, i, (sequence, from, to) => found.push([sequence, i, (from + to) / 2]));
+            return found;
+        })()""")
+
+    def point(self, instruction, share, row=0):
+        """Points at an instruction of a lane, after so much of it, having brought it into view."""
+        self.browser.evaluate(f"(({{start, end}}) => move(2 * start[{instruction}] - end[{instruction}], 2 * end[{instruction}] - start[{instruction}]))(rows[{row}].lane)")
+        self.browser.settle()
+        x, y = self.browser.evaluate(f"""(() => {{
+            const {{lane, y, h}} = rows[{row}], box = $('lanes').getBoundingClientRect(), begin = lane.start[{instruction}];
+            return [box.left + xOf(begin + {share} * (lane.end[{instruction}] - begin)), box.top + y + h / 2];
+        }})()""")
+        self.browser.mouse("mouseMoved", x, y)
 
     @on_pages_in_turn
     def test_arrows_lead_from_a_picked_pack(self, page):

@@ -48,10 +48,11 @@ class Trees(unittest.TestCase):
     def plan(self, *arguments):
         return json.loads(self.report(*arguments, "--json", "-"))
 
-    def fails(self, says, *arguments):
-        """Exit status 2, a single line that says so, and no output file."""
+    def fails(self, says, *arguments, status=2):
+        """An exit status, a single line that says so, and no output file."""
+        (self.folder / "plan.json").unlink(missing_ok=True)
         run = self.run_plan(*arguments, *QUADRATIC, "--json", self.folder / "plan.json", "--timeline", self.folder / "page.html")
-        self.assertEqual(2, run.returncode, run.stderr)
+        self.assertEqual(status, run.returncode, run.stderr)
         self.assertEqual(1, run.stderr.count("\n"), run.stderr)
         self.assertIn(says, run.stderr)
         self.assertFalse((self.folder / "plan.json").exists() or (self.folder / "page.html").exists())
@@ -138,8 +139,6 @@ class Trees(unittest.TestCase):
                              (["--compare", "megatron"], "the planner megatron plans each sample by itself"),
                              (["--planner", "chunked"], "the planner chunked plans each sample by itself"),
                              (["--trainer", "megatron"], "--trainer megatron cuts no sequence"),
-                             (["--forward-only"], "--forward-only plans lists"),
-                             (["--backward-cuts", "forward"], "--backward-cuts forward is for lists"),
                              (["--max-context", 1211], "the longest sample of")):
             with self.subTest(option):
                 self.fails(says, *tree, *option)
@@ -150,8 +149,40 @@ class Trees(unittest.TestCase):
         self.report("--lengths", DATA / "trees/mooncake_sessions_512.tsv", "--format", "tree", *QUADRATIC, "--pp", 2, "--dp", 3, "--effort",
                     "fast", "--json", file)
         self.assertTrue(json.loads(file.read_text())["copies"])
+        self.replays(file)
+
+    def replays(self, file):
         run = subprocess.run([sys.executable, pathlib.Path(__file__).parent / "replay.py", file], capture_output=True, text=True)
         self.assertEqual(0, run.returncode, run.stdout + run.stderr)
+
+    def test_a_tree_is_evaluated_by_packs_of_forward_alone(self):
+        """A path is held until the last sample that goes on from it has run; on several replicas some paths are computed again."""
+        file = self.folder / "plan.json"
+        tree = ["--lengths", DATA / "trees/mooncake_sessions_512.tsv", "--format", "tree"]
+        for layout in (["--pp", 4], ["--pp", 2, "--vpp", 2, "--dp", 3], ["--pp", 2, "--memory", "96007tokens"]):
+            with self.subTest(layout):
+                report = self.report(*tree, *QUADRATIC, *layout, "--forward-only", "--compare", "flat,tree_micro_batches", "--json", file)
+                self.assertIn("evaluates forward alone", report)
+                made = json.loads(file.read_text())
+                self.assertEqual([[]] * len(made["replicas"]), [replica["backward"] for replica in made["replicas"]])
+                self.assertEqual("--dp" in layout, bool(made.get("copies")))
+                self.replays(file)
+                times = {line.split()[0]: float(line.split()[1]) for line in report.splitlines() if line.startswith(("slimpack ", "flat "))}
+                self.assertLess(3.5, times["flat"] / times["slimpack"])
+        self.fails("of 96007 tokens and less need 96007 tokens, the limit is 96006 tokens", *tree, "--pp", 2, "--memory",
+                   "96006tokens", "--forward-only", status=3)
+
+    def test_the_backward_of_a_tree_is_cut_where_its_forward_is(self):
+        file = self.folder / "plan.json"
+        for dp in (1, 3):
+            made = self.plan("--lengths", DATA / "trees/mooncake_sessions_512.tsv", "--format", "tree", *QUADRATIC, "--pp", 2, "--dp", dp,
+                             "--effort", "fast", "--backward-cuts", "forward")
+            file.write_text(json.dumps(made))
+            for replica in made["replicas"]:
+                pieces = [sorted(s for pack in replica[way] for s in pack["slices"]) for way in ("forward", "backward")]
+                self.assertEqual(*pieces)
+                self.assertLess(len(replica["sequences"]), len(pieces[0]))
+            self.replays(file)
 
     def test_a_layout_is_chosen_for_a_tree(self):
         shown = self.report("--lengths", self.file("tree.tsv", TREE), "--format", "tree", "--model", "llama-3.1-8b", "--gpu", "h100", "--auto",

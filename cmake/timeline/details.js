@@ -81,7 +81,7 @@ function details(lane, i, pointed) {
   for (const k of [...inOrder.filter(isFollowed), ...inOrder.filter(k => !isFollowed(k))].slice(0, 8)) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
-    const whole = ' of ' + sequenceText(sequence);
+    const whole = ' of ' + sequenceText(plan, sequence);
     const shared = plan.merges.find(m => m.sequence === sequence);
     const sharers = shared ? ', shared by replicas ' + shared.replicas.join(', ') : '';
     slices.push(['sequence ' + sequence, range + whole + sharers]);
@@ -99,7 +99,7 @@ function details(lane, i, pointed) {
     ...loansOf(lane, i),
     ...relaysOf(lane, i),
     ['tokens', count(all.tokens[pack]) + ' in ' + several(all.counts[pack], 'slice')],
-    ...(pointed >= 0 ? [['sequence', pointed + ', ' + sequenceText(pointed)], ['path', pathText(pointed)]] : []),
+    ...(pointed >= 0 ? [['sequence', pointed + ', ' + sequenceText(plan, pointed)], ['path', pathText(plan, pointed)]] : []),
   ];
   const more = all.counts[pack] - slices.length;
   if (more > 0) slices.push(['', 'and ' + count(more) + ' more']);
@@ -146,7 +146,7 @@ function memoryDetails(lane, i, t) {
   const lines = [['at', instantText(t)], ['holds', memoryText(plan, held) + (limitOf(plan) === null ? '' : ', ' + percent(held / limitOf(plan)) + ' of the limit')],
                  ['while', runs ? packName(lane, i) + ' runs' : 'nothing runs'],
                  ['live tokens', count(tokens / plan.chunks) + ' of ' + several(most.length, 'sequence')],
-                 ...most.slice(0, 6).map(([s, n]) => ['sequence ' + s, count(n / plan.chunks) + ' of ' + count(data.lengths[s]) + ' tokens'])];
+                 ...most.slice(0, 6).map(([s, n]) => ['sequence ' + s, count(n / plan.chunks) + ' of ' + count(forestOf(plan).lengths[s]) + ' tokens'])];
   if (most.length > 6) lines.push(['', 'and ' + count(most.length - 6) + ' more']);
   return [['memory', ...whereOf(lane)], lines, []];
 }
@@ -172,7 +172,7 @@ function packsWith(plan, sequence) {
 // Where the sequence runs on the lanes in view, in order of time.
 function occurrences(sequence) {
   const found = [], known = new Map();
-  if (!(sequence in data.lengths)) return found;
+  if (sequence < 0) return found;
   for (const lane of shownLanes()) {
     if (!known.has(lane.plan)) known.set(lane.plan, packsWith(lane.plan, sequence));
     const packs = known.get(lane.plan)[lane.r];
@@ -182,11 +182,12 @@ function occurrences(sequence) {
   return found.sort((a, b) => a.lane.start[a.i] - b.lane.start[b.i]);
 }
 function follow(sequence) {
-  show.sequence = sequence in data.lengths ? sequence : -1;
+  const {exists, lengths} = forestOf(planShown());
+  show.sequence = sequence in lengths ? sequence : -1;
   followed = occurrences(show.sequence);
   const packs = pass => new Set(followed.filter(({lane, i}) => kindOf(lane.unit[i]) === pass).map(({lane, i}) => lane.r + '.' + lane.pack[i])).size;
-  $('found').textContent = show.sequence < 0 ? (String($('sequence').value) === '' ? '' : 'sequences are 0 to ' + (data.lengths.length - 1)) :
-      sequenceText(show.sequence) + (isForest ? ': ' : ' tokens in ') + packs(0) + ' forward and ' + several(packs(1), 'backward pack');
+  $('found').textContent = show.sequence < 0 ? (String($('sequence').value) === '' ? '' : 'sequences are 0 to ' + (lengths.length - 1)) :
+      sequenceText(planShown(), show.sequence) + (exists ? ': ' : ' tokens in ') + packs(0) + ' forward and ' + several(packs(1), 'backward pack');
 }
 // The next or the previous of its packs after the one that is picked, brought into view.
 function step(by) {

@@ -47,7 +47,7 @@ function drawShares(c, [forward, backward, weights, words], x, y, h) {
 function drawPacks(c, lane, y, h) {
   const width = plotWidth(), scale = width / (show.t1 - show.t0);
   const shares = noShares(Math.ceil(width));
-  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'], marked = markedPath();
+  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'], marked = markedPath(lane.plan), isForest = forestOf(lane.plan).exists;
   c.textAlign = 'center';
   for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
     const x0 = Math.max(0, (lane.start[i] - show.t0) * scale), x1 = Math.min(width, (lane.end[i] - show.t0) * scale);

@@ -7,7 +7,7 @@ function thingAt(event) {
   const {lane} = row, i = firstAfter(lane, t);
   if (y >= row.y + row.h) return lane.memory ? {lane, i, what: 'memory', t} : null;
   if (i === lane.n || lane.start[i] > timeAt(x + .5)) return {lane, i, what: 'idle', t};
-  return {lane, i, what: 'pack', t, sequence: isForest ? sequenceAt(lane, i, t) : -1};
+  return {lane, i, what: 'pack', t, sequence: forestOf(lane.plan).exists ? sequenceAt(lane, i, t) : -1};
 }
 function select(found) {
   const same = found && hover ? found.lane === hover.lane && found.i === hover.i && found.what === hover.what && found.what !== 'memory' &&

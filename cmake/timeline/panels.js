@@ -57,11 +57,12 @@ function showFigures({plan, kind}) {
   const about = [['planned by', plan.planner], ['for', plan.model], ['on', plan.gpu], ['with cost', plan.cost]];
   $('subtitle').textContent = about.filter(([, name]) => name).map(words => words.join(' ')).join(' ');
   document.title = labelOf(plan) + ' \u00b7 slimpack timeline';
-  const total = data.lengths.reduce((a, b) => a + b, 0), longest = data.lengths.reduce((a, b, s) => Math.max(a, depthOf(s) + b), 0);
+  const {lengths, end, exists} = forestOf(plan);
+  const total = lengths.reduce((a, b) => a + b, 0), longest = lengths.reduce((a, b, s) => Math.max(a, end(s)), 0);
   const packs = p => plan.replicas.reduce((sum, r) => sum + r.passes[p].counts.length, 0);
   const peak = peakOf(plan), m = kind === 'predicted' ? null : plan.measured;
   const batch = [
-    ['Batch', several(data.lengths.length, 'sequence'), count(total) + ' tokens, longest ' + (isForest ? 'path ' : '') + count(longest)],
+    ['Batch', several(lengths.length, 'sequence'), count(total) + ' tokens, longest ' + (exists ? 'path ' : '') + count(longest)],
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
      'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.expert ? ', ep ' + plan.expert : '') +
      (plan.vocabulary ? ', vocabulary ' + plan.vocabulary : '') +
@@ -183,7 +184,7 @@ function showControls({plan, kind}) {
   const strips = known && kind !== 'both', path = kind !== 'measured';
   const visible = {planned: path, critical: path && show.critical, memory: strips,
                    limit: strips && show.memory && limitOf(plan) !== null, several: views.length > 1,
-                   weights: plan.replicas.some(r => r.weights), vocabulary: plan.vocabulary, forest: isForest,
+                   weights: plan.replicas.some(r => r.weights), vocabulary: plan.vocabulary, forest: forestOf(plan).exists, copies: forestOf(plan).copied.size > 0,
                    reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0] || lane.stream.length > 0)};
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';

@@ -50,11 +50,6 @@ void check_forest(const CLI::App& app, const options& o) {
     throw bad_usage{"--pad-to pads each sequence at its end, which " + what + " have in the middle: leave it out"};
   if (given("--over-long") && o.over_long == over_long::truncate)
     throw bad_usage{"--over-long truncate would cut off what " + what + " are trained on: give drop, or leave it out"};
-  if (o.forward_only)
-    throw bad_usage{"--forward-only plans lists, not " + what +
-                    ", which the plan of a step evaluates, too: leave it out"};
-  if (o.cuts == slimpack::backward_cuts::forward_cuts)
-    throw bad_usage{"--backward-cuts forward is for lists, not for " + what + ": leave it out"};
   if (!o.trainer.cuts)
     throw bad_usage{"--trainer megatron cuts no sequence, so that " + what + " cannot end at a fork: leave it out"};
   for (const std::string& planner : planners)

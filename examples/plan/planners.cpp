@@ -73,11 +73,17 @@ auto with_schedule(const request& asked, const Call& call) {
   return call(schedules::list{});
 }
 
+/// The baselines whose packs slimpack tries, too: those of lists, or of samples that share beginnings.
+std::span<const std::string_view> baselines_beside(const batch_view& batch) {
+  static constexpr std::string_view of_forests[]{"tree_micro_batches"};
+  return batch.shares_prefixes() ? std::span<const std::string_view>(of_forests) : baselines::sharing_none;
+}
+
 /// Slimpack's evaluation: its own packs, or those of a tuned baseline where these are faster.
 template <class Cost>
 result<plan> forward_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost) {
   result<plan> made = slimpack_plan(asked, lengths, cost, schedules::list{});
-  for (const std::string_view name : baselines::sharing_none) {
+  for (const std::string_view name : baselines_beside(batch_of(asked, lengths))) {
     request other = asked;
     other.planner = name;
     result<plan> its = tuned(other, lengths, any_cost(cost)).made;

@@ -88,10 +88,10 @@ class basic_planner {
   [[nodiscard]] result<plan> operator()(const batch_view& batch, std::stop_token stop = {}) const;
 
   /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory,
-  /// times and bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The
-  /// solver and the schedule of steps are not asked, but for the solver's threads and search_options; no sequence is
-  /// shared; nothing is reduced. Memory is what the cost model says of evaluations (hook `evaluation_memory`), or else
-  /// of steps.
+  /// times and bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk; where
+  /// samples share beginnings, with that of the last sequence that goes on behind it. The solver and the schedule of
+  /// steps are not asked, but for the solver's threads and search_options; no sequence is shared; nothing is reduced.
+  /// Memory is what the cost model says of evaluations (hook `evaluation_memory`), or else of steps.
   /// Search    forward_search, or solvers::packed_forward (solvers/packed_forward.hpp) for the packs of a baseline:
   ///           solve gets from options_of what it needs of the planner's solver
   /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
@@ -105,22 +105,23 @@ class basic_planner {
     if (result<void> fine = check(batch); !fine) return std::move(fine).error();
     if (const char* const fault = forward_fault_of(shape_))
       return error{errc::invalid_input, std::string("the shape is not for a forward alone: ") + fault};
-    if (batch.shares_prefixes())
-      return error{errc::invalid_input,
-                   "samples share prefixes, and plan_forward plans lists of lengths: evaluate the plan of a step"};
     detail::time_faults faults(stop);
-    const problem asked{batch.lengths(), shape_, faults.token()};
+    const problem asked{
+        .lengths = batch.lengths(), .shape = shape_, .stop = faults.token(), .parents = batch.parents()};
     result<solution> solved =
         Search::solve(asked, checked_cuts(slicer_, batch.lengths(), faults), searched_cost(cost_, faults, shape_),
                       threads_of(solver_), Search::options_of(solver_));
     if (faults.any()) return faults.told(batch, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    if (result<void> sound = detail::solution_check(solved.value(), batch, shape_, std::span(both_passes).first(1));
-        !sound)
-      return std::move(sound).error();
     const acceptance accepted(*this, faults);
     plan p = accepted.assembly.blank(batch);
     p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
+    if (result<void> cut = detail::plan_assembly::take_cut(solved.value(), batch, p); !cut)
+      return std::move(cut).error();
+    if (result<void> sound =
+            detail::solution_check(solved.value(), batch_of(p), shape_, std::span(both_passes).first(1));
+        !sound)
+      return std::move(sound).error();
     if (result<void> run = accepted.assembly.simulate(p, simulators::joint_groups({}, p.replicas.size()),
                                                       std::move(solved).value(), detail::plan_assembly::never, true);
         !run)

@@ -7,6 +7,7 @@
 #include "one_at_a_time.hpp"
 #include "path_stage.hpp"
 #include "path_steps.hpp"
+#include "planned.hpp"
 
 #include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/testing/naive/memory.hpp>
@@ -167,10 +168,10 @@ void on_cut_forests(int seeds, const What& what) {
     const tokens quantum{random.between(1, 4)};
     const random_forest f = forest_maker(random, quantum * 6, 24).make();
     for (int replicas = 1; replicas <= 3; ++replicas)
-      for (int stages = 1; stages <= 3; ++stages)
+      for (int stages = 1; stages <= 4; ++stages)
         for (int chunks = 1; chunks <= 2; ++chunks)
           for (const forest_planner& planner : planners) {
-            if (!tests::is_tried(k++, 5)) continue;
+            if (!tests::is_tried(k++, 7)) continue;
             const shape on{.stages = stages, .replicas = replicas, .chunks = chunks, .quantum = quantum};
             const result<plan> p = planner.make(on, f.batch);
             ASSERT_TRUE(p) << p.error().detail << ", seed " << seed << ", " << planner.name;
@@ -202,6 +203,46 @@ TEST(PackflowForestCopies, HaveThemPieceByPiece) {
     else
       compare<path_pieces<backward_cuts::forward_cuts>>(p, f);
   });
+}
+
+// Copies are not counted, and what is at home is, whoever goes on from it.
+TEST(PackflowForestCopies, AreEvaluatedByPlansOfForwardAlone) {
+  int plans = 0, k = 0;
+  for (int seed = 1; seed <= tests::steps(12); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed) + 100);
+    const tokens quantum{random.between(1, 4)};
+    const random_forest f = forest_maker(random, quantum * 6, 24).make();
+    for (const shape& on :
+         {shape{.stages = 1, .replicas = 3, .quantum = quantum}, shape{.stages = 3, .replicas = 2, .quantum = quantum},
+          shape{.stages = 2, .replicas = 3, .chunks = 2, .quantum = quantum}}) {
+      if (!tests::is_tried(k++, 2)) continue;
+      const result<plan> made = tests::planned_forward(on, f.batch);
+      ASSERT_TRUE(made) << made.error().detail << ", seed " << seed;
+      const plan& p = made.value();
+      if (p.copies.empty()) continue;
+      ++plans;
+      const testing::report laws = testing::plan_laws(p);
+      EXPECT_TRUE(laws) << laws;
+      using stage = path_packs<backward_cuts::any>;
+      const batch_places places(p);
+      std::vector<stage> stages = stages_of<stage>(p, places);
+      const path_model::gradients expected = path_model::flat(f, on.parts());
+      for (const result<step_report>& report : evaluate_everywhere(p, stages)) {
+        ASSERT_TRUE(report) << report.error().detail;
+        EXPECT_EQ(report.value().valid_tokens, tokens{static_cast<std::int64_t>(f.count())});
+        EXPECT_LE(std::abs(report.value().loss_sum - expected.loss), 1e-13 * expected.size) << "seed " << seed;
+      }
+      for (std::size_t rank = 0; rank < stages.size(); ++rank) {
+        const replica_plan& r = p.replicas[rank / static_cast<std::size_t>(on.stages)];
+        const std::size_t at = rank % static_cast<std::size_t>(on.stages);
+        EXPECT_EQ(stages[rank].held(), bytes{});
+        EXPECT_EQ(stages[rank].peak(),
+                  bytes{testing::naive::peak_memory(r.partition, r.programs[at], stages[rank].rates(), on,
+                                                    static_cast<int>(at), {}, {}, {}, {}, p.parents)});
+      }
+    }
+  }
+  EXPECT_GT(plans, 5);
 }
 
 TEST(PackflowForestCopies, HoldAsMuchAsTheirPlansSay) {

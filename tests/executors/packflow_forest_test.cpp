@@ -7,6 +7,7 @@
 #include "path_stage.hpp"
 #include "path_steps.hpp"
 #include "path_words.hpp"
+#include "planned.hpp"
 #include "prefix_model.hpp"
 
 #include <slimpack/core/forest/batch_view.hpp>
@@ -305,6 +306,48 @@ TEST(PackflowForest, EvaluatesWithTheLossOfTheStepAndKeepsWhatDescendantsRead) {
       both(path_stages_of<stage>(p), path_stages_of<stage>(p));
     }
   });
+}
+
+template <class Stage>
+void evaluate(const plan& p, const random_forest& f) {
+  const path_model::gradients expected = path_model::flat(f, p.shape.parts());
+  std::vector<Stage> stages = path_stages_of<Stage>(p);
+  for (const result<step_report>& report : evaluate_everywhere(p, stages)) {
+    ASSERT_TRUE(report) << report.error().detail;
+    EXPECT_EQ(report.value().valid_tokens, tokens{static_cast<std::int64_t>(f.count())});
+    EXPECT_LE(std::abs(report.value().loss_sum - expected.loss), 1e-13 * expected.size);
+  }
+  std::int64_t all = 0;
+  for (const tokens t : f.batch.lengths) all += t.value;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const Stage& one = stages[s];
+    EXPECT_EQ(one.held(), bytes{});
+    EXPECT_EQ(one.outline.tokens_in_flight, most_live(p.replicas[0].partition, p.replicas[0].programs[s], p));
+    EXPECT_EQ(one.forwarded.size(), f.sequences.size() * static_cast<std::size_t>(p.shape.chunks));
+    std::int64_t run = 0;  // each token once on each chunk
+    for (const auto& call : one.calls)
+      for (const auto& [piece, prefix, edges] : call.pieces) run += piece.slice.length.value;
+    EXPECT_EQ(run, p.shape.chunks * all);
+  }
+  EXPECT_EQ(stages.back().wrong_samples, 0);
+  EXPECT_EQ(stages.back().samples.size(), f.batch.samples.size());
+}
+
+TEST(PackflowForest, EvaluatesByPlansOfForwardAlone) {
+  const std::vector<forest_planner> forward_alone{
+      {"forward alone", backward_cuts::any,
+       [](const shape& on, const batch_view& batch) { return tests::planned_forward(on, batch); }}};
+  int plans = 0, cut = 0;
+  on_forests(
+      tests::steps(6),
+      [&](const plan& p, const random_forest& f, backward_cuts) {
+        ASSERT_TRUE(is_forward_only(p));
+        evaluate<path_packs<backward_cuts::any>>(p, f);
+        evaluate<path_pieces<backward_cuts::forward_cuts>>(p, f);
+        ++plans, cut += p.replicas[0].partition.forward.slices().size() > p.lengths.size();
+      },
+      forward_alone);
+  EXPECT_GT(cut, plans / 4) << "sequences must be cut for this to show anything";
 }
 
 /// Two answers to a prompt of 8 tokens.

@@ -4,6 +4,7 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/forward.hpp>
 
 namespace slimpack::tests {
 
@@ -12,6 +13,14 @@ template <class Solver, class Slicer, class Schedule>
 result<plan> planned(const shape& on, const batch_view& batch, Slicer slicer, Solver solver, Schedule schedule) {
   const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
   return basic_planner{on, slicer, cost, solver, schedule, simulators::sweep{}}(batch);
+}
+
+/// Its forward alone, of a few candidates.
+inline result<plan> planned_forward(const shape& on, const batch_view& batch) {
+  const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
+  const solvers::two_phase search{.options = {.evaluation_growth = 2}};
+  return basic_planner{on, slicers::equal_cost{}, cost, search, schedules::list{}, simulators::sweep{}}.plan_forward(
+      batch);
 }
 
 }  // namespace slimpack::tests

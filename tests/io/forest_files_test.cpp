@@ -12,6 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -36,9 +38,11 @@ forest dialogue() {
           .targets = {{{1}, {300}, {90}, 4, 0.25}, {{2}, {390}, {40}}, {{3}, {400}, {60}, 2}, {{5}, {1}, {499}}}};
 }
 
-plan planned(const forest& batch) {
-  return planner{shape{.stages = 2, .quantum = {64}}, slicers::equal_cost{},
-                 costs::quadratic{.per_pack = {1e-6}}}(batch)
+plan planned(const forest& batch, int replicas = 1) {
+  solvers::two_phase search;
+  if (replicas > 1) search.effort = solvers::search_budget::fast();
+  return planner{shape{.stages = 2, .replicas = replicas, .quantum = {64}}, slicers::equal_cost{},
+                 costs::quadratic{.per_pack = {1e-6}}, search}(batch)
       .value();
 }
 
@@ -195,6 +199,55 @@ TEST(ForestTimelinePage, IsWrittenForTheBrowser) {
   slimpack::testing::generator random(5);
   const plan p = planned(slimpack::testing::trial_forest(random, 60, {2000}));
   ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return io::write_timeline(out, std::vector<plan>{p}); }));
+}
+
+/// A root of which all samples go on, so that replicas have copies of it, and of what is behind it.
+forest one_tree(slimpack::testing::generator& random) {
+  forest made{.lengths = {{3000}}, .parents = {no_parent}};
+  const auto grow = [&](std::uint32_t parent, std::int64_t least) {
+    made.lengths.push_back({random.between(least, 3 * least)});
+    made.parents.push_back({parent});
+    return static_cast<std::uint32_t>(made.lengths.size() - 1);
+  };
+  for (int i = 0; i < 7; ++i)
+    for (int k = 0, child = static_cast<int>(grow(0, 400)); k < 4; ++k) {
+      const std::uint32_t turn = grow(static_cast<std::uint32_t>(child), 200);
+      for (int answers = k % 2 == 0 ? 0 : 2; answers > 0; --answers) grow(turn, 100);
+    }
+  const std::vector<sequence> all = batch_view(made).sequences();
+  for (const sequence& s : all)
+    if (std::find(made.parents.begin(), made.parents.end(), s.id) == made.parents.end())
+      made.samples.push_back({s.id, s.end()});
+  return made;
+}
+
+TEST(ForestFiles, HaveAPageThatKnowsCopiesAndTheSequencesOfEachPlan) {
+  slimpack::testing::generator random(5);
+  const plan p = planned(one_tree(random), 3), other = planned(dialogue());
+  ASSERT_FALSE(p.copies.empty());
+  std::ostringstream page;
+  io::write_timeline(page, std::vector<plan>{p, p, other}).value();
+  const path_copy& first = p.copies.front();
+  const std::string copies = "\"copies\":[[" + std::to_string(first.sequence.value) + "," +
+                             std::to_string(first.of.value) + "," + std::to_string(first.until.value) + "]";
+  const std::string text = page.str(), lengths = "\"lengths\":[";
+  EXPECT_NE(text.find(copies), std::string::npos);
+  std::size_t told = 0;
+  for (std::size_t at = text.find(lengths); at != std::string::npos; at = text.find(lengths, at + 1)) ++told;
+  EXPECT_EQ(told, 2u) << "of the page, and of the plan that has others";
+}
+
+// A page that timeline_page_test.py opens: a tree of which three replicas have parts, and its samples flat.
+TEST(CopiesTimelinePage, IsWrittenForTheBrowser) {
+  const char* path = std::getenv("SLIMPACK_COPIES_PAGE");
+  if (path == nullptr) GTEST_SKIP() << "SLIMPACK_COPIES_PAGE names no file";
+  slimpack::testing::generator random(5);
+  const forest tree = one_tree(random);
+  forest flat;
+  for (const sample_end& s : tree.samples) flat.lengths.push_back(s.at);
+  const std::vector<plan> plans{planned(tree, 3), planned(flat, 3)};
+  ASSERT_FALSE(plans[0].copies.empty());
+  ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return io::write_timeline(out, plans); }));
 }
 
 }  // namespace

@@ -440,6 +440,37 @@ TEST(FaultyCosts, OfAnyKindEndInAPlanOrASentence) { expect_an_end(std::random_de
 // Times of a vocabulary that are no numbers are taken for such as were not given.
 TEST(FaultyCosts, WithoutAVocabularysTimesEndInASentenceOfTheirOwn) { expect_an_end(2457199895, hook::like); }
 
+// Bounds and useful work count with what a spread vocabulary takes for one token, for all and for those of a sequence.
+TEST(FaultyCosts, OfAVocabularyThatContradictThemselvesAreNamed) { expect_an_end(3162169800, hook::like); }
+
+TEST(FaultyCosts, AreNamedWhereAVocabularyTakesLongerForASequenceThanForThePacks) {
+  const combination& spread = named("two_phase of a spread vocabulary");
+  const std::string step = "the cost model contradicts itself: by it the step takes ";
+  const auto wrong_for = [&](tokens size) -> faulty::rule {
+    return [=](hook h, const slice& s, pass, int) {
+      return h == hook::vocabulary_time && s.length == size ? std::optional{100.0} : std::nullopt;
+    };
+  };
+  for (const int replicas : {1, 2}) {
+    expect_refused(
+        spread, wrong_for({700}), replicas,
+        {step, " s of all stages, but its useful work ",
+         "It breaks cost_model law 4 (besides what a pack costs, tokens take no longer in several packs than in one): ",
+         " on stage 0, besides that, a pack of each sequence takes "});
+    expect_refused(spread, wrong_for({1}), replicas,
+                   {step,
+                    "It breaks cost_model law 3 (time does not fall as a pack grows): embed on stage 0, of 1 tokens "
+                    "takes 100 s, of "});
+    tokens all{};
+    for (const tokens length : mixed) all += length;
+    expect_refused(spread, wrong_for(all), replicas,
+                   {step, " s, but no less than ",
+                    "It breaks cost_model law 4 (a pack of more tokens takes no longer than several that have these "
+                    "together): ",
+                    ", a pack of all tokens takes 100 s, the plan's packs together "});
+  }
+}
+
 // Sequences of 1e12 s and quanta of next to none: packs of equal work were tried down to the smallest numbers.
 TEST(FaultyCosts, WhoseEqualPacksBecomeEndlesslySmallComeToAnEnd) { expect_an_end(67, hook::memory); }
 

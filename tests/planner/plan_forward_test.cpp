@@ -1,3 +1,5 @@
+#include <slimpack/core/forest/uncut.hpp>
+#include <slimpack/core/order/slice_order.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/forward.hpp>
@@ -6,6 +8,7 @@
 
 #include "../laws/cases.hpp"
 #include "../solvers/batches.hpp"
+#include "../support/random_forest.hpp"
 
 #include <gtest/gtest.h>
 
@@ -81,7 +84,54 @@ TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
   EXPECT_GT(limited, 0);
 }
 
-/// The least time of any forward packs of a batch on one replica: every order of sequences, each pack boundary tried.
+/// One replica, or several that may compute paths again; chunks; bytes; and a limit that is the longest path.
+TEST(PlanForward, OfForestsObeysTheLawsOfPlansOnEveryShape) {
+  int copies = 0;
+  for (int seed = 1; seed <= tests::cases(40); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    shape on{.stages = static_cast<int>(random.between(1, 5)),
+             .replicas = static_cast<int>(random.between(1, 4)),
+             .chunks = static_cast<int>(random.between(1, 3)),
+             .quantum = {random.between(1, 64)}};
+    const tests::random_forest batch(random, {.most = 30, .longest = {1500}});
+    const batch_view view(batch);
+    const auto check = [&](const auto& cost) {
+      const planner plan_batch{on, slicers::equal_cost{}, cost};
+      const result<plan> made = plan_batch.plan_forward(batch);
+      ASSERT_TRUE(made) << made.error().detail << ", seed " << seed;
+      const plan& p = made.value();
+      EXPECT_TRUE(is_forward_only(p));
+      EXPECT_TRUE(testing::plan_laws(p, cost)) << testing::plan_laws(p, cost) << "seed " << seed;
+      const result<uncut_forest> from = uncut(batch_of(p), p.copies);
+      ASSERT_TRUE(from) << from.error().detail;
+      EXPECT_TRUE(std::ranges::equal(from.value().lengths, view.lengths())) << "seed " << seed;
+      copies += !p.copies.empty();
+      EXPECT_EQ(plan_batch.plan_forward(batch).value().hash, p.hash) << "seed " << seed;
+      std::vector<tokens> paths;  // flat: each leaf's path is a sequence
+      const slice_order order(view);
+      for (const sequence& s : view.sequences())
+        if (order.children(s.id) == 0) paths.push_back(s.end());
+      const result<plan> flat = plan_batch.plan_forward(paths);
+      ASSERT_TRUE(flat) << flat.error().detail << ", seed " << seed;
+      EXPECT_LE(p.step_time.value, flat.value().step_time.value * 1.005) << "seed " << seed;
+    };
+    check(priced);
+    check(uneven_bytes{priced});
+    check(evaluation_bytes{priced});
+    // What a path needs alone: all of it, on every chunk. A sibling has let go of its own before another begins.
+    on.memory = memory_limit{memory_unit::token, static_cast<double>(view.longest().value)};
+    check(priced);
+    if (on.chunks > 1 || view.longest() == tokens{1}) continue;  // a chunk may let go before the next one begins
+    on.memory->amount -= 1;
+    const result<plan> none = planner{on, slicers::equal_cost{}, priced}.plan_forward(batch);
+    ASSERT_FALSE(none) << "seed " << seed;
+    EXPECT_EQ(none.error().code, errc::out_of_memory) << "seed " << seed;
+  }
+  EXPECT_GT(copies, 0);
+}
+
+/// The least time of any forward packs of a batch on one replica: every order of sequences that has parents before
+/// their children, each pack boundary tried.
 class exhaustive {
  public:
   exhaustive(const shape& on, const costs::quadratic& cost, std::vector<sequence> batch)
@@ -91,24 +141,32 @@ class exhaustive {
     std::sort(batch_.begin(), batch_.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; });
     do {
       packs_.clear();
-      next(0, tokens{});
+      if (is_order()) next(0, batch_.front().begin);
     } while (std::next_permutation(batch_.begin(), batch_.end(),
                                    [](const sequence& a, const sequence& b) { return a.id < b.id; }));
     return best_;
   }
 
  private:
+  [[nodiscard]] bool is_order() const {
+    std::vector<bool> before(batch_.size());
+    for (const sequence& s : batch_) {
+      if (!s.is_root() && !before[s.parent.value]) return false;
+      before[s.id.value] = true;
+    }
+    return true;
+  }
   /// Adds one quantum after the other, each to the pack before or to a new one.
   void next(std::size_t at, tokens begin) {
     if (at == batch_.size()) return price();
     const sequence& s = batch_[at];
-    const slice one{s.id, begin, std::min(on_.quantum, s.length - begin)};
-    const bool ends = one.end() == s.length;
+    const slice one{s.id, begin, std::min(on_.quantum, s.end() - begin)};
+    const bool ends = one.end() == s.end();
     for (const bool opens : {true, false}) {
       if (!opens && packs_.empty()) continue;
       if (opens) packs_.emplace_back();
       packs_.back().push_back(one);
-      next(ends ? at + 1 : at, ends ? tokens{} : one.end());
+      next(ends ? at + 1 : at, !ends ? one.end() : at + 1 < batch_.size() ? batch_[at + 1].begin : tokens{});
       packs_.back().pop_back();
       if (opens) packs_.pop_back();
     }
@@ -137,7 +195,9 @@ class exhaustive {
   seconds best_{std::numeric_limits<double>::infinity()};
 };
 
-TEST(PlanForward, IsNearTheBestOfSmallBatches) {
+/// How near plans of small batches come to the best, those of parents_of(number of sequences, random).
+template <class Parents>
+void expect_near_the_best(const Parents& parents_of) {
   double worst = 1, sum = 0;
   int cases = 0, exact = 0;
   for (int seed = 1; seed <= tests::cases(30); ++seed) {
@@ -152,8 +212,10 @@ TEST(PlanForward, IsNearTheBestOfSmallBatches) {
     costs::quadratic cost = priced;
     cost.attention = random.between(0, 1) == 0 ? 1e-8 : 1e-6;
     cost.per_pack = {random.between(0, 1) == 0 ? 2e-6 : 2e-5};
-    const plan p = planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths).value();
-    const seconds best = exhaustive{on, cost, batch_view(lengths).sequences()}();
+    const std::vector<sequence_id> parents = parents_of(lengths.size(), random);
+    const batch_view batch(lengths, parents);
+    const plan p = planner{on, slicers::equal_cost{}, cost}.plan_forward(batch).value();
+    const seconds best = exhaustive{on, cost, batch.sequences()}();
     EXPECT_GE(best, p.lower_bound * (1 - 1e-12)) << "a bound is no bound, seed " << seed;
     EXPECT_GE(p.step_time, best * (1 - 1e-12));
     const double ratio = p.step_time / best;
@@ -164,6 +226,22 @@ TEST(PlanForward, IsNearTheBestOfSmallBatches) {
               worst);
   EXPECT_LT(sum / cases, 1.02);
   EXPECT_LT(worst, 1.1);
+}
+
+TEST(PlanForward, IsNearTheBestOfSmallBatches) {
+  expect_near_the_best([](std::size_t, testing::generator&) { return std::vector<sequence_id>{}; });
+}
+
+TEST(PlanForward, IsNearTheBestOfSmallForests) {
+  expect_near_the_best([](std::size_t count, testing::generator& random) {
+    std::vector<sequence_id> parents{no_parent};
+    while (parents.size() < count) {  // of the sequence before, or of one on the path to it
+      sequence_id parent{static_cast<std::uint32_t>(parents.size() - 1)};
+      while (parent != no_parent && random.once_in(2)) parent = parents[parent.value];
+      parents.push_back(parent);
+    }
+    return parents;
+  });
 }
 
 TEST(PlanForward, ComesNearItsBoundOnLargeOnes) {

@@ -42,6 +42,19 @@ TEST(ForwardBounds, AddUpOnTwoStages) {
                                                                     {"sequence 1: its own way", {31}}}));
 }
 
+// A root of 14 tokens of which 23 and 5 go on. A copy of the root may move cuts, so that one token leaves last.
+//   stage 0   pack 2, 42 tokens, and out by stage 1: message 1, pack 2 and a token          2 + 42 + 4 = 48
+//   stage 1   fill 2 + 10 + 1, pack 2, 42 tokens                                            13 + 2 + 42 = 57
+//   way       of the path of 37 tokens on stage 0: pack 2, 37 tokens, 4                     43
+TEST(ForwardBounds, AddUpAlongPaths) {
+  const std::vector<tokens> lengths{{14}, {23}, {5}};
+  const std::vector<sequence_id> parents{no_parent, {0}, {0}};
+  EXPECT_EQ(simulators::forward_bounds(plain, {.stages = 2, .quantum = {10}}, batch_view(lengths, parents).sequences()),
+            (std::vector<bound>{{"stage 0: fill + work + way out", {48}},
+                                {"stage 1: fill + work + way out", {57}},
+                                {"path of sequence 1: its own way", {43}}}));
+}
+
 // Two replicas have half of 37 tokens each, or of 23 where they share a sequence.
 TEST(ForwardBounds, ShareWorkOverReplicas) {
   const shape on{.stages = 2, .replicas = 2, .quantum = {10}};

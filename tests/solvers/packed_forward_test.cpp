@@ -5,6 +5,7 @@
 #include <slimpack/testing/plan_laws.hpp>
 
 #include "../laws/cases.hpp"
+#include "../support/random_forest.hpp"
 #include "batches.hpp"
 
 #include <gtest/gtest.h>
@@ -28,20 +29,20 @@ auto planner_of(const shape& on, const Recipe& recipe) {
 }
 
 /// The evaluation of a baseline; nothing where it has none.
-std::optional<result<plan>> evaluated(std::string_view name, const shape& on, const std::vector<tokens>& lengths,
+std::optional<result<plan>> evaluated(std::string_view name, const shape& on, const batch_view& batch,
                                       tokens context = {}) {
-  return baselines::with_named(
-             name, on, context,
-             [&](const auto& recipe) -> std::optional<result<plan>> {
-               if constexpr (requires { recipe.solver.packed(problem{}, recipe.slicer, cost); })
-                 return planner_of(on, recipe).template plan_forward<solvers::packed_forward>(lengths);
-               else
-                 return std::nullopt;
-             })
+  return baselines::with_named(name, on, context,
+                               [&](const auto& recipe) -> std::optional<result<plan>> {
+                                 if constexpr (requires { recipe.solver.packed(problem{}, recipe.slicer, cost); })
+                                   return planner_of(on, recipe).template plan_forward<solvers::packed_forward>(batch);
+                                 else
+                                   return std::nullopt;
+                               })
       .value();
 }
 
-// All that share nothing evaluate, and no others: what they run forward in a step, in that order on every stage.
+// All whose replicas share nothing evaluate, and no others: what they run forward in a step, in that order on every
+// stage.
 TEST(PackedForward, RunsTheForwardPacksOfTheStep) {
   for (int seed = 1; seed <= tests::cases(12); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
@@ -51,7 +52,8 @@ TEST(PackedForward, RunsTheForwardPacksOfTheStep) {
                    .quantum = {16}};
     for (const std::string_view name : baselines::names) {
       const bool shares_none = std::find(baselines::sharing_none.begin(), baselines::sharing_none.end(), name) !=
-                               baselines::sharing_none.end();
+                                   baselines::sharing_none.end() ||
+                               name == "tree_micro_batches";
       const std::optional<result<plan>> made = evaluated(name, on, lengths);
       ASSERT_EQ(made.has_value(), shares_none) << name;
       if (!made) continue;
@@ -73,6 +75,27 @@ TEST(PackedForward, RunsTheForwardPacksOfTheStep) {
       }
     }
   }
+}
+
+// Micro-batches of trees, with the copies that they have in a step.
+TEST(PackedForward, RunsPartsOfTrees) {
+  int copies = 0;
+  for (int seed = 1; seed <= tests::cases(12); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const tests::random_forest batch(random, {.longest = {600}});
+    const shape on{.stages = static_cast<int>(random.between(1, 4)),
+                   .replicas = static_cast<int>(random.between(1, 3)),
+                   .quantum = {16}};
+    const plan p = evaluated("tree_micro_batches", on, batch).value().value();
+    EXPECT_TRUE(is_forward_only(p));
+    EXPECT_TRUE(testing::plan_laws(p, cost)) << testing::plan_laws(p, cost) << "seed " << seed;
+    const plan step = planner_of(on, baselines::tree_micro_batches(on))(batch).value();
+    EXPECT_EQ(p.copies, step.copies);
+    for (std::size_t r = 0; r < p.replicas.size(); ++r)
+      EXPECT_EQ(p.replicas[r].partition.forward, step.replicas[r].partition.forward) << "seed " << seed;
+    copies += !p.copies.empty();
+  }
+  EXPECT_GT(copies, 0);
 }
 
 //  Packs of at most 20 tokens of a second a token each on 2 stages: first-fit decreasing makes {20}, {12, 8}, {5}. 20 +

@@ -1,4 +1,5 @@
 #include "../executors/one_at_a_time.hpp"
+#include "../executors/planned.hpp"
 #include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
 #include "exact_forest.hpp"
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -114,6 +116,36 @@ void expect_held(const exact_forest& batch, const plan& p, const std::string& na
     work.rates = rates;
     EXPECT_EQ(held[rank], simulators::peak_memory(work, r.programs)[rank % stages]) << name;
   }
+}
+
+// By packs made for one pass, which keep a path until the last sequence that reads it has run.
+TEST(ForestExactness, AnEvaluationByForwardAloneHasTheLossOfFlatCopies) {
+  double worst = 0;
+  int plans = 0, copies = 0;
+  for (int seed = 1; seed <= tests::cases(3); ++seed) {
+    const exact_forest batch(static_cast<std::uint64_t>(seed), tests::deep_model);
+    for (const shape& on : {shape{.stages = 1, .quantum = batch.quantum},
+                            shape{.stages = 2, .replicas = 3, .chunks = 2, .quantum = batch.quantum},
+                            shape{.stages = 4, .replicas = 2, .quantum = batch.quantum}}) {
+      const result<plan> made = tests::planned_forward(on, batch.samples.batch);
+      ASSERT_TRUE(made) << made.error().detail << ", seed " << seed;
+      const plan& p = made.value();
+      std::vector<double> errors(static_cast<std::size_t>(tests::ranks_of(p)));
+      transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+      tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+        auto endpoint = world.endpoint(rank);
+        train::model_stage<double> stage(batch.model, p.shape, rank % p.shape.stages, batch.documents(p), 7);
+        const step_report ran = executors::packflow{}.evaluate(p, stage, endpoint).value();
+        errors[static_cast<std::size_t>(rank)] = std::abs(ran.loss_sum - batch.loss) / batch.size;
+      });
+      const double error = *std::max_element(errors.begin(), errors.end());
+      EXPECT_LT(error, 1e-13) << on.stages << " stages, " << on.replicas << " replicas, seed " << seed;
+      worst = std::max(worst, error);
+      ++plans, copies += !p.copies.empty();
+    }
+  }
+  std::printf("%d plans, %d with copied paths, largest relative error %.2g\n", plans, copies, worst);
+  EXPECT_GT(copies, 0);
 }
 
 TEST(ForestExactness, AStageHoldsWhatThePlanSays) {

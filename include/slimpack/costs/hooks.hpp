@@ -60,7 +60,8 @@
 ///                  message_kind, int stage)
 ///
 /// Where the vocabulary is spread, `time` is of layers alone, and `message` is also asked of part 0 backward: what it
-/// sends to the last stage. A pack of more tokens takes no longer than several that have these together.
+/// sends to the last stage. A pack of more tokens takes no longer than several that have these together, and besides
+/// its overhead no less than these besides theirs.
 ///
 /// `call_overhead` is for computes that are called piece by piece, which launch their kernels once a piece; `overhead`
 /// is what a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no

@@ -75,17 +75,13 @@ class timeline_writer {
 
   result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured,
                      const batch_times& batches, const page_facts& facts) {
-    json_.open('{').key("lengths");
-    list(plans.front().lengths, [](tokens t) { return t.value; });
-    if (batch_of(plans.front()).shares_prefixes()) {
-      json_.key("parents");
-      list(plans.front().parents,
-           [](sequence_id parent) { return parent == no_parent ? std::int64_t{-1} : std::int64_t{parent.value}; });
-    }
+    json_.open('{');
+    write_sequences(plans.front());
     json_.key("plans").open('[');
     for (std::size_t k = 0; k < plans.size(); ++k) {
       const std::span<const step_report> ranks = k < measured.size() ? measured[k] : std::span<const step_report>{};
-      if (result<void> written = write_plan(plans[k], ranks); !written) return written;
+      if (result<void> written = write_plan(plans[k], has_sequences_of(plans[k], plans.front()), ranks); !written)
+        return written;
     }
     json_.close(']');
     if (!batches.planners.empty()) write_batches(batches);
@@ -103,6 +99,27 @@ class timeline_writer {
     const auto is_it = [](const auto& option) { return option.first == "recompute"; };
     const auto found = std::find_if(p.origin->planning.begin(), p.origin->planning.end(), is_it);
     return found == p.origin->planning.end() ? nullptr : &found->second;
+  }
+
+  /// Whether two plans cut their batch into the same sequences.
+  [[nodiscard]] static bool has_sequences_of(const plan& a, const plan& b) noexcept {
+    return a.lengths == b.lengths && a.parents == b.parents && a.copies == b.copies;
+  }
+  void write_sequences(const plan& p) {
+    json_.key("lengths");
+    list(p.lengths, [](tokens t) { return t.value; });
+    if (!batch_of(p).shares_prefixes() && p.copies.empty()) return;
+    json_.key("parents");
+    if (p.parents.empty())
+      list(p.lengths, [](tokens) { return -1; });
+    else
+      list(p.parents,
+           [](sequence_id parent) { return parent == no_parent ? std::int64_t{-1} : std::int64_t{parent.value}; });
+    if (p.copies.empty()) return;
+    json_.key("copies").open('[');
+    for (const path_copy& c : p.copies)
+      json_.open('[').value(c.sequence.value).value(c.of.value).value(c.until.value).close(']');
+    json_.close(']');
   }
 
   void write_batches(const batch_times& batches) {
@@ -132,9 +149,12 @@ class timeline_writer {
     json_.close(']');
   }
 
-  result<void> write_plan(const plan& p, std::span<const step_report> ranks) {
+  /// of_page: it has the sequences that the page tells
+  result<void> write_plan(const plan& p, bool of_page, std::span<const step_report> ranks) {
     json_.line();
-    json_.open('{').field("planner", p.planner).field("cost", p.cost).field("model", p.model).field("gpu", p.gpu);
+    json_.open('{');
+    if (!of_page) write_sequences(p);
+    json_.field("planner", p.planner).field("cost", p.cost).field("model", p.model).field("gpu", p.gpu);
     json_.field("hash", hash_text(p.hash)).field("truncated", p.truncated);
     json_.field("stages", p.shape.stages).field("tensor", p.shape.tensor).field("context", p.shape.context);
     json_.field("chunks", p.shape.chunks).field("quantum", p.shape.quantum.value);
@@ -408,7 +428,7 @@ class timeline_writer {
 /// Of a plan that was run, the page shows the measured step as well: alone, and each lane under the predicted one on
 /// the same axis, with the ratio of every instruction, of the step, and the measured bubble.
 /// Where samples share beginnings, each pack shows its sequences, in hues near their parents', and the path of the one
-/// under the pointer is marked.
+/// under the pointer is marked. Copies of a path have its hues, and are hatched.
 /// The page is self-contained and loads nothing. A view is its address: `#tab=1&t0=0.5&t1=0.7&replica=2&critical=1&
 /// memory=0&pick=F12@2.3` shows seconds 0.5 to 0.7 of replica 2 in the second tab, its pack F12 on stage 3 picked
 /// (`F12@2.3m` as measured). Lanes get lower until all of them are in view; `tall=1` shows them higher.
@@ -416,7 +436,7 @@ class timeline_writer {
 ///           is empty or left out was not measured. Of a report, loss and token counts of the batch are not read.
 ///           `batches` adds a plot of their step times. `simulator` finds the predicted times and the critical path
 ///           (concepts/planning.hpp). `facts` says what the plans do not.
-/// Requires  plans that share their lengths and their parents; as many steps of each planner
+/// Requires  plans of one batch, however they cut its paths; as many steps of each planner
 /// Errors    invalid_input: no plan, a measured step that is not one of its plan, facts of another number of plans, or
 ///           a range of a speed-up that is none; those of task_graph::assign, when programs cannot run; those of the
 ///           simulator; unwritable: the stream has failed

@@ -67,6 +67,14 @@ void split_backward(const micropacks& packs, const Cost& cost, int parts, worklo
   }
 }
 
+/// What a stage takes for so many tokens of a pack, by a column of times.
+/// Requires  c.each() is stages
+template <class Cost>
+[[nodiscard]] seconds time_on_stage(const Cost& cost, tokens size, time_column c, int stage, const shape& on) {
+  if (c.is_call()) return vocabulary_time(cost, size, c.call(), stage);
+  return sends(c.message(), stage, on) ? vocabulary_message(cost, size, c.message(), stage) : seconds{};
+}
+
 /// The ends of the model, where its vocabulary is spread over the stages, and the messages to and from them.
 template <class Cost>
 void price_vocabulary(const partition& packs, const Cost& cost, workload& w) {
@@ -80,10 +88,7 @@ void price_vocabulary(const partition& packs, const Cost& cost, workload& w) {
     std::vector<seconds>& times = w.times[c];
     times.reserve(of.size() * static_cast<std::size_t>(stages));
     for (std::size_t i = 0; i < of.size(); ++i)
-      for (int r = 0; r < stages; ++r)
-        times.push_back(c.is_call()                      ? vocabulary_time(cost, size_of(of[i]), c.call(), r)
-                        : sends(c.message(), r, w.shape) ? vocabulary_message(cost, size_of(of[i]), c.message(), r)
-                                                         : seconds{});
+      for (int r = 0; r < stages; ++r) times.push_back(time_on_stage(cost, size_of(of[i]), c, r, w.shape));
   }
 }
 

@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_FORWARD_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -11,8 +12,8 @@
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
+#include <slimpack/solvers/divide/forest_cuts.hpp>
 #include <slimpack/solvers/pack/forward_packs.hpp>
-#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
@@ -21,6 +22,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,13 +32,20 @@ namespace slimpack::solvers {
 
 /// Packs and programs of a batch that runs forward alone: what basic_planner::plan_forward asks, whatever solver and
 /// schedule the planner has for steps. Sequences are balanced over replicas by their work on the busiest part, none is
-/// shared; then each replica has a search of its own (pack/forward_packs.hpp).
+/// shared, and samples that share beginnings stay together; then each replica has a search of its own
+/// (pack/forward_packs.hpp).
+/// Cuts      where samples share beginnings and there are several replicas, paths may be cut, so that each replica can
+///           have a part of a tree: no tree; those of more than a replica's mean work, a half, a quarter and an eighth
+///           of it, alike or at their highest forks (divide/forest_cuts.hpp); all, so that samples share nothing. Those
+///           whose busiest replica has the least to do are searched, and the one that ends first is taken
+/// Law       not slower than what it finds where samples share nothing
 struct forward_search {
   /// Shapes    threads: that search side by side, 0: one per core; the answer does not depend on it; options: what
   ///           tunes the search
   /// Law       equal problems get equal solutions, unless stopped
   /// Errors    out_of_memory, with the shortfall in numbers; invalid_input: those of rates_of
-  /// Complexity of a replica, about 100 candidates of O(slices * parts) each; four times as many under a memory limit
+  /// Complexity of a replica, about 100 candidates of O(slices * parts) each; four times as many under a memory limit;
+  ///           for each of the cuts that are searched
   template <class Slicer, class Cost>
   [[nodiscard]] static result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                               std::size_t threads,
@@ -43,35 +53,31 @@ struct forward_search {
     if (result<void> fine = options.check(); !fine) return std::move(fine).error();
     const result<std::vector<memory_rates>> rates = evaluation_rates_of(cost, batch.shape);
     if (!rates) return rates.error();
-    const std::vector<sequence> all = batch.batch().sequences();
-    int busiest = 0;
-    std::vector<double> weight;
-    double most = -1;
-    for (int part = 0; part < batch.shape.parts(); ++part) {
-      std::vector<double> here;
-      double sum = 0;
-      for (const sequence& s : all) sum += here.emplace_back(cost.time(s.whole(), pass::forward, part).value);
-      if (sum > most) most = sum, busiest = part, weight = std::move(here);
+    const int busiest = busiest_forward(cost, batch.batch().sequences(), batch.shape.parts());
+    const auto searched = [&](const problem& one, const std::vector<std::vector<sequence>>& groups, seconds& end) {
+      return each_searched(one, groups, slicer, cost, rates.value(), busiest, threads, options, end);
+    };
+    seconds end{};
+    if (batch.shape.replicas == 1 || !batch.batch().shares_prefixes())
+      return searched(batch, divided(batch, cost, busiest).groups, end);
+    // No plan ends before its busiest replica has done its work.
+    constexpr std::size_t enough = 4;
+    std::vector<contender> all = contenders(batch, cost, busiest);
+    std::optional<solution> best;
+    std::optional<error> why;
+    seconds least{std::numeric_limits<double>::infinity()};
+    for (std::size_t tried = 0; contender & c : all) {
+      if (best && (batch.stop.stop_requested() || c.on.most >= least || (tried >= enough && !c.is_flat))) continue;
+      ++tried;
+      result<solution> found = searched(cut_so(batch, c.cut), c.on.groups, end);
+      if (!found && !why) why = std::move(found).error();
+      if (!found || end >= least) continue;
+      least = end;
+      best = std::move(found).value();
+      best->cut = std::move(c.cut);
     }
-    const auto replicas = static_cast<std::size_t>(batch.shape.replicas);
-    const std::vector<std::uint32_t> replica_of = balance(weight, replicas);
-    std::vector<std::vector<sequence>> groups(replicas);
-    for (const sequence& s : all) groups[replica_of[s.id.value]].push_back(s);
-    solution found;
-    found.replicas.resize(replicas);
-    result<void> done = detail::for_each_index(replicas, threads, [&](std::size_t r) -> result<void> {
-      if (groups[r].empty()) {  // it runs programs without packs
-        found.replicas[r].programs.resize(static_cast<std::size_t>(batch.shape.stages));
-        return success();
-      }
-      detail::forward_packs search(groups[r], batch.shape, slicer, cost, rates.value(), busiest, options);
-      result<replica_solution> one = search.best(batch.stop);
-      if (!one) return std::move(one).error();
-      found.replicas[r] = std::move(one).value();
-      return success();
-    });
-    if (!done) return std::move(done).error();
-    return found;
+    if (!best) return *std::move(why);
+    return *std::move(best);
   }
 
   /// What tunes a solver of steps tunes this search, too; the defaults where the solver has no such options.
@@ -97,11 +103,122 @@ struct forward_search {
   static void bound_replicas(plan& p, const Cost& cost) {
     shape alone = p.shape;
     alone.replicas = 1;
+    const std::vector<sequence> all = batch_of(p).sequences();
     for (replica_plan& r : p.replicas) {
       std::vector<sequence> own;
-      for (const sequence_id id : r.sequences) own.push_back({id, p.lengths[id.value]});
+      for (const sequence_id id : r.sequences) own.push_back(all[id.value]);
+      if (!p.parents.empty())  // parents before their children
+        std::stable_sort(own.begin(), own.end(),
+                         [](const sequence& a, const sequence& b) { return a.begin < b.begin; });
       for (const bound& b : bounds(cost, alone, own)) r.lower_bound = std::max(r.lower_bound, b.time);
     }
+  }
+
+ private:
+  /// Whole trees on replicas.
+  struct division {
+    std::vector<std::vector<sequence>> groups;  // of each replica, ascending
+    seconds most{};                             // that one of them has to do on the busiest part
+  };
+  struct contender {
+    forest_cut cut;
+    division on;
+    bool is_flat{};
+  };
+
+  /// The part with the most work forward.
+  template <class Cost>
+  [[nodiscard]] static int busiest_forward(const Cost& cost, std::span<const sequence> all, int parts) {
+    int busiest = 0;
+    double most = -1;
+    for (int part = 0; part < parts; ++part) {
+      double sum = 0;
+      for (const sequence& s : all) sum += cost.time(s.whole(), pass::forward, part).value;
+      if (sum > most) most = sum, busiest = part;
+    }
+    return busiest;
+  }
+
+  template <class Cost>
+  [[nodiscard]] static division divided(const problem& batch, const Cost& cost, int part) {
+    const std::vector<sequence> all = batch.batch().sequences();
+    const auto replicas = static_cast<std::size_t>(batch.shape.replicas);
+    std::vector<std::uint32_t> tree(all.size());  // of each sequence
+    std::vector<double> work;                     // of each tree
+    for (const sequence& s : all)
+      if (s.is_root()) tree[s.id.value] = static_cast<std::uint32_t>(work.size()), work.push_back(0);
+    for (const sequence& s : all) {
+      const sequence* root = &s;
+      while (!root->is_root()) root = &all[root->parent.value];
+      tree[s.id.value] = tree[root->id.value];
+      work[tree[s.id.value]] += cost.time(s.whole(), pass::forward, part).value;
+    }
+    const std::vector<std::uint32_t> replica_of = balance(work, replicas);
+    division made{std::vector<std::vector<sequence>>(replicas)};
+    for (const sequence& s : all) made.groups[replica_of[tree[s.id.value]]].push_back(s);
+    std::vector<double> sums(replicas);
+    for (std::size_t t = 0; t < work.size(); ++t) sums[replica_of[t]] += work[t];
+    made.most = {*std::max_element(sums.begin(), sums.end())};
+    return made;
+  }
+
+  [[nodiscard]] static problem cut_so(problem batch, const forest_cut& cut) {
+    batch.lengths = cut.lengths, batch.parents = cut.parents;
+    return batch;
+  }
+
+  /// Each cut once, the most even first.
+  template <class Cost>
+  [[nodiscard]] static std::vector<contender> contenders(const problem& batch, const Cost& cost, int part) {
+    const std::vector<sequence> all = batch.batch().sequences();
+    std::vector<double> work;
+    double sum = 0;
+    for (const sequence& s : all) sum += work.emplace_back(cost.time(s.whole(), pass::forward, part).value);
+    const divide::forest_cuts by(all, all, work);
+    std::vector<contender> made;
+    const auto add = [&](forest_cut cut, bool is_flat = false) {
+      if (std::any_of(made.begin(), made.end(), [&](const contender& c) { return c.cut == cut; })) return;
+      division on = divided(cut_so(batch, cut), cost, part);
+      made.push_back({std::move(cut), std::move(on), is_flat});
+    };
+    add(by.by_work(sum));
+    for (const double share : {1.0, 0.5, 0.25, 0.125}) {
+      add(by.by_work(share * sum / batch.shape.replicas));
+      add(by.by_subtrees(share * sum / batch.shape.replicas));
+    }
+    add(by.flat(), true);
+    std::stable_sort(made.begin(), made.end(),
+                     [](const contender& a, const contender& b) { return a.on.most < b.on.most; });
+    return made;
+  }
+
+  /// Searches the packs of each replica.            end: when the last one ends
+  template <class Slicer, class Cost>
+  [[nodiscard]] static result<solution> each_searched(const problem& batch,
+                                                      const std::vector<std::vector<sequence>>& groups,
+                                                      const Slicer& slicer, const Cost& cost,
+                                                      std::span<const memory_rates> rates, int busiest,
+                                                      std::size_t threads, const search_options& options,
+                                                      seconds& end) {
+    solution found;
+    found.replicas.resize(groups.size());
+    std::vector<seconds> ends(groups.size());
+    const std::span<const sequence_id> parents =
+        batch.batch().shares_prefixes() ? batch.parents : std::span<const sequence_id>{};
+    result<void> done = detail::for_each_index(groups.size(), threads, [&](std::size_t r) -> result<void> {
+      if (groups[r].empty()) {  // it runs programs without packs
+        found.replicas[r].programs.resize(static_cast<std::size_t>(batch.shape.stages));
+        return success();
+      }
+      detail::forward_packs search(groups[r], parents, batch.shape, slicer, cost, rates, busiest, options);
+      result<replica_solution> one = search.best(batch.stop, ends[r]);
+      if (!one) return std::move(one).error();
+      found.replicas[r] = std::move(one).value();
+      return success();
+    });
+    if (!done) return std::move(done).error();
+    end = *std::max_element(ends.begin(), ends.end());
+    return found;
   }
 };
 

@@ -9,7 +9,9 @@
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,19 +40,35 @@ struct packed_forward : forward_search {
     if (!rates) return rates.error();
     if constexpr (requires { solver.can_evaluate(); })
       if (result<void> fine = solver.can_evaluate(); !fine) return std::move(fine).error();
-    result<std::vector<replica_solution>> made = solver.packed(batch, slicer, cost);
-    if (!made) return std::move(made).error();
-    for (replica_solution& r : made.value()) {
+    result<solution> made = packed(solver, batch, slicer, cost);
+    if (!made) return made;
+    const std::span<const sequence_id> parents =
+        made.value().cut ? std::span<const sequence_id>(made.value().cut->parents) : batch.parents;
+    for (replica_solution& r : made.value().replicas) {
       r.partition.backward = {};
-      r.programs = detail::forward_programs(price(r.partition, cost, batch.shape, rates.value()));
+      r.programs = detail::forward_programs(
+          price(r.partition, cost, batch.shape, rates.value(), weight_gradients::with_inputs, {}, parents));
     }
-    return solution{std::move(made).value()};
+    return made;
   }
 
   /// It is the baseline that packs.
   template <class Solver>
   [[nodiscard]] static constexpr const Solver& options_of(const Solver& solver) noexcept {
     return solver;
+  }
+
+ private:
+  /// Of a baseline that cuts paths a solution, which says where; of others the replicas.
+  template <class Slicer, class Cost, class Solver>
+  [[nodiscard]] static result<solution> packed(const Solver& solver, const problem& batch, const Slicer& slicer,
+                                               const Cost& cost) {
+    auto made = solver.packed(batch, slicer, cost);
+    if (!made) return std::move(made).error();
+    if constexpr (std::same_as<decltype(made), result<solution>>)
+      return made;
+    else
+      return solution{std::move(made).value()};
   }
 };
 

@@ -2,7 +2,10 @@
 #define SLIMPACK_TESTING_SOLVER_LAWS_HPP
 
 #include <slimpack/concepts/planning.hpp>
+#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/forest/forest.hpp>
+#include <slimpack/core/forest/forest_cut.hpp>
+#include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/testing/generator.hpp>
@@ -13,6 +16,8 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,8 +35,25 @@ namespace detail {
 }
 
 [[nodiscard]] inline bool equal(const solution& a, const solution& b) {
-  return a.merges == b.merges && std::equal(a.replicas.begin(), a.replicas.end(), b.replicas.begin(), b.replicas.end(),
-                                            [](const auto& x, const auto& y) { return equal(x, y); });
+  return a.merges == b.merges && a.cut == b.cut &&
+         std::equal(a.replicas.begin(), a.replicas.end(), b.replicas.begin(), b.replicas.end(),
+                    [](const auto& x, const auto& y) { return equal(x, y); });
+}
+
+/// Whether a solver's answer is of a batch, whose paths it may have cut.
+[[nodiscard]] inline bool check_cut(report& r, const forest_cut& cut, const batch_view& batch) {
+  const std::optional<std::string> fault = batch_view(cut).fault();
+  r.check(1, !fault, "what paths are cut into is a forest", fault.value_or(""));
+  if (fault) return false;
+  const result<uncut_forest> from = uncut(cut, cut.copies);
+  r.check(1, from.has_value(), "what is computed again are paths of the batch", from ? "" : from.error().detail);
+  if (!from) return false;
+  const batch_view made = from.value();
+  const bool same =
+      std::ranges::equal(made.lengths(), batch.lengths()) &&
+      (made.parents().empty() ? !batch.shares_prefixes() : std::ranges::equal(made.parents(), batch.parents()));
+  r.check(1, same, "each token is at home once, on its path", made.size(), "sequences of", batch.size());
+  return same;
 }
 
 /// Solves one batch twice and checks the answer. Returns false when it was refused.
@@ -60,8 +82,10 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
     apart.push_back(weights_apart(s.programs, s.partition.backward.size()));
   std::vector<replica_view> replicas;
   for (const replica_solution& s : all.replicas)
-    replicas.push_back({s.sequences, s.partition, s.programs, apart[replicas.size()], batch.parents});
-  if (!check_slices(r, batch.batch(), batch.shape, replicas, all.merges)) return true;
+    replicas.push_back(
+        {s.sequences, s.partition, s.programs, apart[replicas.size()], all.cut ? all.cut->parents : batch.parents});
+  if (all.cut && !check_cut(r, *all.cut, batch.batch())) return true;
+  if (!check_slices(r, all.cut ? batch_view(*all.cut) : batch.batch(), batch.shape, replicas, all.merges)) return true;
   const auto packs_of = [&](std::uint32_t one) -> const partition& { return all.replicas[one].partition; };
   for (std::uint32_t i = 0; i < replicas.size(); ++i) replicas[i].others = naive::others_of(all.merges, packs_of, i);
   const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
@@ -77,8 +101,8 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
 /// Checks the laws of slimpack::solver_for on edge and random batches over `on`, with one slicer, cost model and
 /// schedule. Each batch is solved under the shape's own memory limit; if that is none, then also under limits in
 /// tokens: one that every order fits, the longest path, and half of that. A solver that plans_prefixes is asked random
-/// batches whose samples share beginnings as well, where there is one replica. Coverage, order, deadlock and memory are
-/// checked slice by slice (testing/replica_laws.hpp), with nothing taken from the simulator.
+/// batches whose samples share beginnings as well; on several replicas it may compute paths again. Coverage, order,
+/// deadlock and memory are checked slice by slice (testing/replica_laws.hpp), with nothing taken from the simulator.
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
 ///           (testing/report.hpp)
 /// Errors    none: what the policies throw passes through            Complexity  O(cases) calls of the solver
@@ -100,7 +124,7 @@ requires solver_for<Solver, Slicer, Cost, Schedule>
     for (std::int64_t n = random.between(1, 24); n > 0; --n) lengths.push_back(random.length(o.longest));
     add(std::move(lengths));
   }
-  for (int i = 0; i < o.cases && plans_prefixes_of(solver) && on.replicas == 1; ++i)
+  for (int i = 0; i < o.cases && plans_prefixes_of(solver); ++i)
     batches.push_back(trial_forest(random, random.between(1, 24), o.longest));
   for (const forest& asked : batches) {
     problem batch{asked.lengths, on};

@@ -86,6 +86,7 @@ dd small { font-size: 13px; font-weight: 500; }
 .key .dashes { height: 2px; background: repeating-linear-gradient(90deg, var(--limit) 0 5px, transparent 5px 9px); }
 .key .sum { background: var(--reduce); }
 .key .hues { background: linear-gradient(90deg, hsl(0, 75%, 53%), hsl(60, 75%, 53%), hsl(120, 75%, 53%), hsl(240, 75%, 53%)); height: 5px; }
+.key .hatched { background: repeating-linear-gradient(135deg, var(--ink) 0 1.5px, hsl(120, 75%, 53%) 1.5px 5px); height: 7px; }
 .key .shades { background: repeating-linear-gradient(90deg, var(--forward) 0 6px, var(--forward2) 6px 11px); }
 canvas { display: block; width: 100%; touch-action: pan-y; }
 #overview { height: 72px; cursor: ew-resize; }
@@ -160,6 +161,7 @@ input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--t
     <span class="key limit strips"><i class="dashes"></i><span id="limit"></span></span>
     <span class="key reduce"><i class="sum"></i>weights and gradients between replicas</span>
     <span class="key forest"><i class="hues"></i>sequences of a pack, with hues near their parents&rsquo;; point at one to mark its path</span>
+    <span class="key copies"><i class="hatched"></i>hatched: a copy of a path, which its replica computes again</span>
     <span class="key" id="shades"><i class="shades"></i>light and dark alternate from pack to pack; packs too thin to draw are dark</span>
     <span class="space"></span>
     <label>sequence <input type="search" id="sequence" inputmode="numeric" size="6" aria-label="Sequence to follow"
@@ -405,31 +407,18 @@ function setRange(t0, t1) {
 }
 
 // ---- samples that share beginnings: where a sequence is on its path, and the hue that its slices have
-const parents = data.parents || [], isForest = parents.some(parent => parent >= 0);
-const behind = parents.map(() => []), roots = [];  // what goes on behind each sequence, and behind none
-parents.forEach((parent, s) => (parent < 0 ? roots : behind[parent]).push(s));
-const depthFirst = [];
-for (const open = [...roots].reverse(); open.length > 0;) {
-  depthFirst.push(open.pop());
-  open.push(...[...behind[depthFirst[depthFirst.length - 1]]].reverse());
-}
-const depths = [], levels = [];  // of each sequence: the tokens and the sequences before it on its path
-for (const s of depthFirst) {
-  const parent = parents[s];
-  depths[s] = parent < 0 ? 0 : depths[parent] + data.lengths[parent];
-  levels[s] = parent < 0 ? 0 : levels[parent] + 1;
-}
-const depthOf = sequence => depths[sequence] || 0;
-// From the root down to a sequence.
-function pathOf(sequence) {
-  const path = [];
-  for (let s = sequence; s >= 0; s = parents[s]) path.unshift(s);
-  return path;
-}
-// The circle of hues is divided among the roots, by how many paths end below each, and the part of a sequence among those that go on
-// behind it. Its own hue is in the middle of its part: near its parent's, and nearest to those of its closest relatives.
-const hues = (() => {
-  const ends = parents.map(() => 0), begins = [], found = [];
+// The circle of hues is divided among the roots, by how many paths end below each, and the part of a node among those that go on behind
+// it. Its own hue is in the middle of its part: near its parent's, and nearest to those of its closest relatives.
+function huesOf(parents) {
+  const behind = parents.map(() => []), roots = [], levels = [];  // what goes on behind each, and behind none
+  parents.forEach((parent, s) => (parent < 0 ? roots : behind[parent]).push(s));
+  const depthFirst = [], ends = parents.map(() => 0), begins = [], hues = [];
+  for (const open = [...roots].reverse(); open.length > 0;) {
+    const s = open.pop();
+    depthFirst.push(s);
+    levels[s] = parents[s] < 0 ? 0 : levels[parents[s]] + 1;
+    open.push(...[...behind[s]].reverse());
+  }
   for (const s of [...depthFirst].reverse()) {
     ends[s] = Math.max(1, ends[s]);
     if (parents[s] >= 0) ends[parents[s]] += ends[s];
@@ -439,58 +428,124 @@ const hues = (() => {
   for (const s of depthFirst) {
     const parent = parents[s];
     begins[s] = parent < 0 ? root : begins[parent];
-    found[s] = 360 * (begins[s] + ends[s] / 2) / all;
+    hues[s] = 360 * (begins[s] + ends[s] / 2) / all;
     if (parent < 0) root += ends[s]; else begins[parent] += ends[s];
   }
-  return found;
-})();
-// Where one sequence alone goes on behind another they have one hue, and differ in lightness.
-const hueOf = sequence => 'hsl(' + hues[sequence].toFixed(1) + ', 75%, ' + (levels[sequence] % 2 ? 44 : 62) + '%)';
+  return [hues, levels];
+}
+// The sequences that a plan runs. Where a replica needs a path of another, it has a copy: a sequence of its own, or the first tokens of
+// one. The nodes are the sequences before paths were copied: a copy has the hues, and the names, of the nodes that it is of.
+function forestOf(plan) {
+  if (plan.forest) return plan.forest;
+  const {lengths, parents = [], copies = []} = plan.lengths ? plan : data;
+  const copied = new Map(copies.map(([sequence, of, until]) => [sequence, {of, until}])), begins = [];
+  for (const s of parents.keys())
+    for (const open = [s]; open.length > 0;) {
+      const at = open[open.length - 1], parent = parents[at];
+      if (parent < 0 || parent in begins) begins[open.pop()] = parent < 0 ? 0 : begins[parent] + lengths[parent];
+      else open.push(parent);
+    }
+  const begin = s => begins[s] || 0, end = s => begin(s) + lengths[s];
+  const isCopy = s => copied.has(s) && copied.get(s).until === end(s);
+  const nodeOf = s => isCopy(s) ? copied.get(s).of : s;  // that its last token is of
+  const above = parents.flatMap((parent, s) => isCopy(s) ? [] : [copied.has(s) ? copied.get(s).of : parent < 0 ? -1 : nodeOf(parent)]);
+  const [hues, levels] = huesOf(above);
+  // Calls visit(node, from, to, whether it is a copy) for the runs of tokens of a slice that are of one node.
+  const eachNode = (sequence, from, to, visit) => {
+    const copy = copied.get(sequence), until = copy ? copy.until : 0;
+    for (let node = nodeOf(sequence); to > from; node = above[node]) {
+      const cut = Math.max(from, copied.has(node) ? copied.get(node).until : begin(node));
+      if (cut < to) visit(node, cut, to, cut < until);
+      to = Math.min(to, cut);
+    }
+  };
+  const pathOf = node => {
+    const path = [];
+    for (let s = node; s >= 0; s = above[s]) path.unshift(s);
+    return path;
+  };
+  // Where one node alone goes on behind another they have one hue, and differ in lightness.
+  const inks = hues.map((hue, node) => 'hsl(' + hue.toFixed(1) + ', 75%, ' + (levels[node] % 2 ? 44 : 62) + '%)'), hueOf = node => inks[node];
+  plan.forest = {lengths, parents, copied, above, hues, begin, end, isCopy, nodeOf, eachNode, pathOf, hueOf,
+                 exists: parents.some(parent => parent >= 0) || copies.length > 0};
+  return plan.forest;
+}
 
-// Calls visit(sequence, from, to) for each slice of an instruction's pack, with the share of the pack's tokens from which and to which
-// it goes.
+// Calls visit(sequence, from, to, its tokens' begin and end) for each slice of an instruction's pack, with the share of the pack's tokens
+// from which and to which it goes.
 function eachSlice(lane, i, visit) {
   const {slices, first, tokens} = lane.plan.replicas[lane.r].passes[passOf(lane.unit[i])], pack = lane.pack[i];
   let ran = 0;
   for (let k = first[pack]; k < first[pack + 1]; ++k) {
-    visit(slices[3 * k], ran / tokens[pack], (ran + slices[3 * k + 2]) / tokens[pack]);
-    ran += slices[3 * k + 2];
+    const begin = slices[3 * k + 1], length = slices[3 * k + 2];
+    visit(slices[3 * k], ran / tokens[pack], (ran + length) / tokens[pack], begin, begin + length);
+    ran += length;
   }
 }
 // Which sequence an instruction shows at a time, as if its tokens ran one after the other.
 function sequenceAt(lane, i, t) {
   const share = (t - lane.start[i]) / (lane.end[i] - lane.start[i]);
   let found = -1;
-  eachSlice(lane, i, (sequence, from) => { if (found < 0 || share >= from) found = sequence; });
+)page",
+    R"page(  eachSlice(lane, i, (sequence, from) => { if (found < 0 || share >= from) found = sequence; });
   return found;
 }
-// The path that is marked: of the sequence under the pointer, or of the one that is followed.
-function markedPath() {
-  const sequence = hover && hover.sequence >= 0 ? hover.sequence : show.sequence;
-  return new Set(isForest && sequence >= 0 ? pathOf(sequence) : []);
+// The nodes of the path that is marked in a plan: of the sequence under the pointer, or of the one that is followed.
+function markedPath(plan) {
+  const {exists, above, pathOf} = forestOf(plan), pointed = hover && hover.sequence >= 0;
+  const node = pointed ? forestOf(hover.lane.plan).nodeOf(hover.sequence) : forestOf(planShown()).nodeOf(show.sequence);
+  return new Set(exists && node in above ? pathOf(node) : []);
 }
-// A stripe along the top of a pack, [x0, x1) of its lane: its sequences, each as wide as its share of the tokens.
+// A stripe along the top of a pack, [x0, x1) of its lane: its sequences, each as wide as its share of the tokens. Copies are hatched.
 function drawSequences(c, lane, i, x0, x1, y, h, marked) {
-  const high = Math.max(3, Math.floor(.28 * h));
-  eachSlice(lane, i, (sequence, from, to) => {
-    const begin = x0 + from * (x1 - x0), wide = Math.max(.5, (to - from) * (x1 - x0)), on = marked.has(sequence);
-    c.globalAlpha = marked.size === 0 || on ? 1 : .2;
-    c.fillStyle = hueOf(sequence);
-    c.fillRect(begin, y, wide, high);
-    if (on) {
-      c.fillStyle = colour.ink;
-      c.fillRect(begin, y + high, wide, 2);
-    }
+  const {eachNode, hueOf} = forestOf(lane.plan), high = Math.max(3, Math.floor(.28 * h)), last = left + plotWidth();
+  eachSlice(lane, i, (sequence, from, to, first, behind) => {
+    const xAt = token => x0 + (from + (to - from) * (token - first) / (behind - first)) * (x1 - x0);
+    if (xAt(behind) < left || xAt(first) > last) return;  // out of view
+    eachNode(sequence, first, behind, (node, begin, end, isCopy) => {
+      const x = xAt(begin), wide = Math.max(.5, xAt(end) - x), on = marked.has(node);
+      c.globalAlpha = marked.size === 0 || on ? 1 : .2;
+      c.fillStyle = hueOf(node);
+      c.fillRect(x, y, wide, high);
+      if (isCopy) hatch(c, x, y, wide, high);
+      if (on) {
+        c.fillStyle = colour.ink;
+        c.fillRect(x, y + high, wide, 2);
+      }
+    });
   });
   c.globalAlpha = 1;
 }
+// Slanted lines, in view alone.
+function hatch(c, x, y, wide, high) {
+  const begin = Math.max(x, left - high), end = Math.min(x + wide, left + plotWidth());
+  c.save();
+  c.beginPath();
+  c.rect(x, y, wide, high);
+  c.clip();
+  c.strokeStyle = colour.ink;
+  c.lineWidth = 1.5;
+  c.beginPath();
+  for (let at = Math.floor((begin - high) / 5) * 5; at < end; at += 5) {
+    c.moveTo(at, y + high);
+    c.lineTo(at + high, y);
+  }
+  c.stroke();
+  c.restore();
+}
 
 // ---- paths in words
-const pathText = sequence => pathOf(sequence).join(' \u203a ') + ', ' + count(depthOf(sequence) + data.lengths[sequence]) + ' tokens';
-function sequenceText(sequence) {
-  const begin = depthOf(sequence), own = count(data.lengths[sequence]);
-  if (!isForest) return own;
-  return own + ' from token ' + count(begin) + ' on' + (parents[sequence] < 0 ? '' : ', behind sequence ' + parents[sequence]);
+function pathText(plan, sequence) {
+  const {nodeOf, pathOf, end} = forestOf(plan);
+  return pathOf(nodeOf(sequence)).join(' \u203a ') + ', ' + count(end(sequence)) + ' tokens';
+}
+function sequenceText(plan, sequence) {
+  const {exists, lengths, parents, copied, begin, isCopy, nodeOf} = forestOf(plan), own = count(lengths[sequence]);
+  if (!exists) return own;
+  const {of, until} = copied.get(sequence) || {}, path = 'a copy of the path of sequence ' + of;
+  return own + ' from token ' + count(begin(sequence)) + ' on' +
+         (parents[sequence] >= 0 ? ', behind sequence ' + nodeOf(parents[sequence]) : '') +
+         (of === undefined ? '' : isCopy(sequence) ? ', ' + path : ', of which ' + count(until - begin(sequence)) + ' are ' + path);
 }
 
 // ---- elements around the chart
@@ -499,8 +554,7 @@ function element(name, parts, attributes) {
   e.append(...[].concat(parts === undefined ? [] : parts));
   return Object.assign(e, attributes);
 }
-)page",
-    R"page(const swatch = colour => { const i = element('i'); i.style.background = 'var(--' + colour + ')'; return i; };
+const swatch = colour => { const i = element('i'); i.style.background = 'var(--' + colour + ')'; return i; };
 function table(head, rows) {
   const row = (cells, kind) => element('tr', cells.map(c => element(kind, c)));
   return element('table', [element('thead', row(head, 'th')), element('tbody', rows.map(cells => row(cells, 'td')))]);
@@ -553,11 +607,12 @@ function showFigures({plan, kind}) {
   const about = [['planned by', plan.planner], ['for', plan.model], ['on', plan.gpu], ['with cost', plan.cost]];
   $('subtitle').textContent = about.filter(([, name]) => name).map(words => words.join(' ')).join(' ');
   document.title = labelOf(plan) + ' \u00b7 slimpack timeline';
-  const total = data.lengths.reduce((a, b) => a + b, 0), longest = data.lengths.reduce((a, b, s) => Math.max(a, depthOf(s) + b), 0);
+  const {lengths, end, exists} = forestOf(plan);
+  const total = lengths.reduce((a, b) => a + b, 0), longest = lengths.reduce((a, b, s) => Math.max(a, end(s)), 0);
   const packs = p => plan.replicas.reduce((sum, r) => sum + r.passes[p].counts.length, 0);
   const peak = peakOf(plan), m = kind === 'predicted' ? null : plan.measured;
   const batch = [
-    ['Batch', several(data.lengths.length, 'sequence'), count(total) + ' tokens, longest ' + (isForest ? 'path ' : '') + count(longest)],
+    ['Batch', several(lengths.length, 'sequence'), count(total) + ' tokens, longest ' + (exists ? 'path ' : '') + count(longest)],
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
      'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.expert ? ', ep ' + plan.expert : '') +
      (plan.vocabulary ? ', vocabulary ' + plan.vocabulary : '') +
@@ -665,7 +720,8 @@ function showCards({plan, kind}) {
 }
 function showControls({plan, kind}) {
   const many = plan.replicas.length > 1;
-  $('replica').hidden = !many;
+)page",
+    R"page(  $('replica').hidden = !many;
   $('replica').replaceChildren(element('option', 'all replicas', {value: -1}), ...plan.replicas.map((r, k) =>
       element('option', 'replica ' + k + ', ' + timeText(r.makespan), {value: k})));
   $('replica').value = show.replica;
@@ -679,7 +735,7 @@ function showControls({plan, kind}) {
   const strips = known && kind !== 'both', path = kind !== 'measured';
   const visible = {planned: path, critical: path && show.critical, memory: strips,
                    limit: strips && show.memory && limitOf(plan) !== null, several: views.length > 1,
-                   weights: plan.replicas.some(r => r.weights), vocabulary: plan.vocabulary, forest: isForest,
+                   weights: plan.replicas.some(r => r.weights), vocabulary: plan.vocabulary, forest: forestOf(plan).exists, copies: forestOf(plan).copied.size > 0,
                    reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0] || lane.stream.length > 0)};
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';
@@ -713,8 +769,7 @@ function context(canvas, height) {
 }
 const plotWidth = () => Math.max(50, $('lanes').clientWidth - left - right);
 const xOf = t => left + (t - show.t0) / (show.t1 - show.t0) * plotWidth();
-)page",
-    R"page(const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
+const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
 
 // Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
 function cover(share, x0, x1) {
@@ -738,7 +793,7 @@ function drawShares(c, [forward, backward, weights, words], x, y, h) {
 function drawPacks(c, lane, y, h) {
   const width = plotWidth(), scale = width / (show.t1 - show.t0);
   const shares = noShares(Math.ceil(width));
-  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'], marked = markedPath();
+  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'], marked = markedPath(lane.plan), isForest = forestOf(lane.plan).exists;
   c.textAlign = 'center';
   for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
     const x0 = Math.max(0, (lane.start[i] - show.t0) * scale), x1 = Math.min(width, (lane.end[i] - show.t0) * scale);
@@ -950,7 +1005,8 @@ function drawNames(c, from, width) {
   for (let k = 0; k < rows.length;) {
     let end = k + 1;
     while (end < rows.length && joins(k, end)) ++end;
-    const {lane, y} = rows[k], part = rows.slice(k, end), middle = (y + rows[end - 1].y + rows[end - 1].h) / 2 - from;
+)page",
+    R"page(    const {lane, y} = rows[k], part = rows.slice(k, end), middle = (y + rows[end - 1].y + rows[end - 1].h) / 2 - from;
     const idle = part.reduce((sum, {lane}) => sum + 1 - lane.busy / lane.step, 0) / part.length;
     c.textAlign = 'left';
     c.fillStyle = colour.text;
@@ -1005,8 +1061,7 @@ function drawArrows(c, marked, from) {
     const there = to && at.get(key(lane, to[0], to[1], lane.pack[i]));
     if (!there || !(inView({lane, i}) || inView(there)) || !rowOf.has(lane) || !rowOf.has(there.lane)) continue;
     const a = rowOf.get(lane), b = rowOf.get(there.lane);
-)page",
-    R"page(    arrow(c, xOf(lane.end[i]), a.y - from + a.h / 2, xOf(there.lane.start[there.i]), b.y - from + b.h / 2, false);
+    arrow(c, xOf(lane.end[i]), a.y - from + a.h / 2, xOf(there.lane.start[there.i]), b.y - from + b.h / 2, false);
   }
   for (const {lane, i} of marked) {
     const kind = kindOf(lane.unit[i]), place = placeOf(lane.plan, lane, i);
@@ -1219,9 +1274,10 @@ function details(lane, i, pointed) {
   const slices = [], isFollowed = k => all.slices[3 * k] === show.sequence;
   const inOrder = Array.from({length: all.counts[pack]}, (_, k) => all.first[pack] + k);
   for (const k of [...inOrder.filter(isFollowed), ...inOrder.filter(k => !isFollowed(k))].slice(0, 8)) {
-    const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
+)page",
+    R"page(    const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
-    const whole = ' of ' + sequenceText(sequence);
+    const whole = ' of ' + sequenceText(plan, sequence);
     const shared = plan.merges.find(m => m.sequence === sequence);
     const sharers = shared ? ', shared by replicas ' + shared.replicas.join(', ') : '';
     slices.push(['sequence ' + sequence, range + whole + sharers]);
@@ -1239,7 +1295,7 @@ function details(lane, i, pointed) {
     ...loansOf(lane, i),
     ...relaysOf(lane, i),
     ['tokens', count(all.tokens[pack]) + ' in ' + several(all.counts[pack], 'slice')],
-    ...(pointed >= 0 ? [['sequence', pointed + ', ' + sequenceText(pointed)], ['path', pathText(pointed)]] : []),
+    ...(pointed >= 0 ? [['sequence', pointed + ', ' + sequenceText(plan, pointed)], ['path', pathText(plan, pointed)]] : []),
   ];
   const more = all.counts[pack] - slices.length;
   if (more > 0) slices.push(['', 'and ' + count(more) + ' more']);
@@ -1266,8 +1322,7 @@ function idleDetails(lane, i) {
   }
   return [['idle', ...whereOf(lane)], lines, []];
 }
-)page",
-    R"page(// What a stage holds at a time: the sequences that have run forward and not all backward, the longest first.
+// What a stage holds at a time: the sequences that have run forward and not all backward, the longest first.
 function memoryDetails(lane, i, t) {
   const {plan} = lane, replica = plan.replicas[lane.r], runs = i < lane.n && lane.start[i] <= t;
   const held = !runs && i > 0 ? Math.min(lane.memory[i - 1], lane.memory[Math.min(i, lane.n - 1)]) : lane.memory[Math.min(i, lane.n - 1)];
@@ -1287,7 +1342,7 @@ function memoryDetails(lane, i, t) {
   const lines = [['at', instantText(t)], ['holds', memoryText(plan, held) + (limitOf(plan) === null ? '' : ', ' + percent(held / limitOf(plan)) + ' of the limit')],
                  ['while', runs ? packName(lane, i) + ' runs' : 'nothing runs'],
                  ['live tokens', count(tokens / plan.chunks) + ' of ' + several(most.length, 'sequence')],
-                 ...most.slice(0, 6).map(([s, n]) => ['sequence ' + s, count(n / plan.chunks) + ' of ' + count(data.lengths[s]) + ' tokens'])];
+                 ...most.slice(0, 6).map(([s, n]) => ['sequence ' + s, count(n / plan.chunks) + ' of ' + count(forestOf(plan).lengths[s]) + ' tokens'])];
   if (most.length > 6) lines.push(['', 'and ' + count(most.length - 6) + ' more']);
   return [['memory', ...whereOf(lane)], lines, []];
 }
@@ -1313,7 +1368,7 @@ function packsWith(plan, sequence) {
 // Where the sequence runs on the lanes in view, in order of time.
 function occurrences(sequence) {
   const found = [], known = new Map();
-  if (!(sequence in data.lengths)) return found;
+  if (sequence < 0) return found;
   for (const lane of shownLanes()) {
     if (!known.has(lane.plan)) known.set(lane.plan, packsWith(lane.plan, sequence));
     const packs = known.get(lane.plan)[lane.r];
@@ -1323,11 +1378,12 @@ function occurrences(sequence) {
   return found.sort((a, b) => a.lane.start[a.i] - b.lane.start[b.i]);
 }
 function follow(sequence) {
-  show.sequence = sequence in data.lengths ? sequence : -1;
+  const {exists, lengths} = forestOf(planShown());
+  show.sequence = sequence in lengths ? sequence : -1;
   followed = occurrences(show.sequence);
   const packs = pass => new Set(followed.filter(({lane, i}) => kindOf(lane.unit[i]) === pass).map(({lane, i}) => lane.r + '.' + lane.pack[i])).size;
-  $('found').textContent = show.sequence < 0 ? (String($('sequence').value) === '' ? '' : 'sequences are 0 to ' + (data.lengths.length - 1)) :
-      sequenceText(show.sequence) + (isForest ? ': ' : ' tokens in ') + packs(0) + ' forward and ' + several(packs(1), 'backward pack');
+  $('found').textContent = show.sequence < 0 ? (String($('sequence').value) === '' ? '' : 'sequences are 0 to ' + (lengths.length - 1)) :
+      sequenceText(planShown(), show.sequence) + (exists ? ': ' : ' tokens in ') + packs(0) + ' forward and ' + several(packs(1), 'backward pack');
 }
 // The next or the previous of its packs after the one that is picked, brought into view.
 function step(by) {
@@ -1395,7 +1451,7 @@ function thingAt(event) {
   const {lane} = row, i = firstAfter(lane, t);
   if (y >= row.y + row.h) return lane.memory ? {lane, i, what: 'memory', t} : null;
   if (i === lane.n || lane.start[i] > timeAt(x + .5)) return {lane, i, what: 'idle', t};
-  return {lane, i, what: 'pack', t, sequence: isForest ? sequenceAt(lane, i, t) : -1};
+  return {lane, i, what: 'pack', t, sequence: forestOf(lane.plan).exists ? sequenceAt(lane, i, t) : -1};
 }
 function select(found) {
   const same = found && hover ? found.lane === hover.lane && found.i === hover.i && found.what === hover.what && found.what !== 'memory' &&
@@ -1503,7 +1559,8 @@ lanesCanvas.addEventListener('pointerup', event => {
   drag = null;
 });
 lanesCanvas.addEventListener('pointerleave', () => { if (!show.pick) select(null); });
-function centre(event) {
+)page",
+    R"page(function centre(event) {
   const t = (event.offsetX - left) / plotWidth() * fullEnd(), half = (show.t1 - show.t0) / 2;
   move(t - half, t + half);
 }
@@ -1556,8 +1613,7 @@ readColours();
 readAddress();
 refresh();
 
-)page",
-    R"page(// ---- step times of several batches
+// ---- step times of several batches
 const svgSpace = (() => {  // without an address in the page, which loads nothing
   const holder = document.createElement('div');
   holder.innerHTML = '<svg></svg>';

@@ -44,11 +44,24 @@ struct tree_micro_batches {
   bool at_forks{};    ///< parts are cut at the highest forks; else they are as many leaves in a row as fit
 
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*never cuts*/, const Cost& cost,
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    const tokens limit = context == tokens{} ? batch.batch().longest() : context;
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return rates.error();
+    result<solution> found = packed(batch, slicer, cost);
+    if (!found) return found;
+    for (replica_solution& r : found.value().replicas)
+      if (result<void> ordered =
+              detail::put_in_order(r, batch.shape, cost, rates.value(), schedule, found.value().cut->parents);
+          !ordered)
+        return std::move(ordered).error();
+    return found;
+  }
+
+  /// The packs of each replica, without an order.
+  template <class Slicer, class Cost>
+  [[nodiscard]] result<solution> packed(const problem& batch, const Slicer& /*never cuts*/, const Cost& cost) const {
+    const tokens limit = context == tokens{} ? batch.batch().longest() : context;
     const std::vector<sequence> all = batch.batch().sequences();
     std::vector<double> sizes;
     for (const sequence& s : all) sizes.push_back(static_cast<double>(s.length.value));
@@ -56,7 +69,7 @@ struct tree_micro_batches {
     const divide::forest_cuts by(all, all, sizes);
     const auto size = static_cast<double>(limit.value);
     found.cut = at_forks ? by.by_subtrees(size) : by.by_size(size);
-    const std::vector<micro_batch> packs = packed(trees_of(*found.cut), limit);
+    const std::vector<micro_batch> packs = first_fit(trees_of(*found.cut), limit);
     const int stage = busiest_stage(cost, all, batch.shape);
     std::vector<double> work;
     for (const micro_batch& pack : packs) {
@@ -66,11 +79,6 @@ struct tree_micro_batches {
     const std::vector<std::uint32_t> replica_of = balance(work, static_cast<std::size_t>(batch.shape.replicas));
     found.replicas.resize(static_cast<std::size_t>(batch.shape.replicas));
     for (const std::size_t i : in_order(work)) add(packs[i], found.replicas[replica_of[i]]);
-    for (replica_solution& r : found.replicas)
-      if (result<void> ordered =
-              detail::put_in_order(r, batch.shape, cost, rates.value(), schedule, found.cut->parents);
-          !ordered)
-        return std::move(ordered).error();
     return found;
   }
 
@@ -108,7 +116,7 @@ struct tree_micro_batches {
   }
 
   /// First-fit decreasing, a tree being as large as all that it holds.
-  [[nodiscard]] static std::vector<micro_batch> packed(const std::vector<micro_batch>& trees, tokens limit) {
+  [[nodiscard]] static std::vector<micro_batch> first_fit(const std::vector<micro_batch>& trees, tokens limit) {
     std::vector<sequence> items;
     std::vector<micro_batch> packs;
     for (std::uint32_t i = 0; i < trees.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/amount.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/micropack.hpp>
+#include <slimpack/core/order/detail/local_ids.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
@@ -14,6 +15,7 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
+#include <slimpack/solvers/pack/sequence_orders.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -41,44 +43,51 @@ namespace slimpack::detail {
 /// So even packs of all numbers are tried, in steps, then those near the best one by one, then ramps at the ends; each
 /// by its makespan. Memory: a stage holds what the order says, whatever its lead: the sequences that are under way. The
 /// less, the smaller packs are, and the fewer sequences begin in the pack that another ends in; both orders of lengths
-/// are tried.
+/// are tried. Samples that share beginnings are run depth-first, so that of a tree one path is under way, and what has
+/// ended of it goes with the last that goes on behind it.
 /// Source    flow shop: S. M. Johnson, 1954, with p equal stages; the rest derived
 /// Law       equal questions get equal answers, unless stopped
 template <class Slicer, class Cost>
 class forward_packs {
  public:
-  /// Requires  a sequence; rates from evaluation_rates_of
-  forward_packs(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
-                std::span<const memory_rates> rates, int busiest,
+  /// parents: by sequence_id, where samples share beginnings; else empty
+  /// Requires  a sequence; with each its parent; rates from evaluation_rates_of; all outlive it
+  forward_packs(std::span<const sequence> group, std::span<const sequence_id> parents, const shape& on,
+                const Slicer& slicer, const Cost& cost, std::span<const memory_rates> rates, int busiest,
                 const solvers::search_options& options = solvers::default_search_options)
-      : rising_(group.begin(), group.end()),
+      : parents_(parents),
         shape_(on),
         slicer_(slicer),
         cost_(cost),
         rates_(rates.begin(), rates.end()),
         part_(busiest),
         options_(options) {
-    std::stable_sort(rising_.begin(), rising_.end(),
-                     [](const sequence& a, const sequence& b) { return a.length < b.length; });
-    falling_.assign(rising_.rbegin(), rising_.rend());
+    const sequence_orders orders(under_local_ids(group));
+    for (const sequence& s : orders.of(1).forward) rising_.push_back(group[s.id.value]);
+    for (const sequence& s : orders.of(0).forward) falling_.push_back(group[s.id.value]);
+    for (const sequence& s : group) {
+      longest_ = std::max(longest_, s.end());
+      if (!s.is_root()) inner_.push_back(s.parent);
+    }
+    std::sort(inner_.begin(), inner_.end());
     for (const sequence& s : rising_) total_ += cost_.time(s.whole(), pass::forward, part_).value;
     for (const memory_rates& r : rates_)
       if (shape_.memory)
         room_ = std::min(room_, (shape_.memory->amount - r.fixed) / (r.live_token / shape_.chunks + r.forward_token));
-    room_ = std::max(room_, static_cast<double>(falling_.front().length.value));  // what does not fit is told in
-                                                                                  // numbers
+    room_ = std::max(room_, static_cast<double>(longest_.value));  // what does not fit is told in numbers
   }
 
-  /// The packs that were fastest, with their programs.
+  /// The packs that were fastest, with their programs, and when the last of them ends.
   /// Errors    out_of_memory: none of the packs that were tried fit; the detail has the shortfall in numbers
   ///           those of the slicer's packs
-  [[nodiscard]] result<replica_solution> best(std::stop_token stop) {
+  [[nodiscard]] result<replica_solution> best(std::stop_token stop, seconds& end) {
     for (const bool apart : {false, true}) {
       if (apart && !shape_.memory) break;
       for (const std::vector<sequence>* order : {&falling_, &rising_}) search(order, apart, stop);
     }
     if (!found_) attempt({&falling_, true, smallest, 0});
     if (!found_) return why_;
+    end = found_->makespan;
     replica_solution made;
     for (const sequence& s : rising_) made.sequences.push_back(s.id);
     std::sort(made.sequences.begin(), made.sequences.end());
@@ -91,7 +100,7 @@ class forward_packs {
   /// How packs are filled.
   struct rule {
     const std::vector<sequence>* order;
-    bool apart;         // no sequence begins in the pack that another ends in
+    bool apart;         // nothing begins in the pack that a sequence ends in which no other goes on from
     std::size_t count;  // even packs that the work is enough for, or `smallest`
     double ramp;        // how fast sizes grow from the ends, by the work done; 0: even
   };
@@ -133,6 +142,10 @@ class forward_packs {
         if (!found_ || !stop.stop_requested()) attempt({order, apart, count, twice * options_.tuning.evaluation_ramp});
   }
 
+  [[nodiscard]] bool ends_path(const sequence& s) const {
+    return !std::binary_search(inner_.begin(), inner_.end(), s.id);
+  }
+
   struct tried {
     std::size_t packs;
     seconds makespan;
@@ -157,12 +170,12 @@ class forward_packs {
     candidate made;
     result<void> filled =
         fill(made.packs.forward, *how.order, pass::forward, slicer_, cost_, {{}, {most}, shape_.quantum, part_, true},
-             budget, [&](const sequence&) { return how.apart; });
+             budget, [&](const sequence& s) { return how.apart && ends_path(s); });
     if (!filled) {
       if (!found_) why_ = std::move(filled).error();
       return std::nullopt;
     }
-    made.work = price(made.packs, cost_, shape_, rates_);
+    made.work = price(made.packs, cost_, shape_, rates_, weight_gradients::with_inputs, {}, parents_);
     const std::vector<program> code = forward_programs(made.work);
     const std::vector<double> peak = simulators::peak_memory(made.work, code);
     const double held = *std::max_element(peak.begin(), peak.end());
@@ -176,10 +189,9 @@ class forward_packs {
     if (!t.fits && !found_ && held < fullest_) {
       fullest_ = held;
       const memory_unit unit = shape_.memory->unit;
-      why_ = {errc::out_of_memory, "forward packs of " + std::to_string(falling_.front().length.value) +
-                                       " tokens and less need " + amount(held, unit) + ", the limit is " +
-                                       amount(shape_.memory->amount, unit) + ": " +
-                                       amount(held - shape_.memory->amount, unit) + " are missing"};
+      why_ = {errc::out_of_memory, "forward packs of " + std::to_string(longest_.value) + " tokens and less need " +
+                                       amount(held, unit) + ", the limit is " + amount(shape_.memory->amount, unit) +
+                                       ": " + amount(held - shape_.memory->amount, unit) + " are missing"};
     }
     if (t.fits && (!found_ || made.makespan < found_->makespan)) found_ = std::move(made);
     return t;
@@ -187,6 +199,9 @@ class forward_packs {
 
   std::vector<sequence> rising_;
   std::vector<sequence> falling_;
+  std::vector<sequence_id> inner_;  // that others go on from, ascending
+  tokens longest_{};                // path
+  std::span<const sequence_id> parents_;
   const shape& shape_;
   const Slicer& slicer_;
   const Cost& cost_;

@@ -107,6 +107,10 @@ class plan_assembly {
   /// A plan without replicas.
   [[nodiscard]] plan blank(const batch_view& batch) const;
 
+  /// Gives a plan the forest that a solver has cut its batch into.
+  /// Errors    invalid_input: it is no cut of it
+  [[nodiscard]] static result<void> take_cut(solution& solved, const batch_view& batch, plan& p);
+
   /// Prices a solution, runs it in the simulator, and proves how good it is.
   /// Errors    not_faster: a replica alone takes no less than `to_beat`; of the others not all are priced then
   [[nodiscard]] result<plan> of(const batch_view& batch, solution&& solved, seconds to_beat = never) const;
@@ -137,10 +141,6 @@ class plan_assembly {
   /// Where V comes between F and B, a solver orders these of a pipeline that turns packs on one stage more. Its answer
   /// without that stage.
   [[nodiscard]] solution of_layers(solution&& solved) const;
-
-  /// Gives a plan the forest that a solver has cut its batch into.
-  /// Errors    invalid_input: it is no cut of it
-  [[nodiscard]] static result<void> take_cut(solution& solved, const batch_view& batch, plan& p);
 
   /// Prices and runs the replicas of a group, which share sequences where they are several
   /// (simulators/graph/joint.hpp), and hands them over to the plan. Whether they take less than `to_beat`, if there is

@@ -3,10 +3,16 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/micropack.hpp>
+#include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/core/timings.hpp>
+#include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 
 #include <algorithm>
@@ -25,9 +31,13 @@ class law_search {
 
   [[nodiscard]] std::string found() {
     using look_of = void (law_search::*)(pass, int);
-    for (const look_of ask : {static_cast<look_of>(&law_search::look), &law_search::look_at_quanta})
+    for (const look_of ask :
+         {static_cast<look_of>(&law_search::look), &law_search::look_at_quanta, &law_search::look_at_messages})
       for (const pass p : std::span(both_passes).first(is_forward_only(plan_) ? 1 : 2))
         for (int part = 0; part < plan_.shape.parts() && told_.empty(); ++part) (this->*ask)(p, part);
+    for (const time_column c : time_columns)
+      if (c.each() == places::stages && (c.is_call() ? has(plan_.shape, c.call()) : has(plan_.shape, c.message())))
+        for (int stage = 0; stage < plan_.shape.stages && told_.empty(); ++stage) look_at_ends(c, stage);
     return told_;
   }
 
@@ -46,6 +56,51 @@ class law_search {
               "cut into single quanta, sequence " + std::to_string(s.id.value), least_time(cost_, s.whole(), p, part),
               said(s.whole()), p, part);
     }
+  }
+
+  /// Of the ends of paths, which fill a pipeline and leave it.
+  void look_at_messages(pass p, int part) {
+    if (p == pass::forward ? part + 1 == plan_.shape.parts() : part == 0) return;
+    const auto time = [&](tokens size) { return message_time(cost_, size, p, part); };
+    each_pack(p, [&](std::span<const slice> pack, tokens size) {
+      for (const slice& s : pack) {
+        const tokens first = std::min(plan_.shape.quantum, s.length);
+        const tokens last = simulators::last_slice(all_[s.sequence.value], plan_.shape.quantum).length;
+        for (const tokens least : {tokens{1}, first, std::min(last, s.length)})
+          compare(3, "a message does not get faster as it grows", time(least), said(least), time(size), said(size),
+                  "the message " + at(p, part));
+      }
+    });
+  }
+
+  /// What stages run before the first part and behind the last, and its messages, against what bounds and useful work
+  /// count.
+  void look_at_ends(time_column c, int stage) {
+    const auto time = [&](tokens size) { return time_on_stage(cost_, size, c, stage, plan_.shape); };
+    const std::string where =
+        (c.is_call() ? "" : "the message ") + std::string(c.name()) + " on stage " + std::to_string(stage);
+    seconds packs{};
+    tokens all{};
+    each_pack(c.pass(), [&](std::span<const slice>, tokens size) {
+      compare(3, c.is_call() ? "time does not fall as a pack grows" : "a message does not get faster as it grows",
+              time({1}), said(tokens{1}), time(size), said(size), where);
+      packs += time(size), all += size;
+    });
+    if (!c.is_call()) return;
+    compare(4, "a pack of more tokens takes no longer than several that have these together", time(all),
+            "a pack of all tokens", packs, "the plan's packs together", where);
+    seconds useful{};
+    for (const slice& whole : tokens_at_home(plan_)) useful += time(whole.length) - time({});
+    compare(4, "besides what a pack costs, tokens take no longer in several packs than in one", useful,
+            "besides that, a pack of each sequence", packs, "the plan's packs together", where);
+  }
+
+  /// Calls visit(pack, its tokens).
+  template <class Visit>
+  void each_pack(pass p, const Visit& visit) const {
+    for (const replica_plan& r : plan_.replicas)
+      for (std::size_t i = 0; i < r.partition.of(p).size(); ++i)
+        visit(r.partition.of(p)[i], size_of(r.partition.of(p)[i]));
   }
 
   void look(pass p, int part) {
@@ -106,12 +161,19 @@ class law_search {
   /// Notes a law if `less` is more than `more`.
   void compare(int law, const char* says, seconds less, const std::string& of_less, seconds more,
                const std::string& of_more, pass p, int part) {
+    compare(law, says, less, of_less, more, of_more, at(p, part));
+  }
+  void compare(int law, const char* says, seconds less, const std::string& of_less, seconds more,
+               const std::string& of_more, const std::string& where) {
     if (!told_.empty() || less.value <= more.value * (1 + rounding)) return;
-    told_ = "cost_model law " + std::to_string(law) + " (" + says + "): " + name_of(p) + " on part " +
-            std::to_string(part) + ", " + of_less + " takes " + told_number(less.value) + " s, " + of_more + " " +
-            told_number(more.value) + " s";
+    told_ = "cost_model law " + std::to_string(law) + " (" + says + "): " + where + ", " + of_less + " takes " +
+            told_number(less.value) + " s, " + of_more + " " + told_number(more.value) + " s";
   }
 
+  [[nodiscard]] static std::string at(pass p, int part) {
+    return std::string(name_of(p)) + " on part " + std::to_string(part);
+  }
+  [[nodiscard]] static std::string said(tokens size) { return "of " + std::to_string(size.value) + " tokens"; }
   [[nodiscard]] static std::string said(const slice& s) {
     return "slice [" + std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
            std::to_string(s.sequence.value);

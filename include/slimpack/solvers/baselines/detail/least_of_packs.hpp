@@ -12,6 +12,7 @@
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -70,9 +71,11 @@ template <class Recipe, class Cost>
 [[nodiscard]] result<seconds> least_of_packs(const Recipe& recipe, std::span<const tokens> lengths, const shape& on,
                                              const Cost& cost, const std::vector<memory_rates>& rates) {
   seconds least{};
-  if constexpr (requires { recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost); }) {
-    const result<std::vector<replica_solution>> packed =
-        recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost);
+  using replica_packs = result<std::vector<replica_solution>>;
+  if constexpr (requires {
+                  { recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost) } -> std::same_as<replica_packs>;
+                }) {
+    const replica_packs packed = recipe.solver.packed(problem{lengths, on}, recipe.slicer, cost);
     if (!packed) return packed.error();
     bool ties = false;
     if constexpr (requires { recipe.solver.ties_stages(); }) ties = recipe.solver.ties_stages();
