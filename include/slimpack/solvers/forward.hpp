@@ -182,10 +182,7 @@ struct forward_search {
       made.push_back({std::move(cut), std::move(on), is_flat});
     };
     add(by.by_work(sum));
-    for (const double share : {1.0, 0.5, 0.25, 0.125}) {
-      add(by.by_work(share * sum / batch.shape.replicas));
-      add(by.by_subtrees(share * sum / batch.shape.replicas));
-    }
+    by.each_for(sum / batch.shape.replicas, add);
     add(by.flat(), true);
     std::stable_sort(made.begin(), made.end(),
                      [](const contender& a, const contender& b) { return a.on.most < b.on.most; });

@@ -108,6 +108,15 @@ class forest_cuts {
       return pieces;
     });
   }
+  /// Calls take(forest_cut) with those worth trying for replicas of so much work each: of trees of more than this, a
+  /// half, a quarter and an eighth of it, by work and by subtrees.
+  template <class Take>
+  void each_for(double work, const Take& take) const {
+    for (const double share : {1.0, 0.5, 0.25, 0.125}) {
+      take(by_work(share * work));
+      take(by_subtrees(share * work));
+    }
+  }
 
  private:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();

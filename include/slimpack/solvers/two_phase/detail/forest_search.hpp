@@ -137,11 +137,7 @@ class forest_search {
       }
       if (std::exchange(before, count) == count) continue;
       add(by.front().by_work(sum));
-      for (const divide::forest_cuts& cuts : by)
-        for (const double part : {1.0, 0.5, 0.25, 0.125}) {
-          add(cuts.by_work(part * mean));
-          add(cuts.by_subtrees(part * mean));
-        }
+      for (const divide::forest_cuts& cuts : by) cuts.each_for(mean, add);
       add(by.front().flat(), true);
     }
     add(divide::forest_cuts(all, {}, work).flat());
