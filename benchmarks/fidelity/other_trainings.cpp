@@ -58,6 +58,7 @@ std::optional<costs::model_shape> llama_of(const std::filesystem::path& data, st
 costs::stage_options torchtitan(const cells& c) {
   costs::stage_options with;
   with.recompute = c.text("recompute") == "selective" ? costs::recompute::selective : costs::recompute::full;
+  with.cuts = false;
   if (c.count("float8") == 1) with.linear_speed = 2, with.cast_bytes = 5;
   with.accumulation_traffic = c.count("pp") > 1 ? 10 : 14;
   if (c.count("compiled") == 0) with = costs::eager_pytorch(std::move(with));

@@ -49,6 +49,7 @@ struct stage_options {
   costs::messages messages{costs::messages::overlapped};
   costs::routing routing{};  ///< of tokens to experts that ranks divide
   bool sequence_parallel{true};
+  bool cuts{true};                  ///< sequences into slices: memory has what later slices read of earlier ones
   bool hides_tensor_traffic{true};  ///< under the weight gradients; false: all of it is waited for
   bool dropout{};                   ///< before both residual additions, and in unfused attention
   bool distributed_optimizer{true};

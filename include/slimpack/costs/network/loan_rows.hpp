@@ -36,7 +36,7 @@ class loan_rows {
       : net_(std::move(net)),
         shape_(on),
         exposed_(exposed),
-        again_(what == recompute::attention || what == recompute::full) {
+        again_(repeats_attention(what)) {
     int next = 0;
     for (const int count : layers) {
       rows made{.layers = static_cast<double>(count)};
