@@ -70,8 +70,7 @@ double tflop_of(const costs::model_shape& model, tokens sequence) {
 
 std::string text_of(const choice& c) {
   return "tp " + std::to_string(c.on.tensor) + " cp " + std::to_string(c.on.context) + " pp " +
-         std::to_string(c.on.stages) + " dp " + std::to_string(c.on.replicas) + ", recompute " +
-         name_of(c.recompute);
+         std::to_string(c.on.stages) + " dp " + std::to_string(c.on.replicas) + ", recompute " + name_of(c.recompute);
 }
 
 }  // namespace

@@ -60,9 +60,8 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
     all.experts = s.model->experts;
     if (on.vocabulary == vocabulary::spread) all.vocabularies = {vocabulary::spread, vocabulary::last};
     all.layers = s.model->layers, all.heads = s.model->heads, all.gpus_per_node = s.device->gpus_per_node;
-    std::erase_if(all.recompute, [&](costs::recompute what) {
-      return !s.options.trainer.recomputes(what) || !s.tensors.knows(what);
-    });
+    std::erase_if(all.recompute,
+                  [&](costs::recompute what) { return !s.options.trainer.recomputes(what) || !s.tensors.knows(what); });
     if (s.options.forward_only) all.recompute = {costs::recompute::none};
   }
   std::vector<layout> found = all.layouts();

@@ -52,7 +52,8 @@ fixed_settings setting_of(const std::string& item) {
     for (const costs::recompute what : costs::all_recompute)
       if (value == name_of(what)) fixed.recompute = what;
     if (!fixed.recompute)
-      throw bad_usage{"--baseline recompute=" + shown_value(value) + " is not none, light, attention, selective or full"};
+      throw bad_usage{"--baseline recompute=" + shown_value(value) +
+                      " is not none, light, attention, selective or full"};
   } else {
     throw bad_usage{
         "--baseline has no setting " + shown_value(item) + "; settings are context=TOKENS and recompute=WHAT" +

@@ -178,8 +178,12 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
                                     s.options.forward_only ? passes.first(1) : passes);
   };
   if (s.measured)
-    return among([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, s.options.planner, model, one); });
-  return among([&](const costs::model_shape& model, const layout& one) { return transformer_on(s, s.options.planner, model, one); });
+    return among([&](const costs::model_shape& model, const layout& one) {
+      return profiled_on(s, s.options.planner, model, one);
+    });
+  return among([&](const costs::model_shape& model, const layout& one) {
+    return transformer_on(s, s.options.planner, model, one);
+  });
 }
 
 result<ranking> ranked(const setting& s, const std::string& planner, shape_search how, std::span<const layout> layouts,

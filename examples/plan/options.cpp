@@ -444,7 +444,8 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.add_flag("--force", o.force, "Allow a --memory that exceeds the memory of the GPU")->group(machine);
   auto* recompute_option =
       add(machine, "--recompute", again, "WHAT",
-          "What backward computes again instead of keeping it: none; light, norm outputs and gated products; attention, "
+          "What backward computes again instead of keeping it: none; light, norm outputs and gated products; "
+          "attention, "
           "its\n"
           "scores, which flash attention never keeps, so that this frees nothing; selective, norm outputs and the MLP "
           "up\n"

@@ -15,8 +15,8 @@ bool trainer::recomputes(slimpack::costs::recompute what) const {
 
 const std::vector<std::string>& trainer_words() {
   static const std::vector<std::string> words{
-      "packflow",          "plain",           "megatron",  "shares-rows", "queries", "ring", "chunks", "weights-apart",
-      "spread-vocabulary", "lends-attention", "light",     "attention",   "selective", "full"};
+      "packflow",          "plain",           "megatron", "shares-rows", "queries",   "ring", "chunks", "weights-apart",
+      "spread-vocabulary", "lends-attention", "light",    "attention",   "selective", "full"};
   return words;
 }
 

@@ -177,9 +177,9 @@ void find_relays(options& o) {
 
 std::variant<options, ending> parse(int argc, char** argv) {
   options o;
-  std::string layers = "4", transport = "auto", precision = "float", again = "light", effort = "normal", weights = "together",
-              lending = "none", relay = "none", where = "last", divide = cli::dividers[0], exchange = cli::exchanges[0],
-              rows = "apart", reduction = "overlapped", memory;
+  std::string layers = "4", transport = "auto", precision = "float", again = "light", effort = "normal",
+              weights = "together", lending = "none", relay = "none", where = "last", divide = cli::dividers[0],
+              exchange = cli::exchanges[0], rows = "apart", reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile, tree;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 

@@ -260,9 +260,9 @@ TEST(ProfiledOf, FullRecomputeAddsOneForward) {
   EXPECT_NEAR(added / pack_of(kept, {8192}, pass::forward, 1), 1, 1e-9);
 }
 
-// Light: two norms, which read 2 bytes an element twice and write them, and the product, which reads 2 and writes one, at
-// half of the memory's bandwidth; on two tensor-parallel ranks each half of it. Selective: gate and up besides. Neither
-// residual additions nor positions.
+// Light: two norms, which read 2 bytes an element twice and write them, and the product, which reads 2 and writes one,
+// at half of the memory's bandwidth; on two tensor-parallel ranks each half of it. Selective: gate and up besides.
+// Neither residual additions nor positions.
 TEST(ProfiledOf, LightRecomputeAddsNormsAndTheProductAndSelectiveTheUpProjections) {
   const bare gpu;
   for (const int tensor : {1, 2}) {

@@ -81,7 +81,7 @@ TEST(SavedTensors, KeepUnderARecomputationWhatIsMarkedForIt) {
   EXPECT_EQ(table.token_bytes(l, recompute::none, true), 2 * 11111);
 }
 
-// What later slices read is kept under any recomputation: beside what a recomputation keeps anyway, only the rest of it.
+// What later slices read is kept under any recomputation: beside what that keeps anyway, only the rest of it.
 TEST(SavedTensors, KeepWhatLaterSlicesReadOnce) {
   const layer l = layer::of(tests::tiny(), false, 1);
   const saved_tensors table{

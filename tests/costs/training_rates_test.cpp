@@ -22,7 +22,6 @@ using costs::recompute;
 using costs::stage_options;
 using costs::transformer;
 
-
 transformer cost_of(const costs::model_shape& m, const shape& on, const stage_options& with = {}) {
   return transformer::make(m, costs::gpus::h100(), on, with).value();
 }

@@ -164,9 +164,7 @@ class layer {
     return output(pack, swiglu(pack.read({index_, gates}, config_.ffn), pack.read({index_, ups}, config_.ffn)));
   }
   /// The same once backward has left weight gradients.
-  [[nodiscard]] matrix<T> output_left(pack_rows<T>& pack) {
-    return output(pack, product_left(pack));
-  }
+  [[nodiscard]] matrix<T> output_left(pack_rows<T>& pack) { return output(pack, product_left(pack)); }
 
   /// Its input, and room for the gradient of it where the input can be had otherwise.
   [[nodiscard]] matrix<T> input_of(pack_rows<T>& pack) { return pack.read({index_, input}, config_.hidden); }

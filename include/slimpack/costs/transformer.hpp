@@ -39,7 +39,7 @@ struct transformer_options {
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
   saved_tensors tensors{saved_tensors::flash_attention()};  ///< what the trainer keeps for backward
   costs::routing routing{};                                 ///< of tokens to experts that ranks divide
-  bool cuts{true};    ///< sequences into slices, as in costs::stage_options
+  bool cuts{true};                                          ///< sequences into slices, as in costs::stage_options
   seconds call{};     ///< of each piece besides, in each pass, where the trainer is called piece by piece
   bool joins_rows{};  ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own
                       ///< sequences covers exchanges

@@ -128,7 +128,8 @@ class layer_pricing {
   /// Of a pass, and of what backward computes again.
   template <class Time>
   [[nodiscard]] seconds with_repeated(pass p, const Time& time) const {
-    return p == pass::backward && repeats_attention(with_.recompute) ? time(pass::backward) + time(pass::forward) : time(p);
+    return p == pass::backward && repeats_attention(with_.recompute) ? time(pass::backward) + time(pass::forward)
+                                                                     : time(p);
   }
   [[nodiscard]] double mine(tokens all) const noexcept { return static_cast<double>(all.value) / shape_.context; }
   [[nodiscard]] tokens share_of(tokens all, int ranks) const noexcept {

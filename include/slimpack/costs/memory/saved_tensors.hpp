@@ -12,7 +12,7 @@ namespace slimpack::costs {
 /// Which activations backward computes again instead of keeping.
 enum class recompute : unsigned char {
   none,
-  light,      ///< what element-wise kernels make of what is kept: norm outputs, and the MLP's activation or gated product
+  light,  ///< what element-wise kernels make of what is kept: norm outputs, and the MLP's activation or gated product
   attention,  ///< the attention core: scores, softmax and their dropout. Korthikanti et al. call this selective. Flash
               ///< attention keeps none of these, so that this frees nothing there and costs a forward of attention
   selective,  ///< what is cheap to repeat for its bytes; for the default table norm outputs, gate, up and product
@@ -103,9 +103,8 @@ struct saved_tensors {
   }
   /// Whether it says what recomputation keeps: some tensor more than `full` does.
   [[nodiscard]] bool knows(costs::recompute again) const {
-    return again == costs::recompute::full || std::any_of(layer.begin(), layer.end(), [again](const saved_tensor& t) {
-             return !t.full && t.kept(again);
-           });
+    return again == costs::recompute::full ||
+           std::any_of(layer.begin(), layer.end(), [again](const saved_tensor& t) { return !t.full && t.kept(again); });
   }
   /// The same before the logits.
   [[nodiscard]] double head_bytes(const costs::layer& l, bool sequence_parallel) const {
