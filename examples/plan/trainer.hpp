@@ -29,8 +29,8 @@ struct trainer {
 /// megatron is what the main branch of Megatron-LM runs by its arguments: packs of whole sequences, the same in both
 /// passes (micro-batches of packed sequences), under 1F1B; --num-layers-per-virtual-pipeline-stage (chunks); layers by
 /// --pipeline-model-parallel-layout; --recompute-granularity selective and full, but no gated products of dense layers
-/// alone, which light has. It has neither a vocabulary that all stages share, nor weight gradients that run apart, nor sequences that replicas share: its context-parallel groups
-/// of changing size refuse pipelines.
+/// alone, which light has. It has neither a vocabulary that all stages share, nor weight gradients that run apart, nor
+/// sequences that replicas share: its context-parallel groups of changing size refuse pipelines.
 trainer trainer_named(const std::string& text);
 
 /// The words that --trainer takes.

@@ -64,8 +64,8 @@ TEST(Memory, CountsLogitsWhereTheHeadIs) {
   EXPECT_EQ(r.backward_token, 40);
 }
 
-// Light drops 16 of norms and 16 of the MLP's product, selective also 32 of gate and up; full keeps each layer's input, 2
-// x 4, and keys and values, 2 x 4, for later slices. What is dropped is there again while a token runs backward: for
+// Light drops 16 of norms and 16 of the MLP's product, selective also 32 of gate and up; full keeps each layer's input,
+// 2 x 4, and keys and values, 2 x 4, for later slices. What is dropped is there again while a token runs backward: for
 // full, a whole layer.
 TEST(Memory, KeepsLessTheMoreIsComputedAgain) {
   const memory_rates light = tiny({.recompute = recompute::light});
@@ -85,8 +85,8 @@ TEST(Memory, FreesNothingByAttentionAloneUnderFlashAttention) {
   EXPECT_EQ(tiny({.recompute = recompute::attention}), tiny({}));
 }
 
-// Of whole sequences nobody reads keys and values once their forward has ended. Bounds count no more than that, whatever
-// is recomputed.
+// Of whole sequences nobody reads keys and values once their forward has ended. Bounds count no more than that,
+// whatever is recomputed.
 TEST(Memory, KeepsWhatLaterSlicesReadOfSequencesThatAreCut) {
   for (const recompute what : costs::all_recompute) {
     const memory_rates cut = tiny({.recompute = what}), whole = tiny({.recompute = what, .cuts = false});
@@ -98,8 +98,8 @@ TEST(Memory, KeepsWhatLaterSlicesReadOfSequencesThatAreCut) {
   EXPECT_EQ(tiny({.recompute = recompute::full}, {.stages = 2, .context = 2}).prefix_token, 4);
 }
 
-// A layer's input of 2 h and keys and values of 2 x 2 k bytes: 1.5 times the input for k = h / 4, on 8 tensor ranks with
-// a head each 1.25 times.
+// A layer's input of 2 h and keys and values of 2 x 2 k bytes: 1.5 times the input for k = h / 4, on 8 tensor ranks
+// with a head each 1.25 times.
 TEST(Memory, OfFullRecomputationIsHalfAsMuchAgainForAModelOfEightBillion) {
   const auto factor = [](const costs::model_shape& m, int tensor) {
     const memory_rates r = stage_of(m, {.stages = 4, .tensor = tensor}, {.recompute = recompute::full}, 0, false);
@@ -112,8 +112,8 @@ TEST(Memory, OfFullRecomputationIsHalfAsMuchAgainForAModelOfEightBillion) {
   EXPECT_EQ(factor(seventy, 8), 1.25);
 }
 
-// MLA has keys of 192 and values of 128 for each of 128 heads where a table has them expanded; its latents, 0.16 bytes an
-// element of 7168, where they are what a table marks.
+// MLA has keys of 192 and values of 128 for each of 128 heads where a table has them expanded; its latents, 0.16 bytes
+// an element of 7168, where they are what a table marks.
 TEST(Memory, OfFullRecomputationHasWhatTheTableMarksOfMla) {
   const std::vector<layer> one{layer::of(tests::deepseek_v3(), false, 1)};
   costs::memory rule{.recompute = recompute::full};

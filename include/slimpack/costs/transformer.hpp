@@ -56,7 +56,8 @@ struct transformer_options {
 ///           (costs::gpu); roofline floor derived: a pack takes at least the time to read its part's weights
 /// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
 ///                   + tensor-parallel traffic of n tokens; backward: 2 x linear, backward_attention_ratio x attention,
-///                   and what is recomputed (`sheet` has no element-wise kernels, and so no light recomputation). All over the tensor- and context-parallel ranks
+///                   and what is recomputed: `sheet` has no element-wise kernels, so that light takes no time there.
+///                   All over the tensor- and context-parallel ranks
 ///                   + what attention does not cover of the exchange on a ring of c context-parallel ranks:
 ///                   (c - 1) max(0, bytes / c / bandwidth - attention / c), the bytes those of keys and values of the
 ///                   slice and its prefix, or of the slice's queries and outputs, whichever are fewer; backward with

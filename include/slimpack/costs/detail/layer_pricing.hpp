@@ -56,8 +56,8 @@ namespace slimpack::detail {
 ///                 scattered for attention and shared experts only
 ///   again         what backward recomputes: light, both norms and the activation or gated product; selective, these
 ///                 and the up projections, of which the inputs of MLP and layer are kept, so that neither residual
-///                 additions nor positions are repeated, nor rows of experts moved; attention, the attention core; full,
-///                 all
+///                 additions nor positions are repeated, nor rows of experts moved; attention, the attention core;
+///                 full, all
 ///
 /// Source    derived from operation and byte counts; volumes and constants where they are defined
 /// Units     tokens of all context ranks in, seconds out            Errors    none            Complexity  O(1) kernels

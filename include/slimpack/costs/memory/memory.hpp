@@ -34,8 +34,8 @@ namespace slimpack::costs {
 ///           its prefix. Under `full` that is 2 B an element of keys and values beside 2 B of each layer's input; for
 ///           llama-3.1-8b 8192 + 4096 bytes a token and layer, 1.5 times the input alone; for llama-3.1-70b on 8 tensor
 ///           ranks 2048 + 512, 1.25 times. It is counted of all tokens of a planner that may cut, since rates do not
-///           tell whole sequences apart; bounds leave it out. The layer that runs backward counts in full: checkpointing
-///           makes new keys and values of the slice's own tokens
+///           tell whole sequences apart; bounds leave it out. The layer that runs backward counts in full:
+///           checkpointing makes new keys and values of the slice's own tokens
 ///           Of a vocabulary that is spread over p stages, a p-th of its matrices, and from V to U
 ///           (core/wiring/step_kinds.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient
 ///           of that row, from V to B

@@ -130,8 +130,8 @@ struct saved_tensors {
   /// bytes a head, is left out. MLA has its latents expanded, since nothing prices expanding them once more a slice.
   /// Formula   bytes a token for h query, k key and as much value, and f feed-forward width; each tensor has 2 an
   ///           element:
-  ///             none       12h + 4k + 6f: inputs of both halves, both norm outputs, queries, attention output; keys and
-  ///                        values; gate, up and their product
+  ///             none       12h + 4k + 6f: inputs of both halves, both norm outputs, queries, attention output; keys
+  ///                        and values; gate, up and their product
   ///             light       8h + 4k + 4f, without norm outputs (4h) and the product (2f)
   ///             attention  12h + 4k + 6f: there are no scores to drop
   ///             selective   8h + 4k, without gate and up as well
