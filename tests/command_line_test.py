@@ -1189,7 +1189,7 @@ class CommandLine(unittest.TestCase):
                     self.plans(*changed)
 
     def test_advice_takes_no_more_gpus_than_it_must(self):
-        self.assertEqual([["--recompute", "selective"]], self.advice("--lengths", self.file("one.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4"))
+        self.assertEqual([["--recompute", "light"]], self.advice("--lengths", self.file("one.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4"))
 
     def test_advice_is_affordable(self):
         mooncake = ["--lengths", DATA / "lengths" / "mooncake_conversation.txt", "--batch", "64"]
