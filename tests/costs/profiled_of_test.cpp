@@ -280,6 +280,18 @@ TEST(ProfiledOf, LightRecomputeAddsNormsAndTheProductAndSelectiveTheUpProjection
   }
 }
 
+// Two additions of 6 bytes an element at .85 of the bandwidth, and positions of 4 bytes an element of 32 + 8 heads.
+TEST(ProfiledOf, RecomputationThatRepeatsAdditionsHasTheirBytes) {
+  const bare gpu;
+  const auto time = [&](bool repeats) {
+    return pack_of(
+        gpu.cost(three_layers(), {.stages = 3}, {.recompute = costs::recompute::light, .repeats_additions = repeats}),
+        {8192}, pass::backward, 1);
+  };
+  const double streamed = 8192 * 2 * 6.0 * 4096, by_row = 8192 * 4 * (4096 + 1024.0);
+  EXPECT_NEAR((time(true) - time(false)).value, (streamed / 0.85 + by_row / 0.5) / gpu.device.memory_bandwidth, 1e-9);
+}
+
 TEST(ProfiledOf, RecomputedAttentionAddsItsForward) {
   const bare gpu;
   const shape on{.stages = 3};

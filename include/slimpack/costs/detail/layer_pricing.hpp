@@ -56,8 +56,8 @@ namespace slimpack::detail {
 ///                 scattered for attention and shared experts only
 ///   again         what backward recomputes: light, both norms and the activation or gated product; selective, these
 ///                 and the up projections, of which the inputs of MLP and layer are kept, so that neither residual
-///                 additions nor positions are repeated, nor rows of experts moved; attention, the attention core;
-///                 full, all
+///                 additions nor positions are repeated, but by repeats_additions, nor rows of experts moved; attention,
+///                 the attention core; full, all
 ///
 /// Source    derived from operation and byte counts; volumes and constants where they are defined
 /// Units     tokens of all context ranks in, seconds out            Errors    none            Complexity  O(1) kernels
@@ -280,7 +280,8 @@ class layer_pricing {
   [[nodiscard]] seconds again(tokens all, costs::provenance& from) const {
     if (with_.recompute == costs::recompute::full) return tokens_time(all, pass::forward, from);
     if (!repeats_norms(with_.recompute)) return {};
-    const seconds light = norms_and_activation(all, from);
+    const seconds light =
+        with_.repeats_additions ? elementwise(all, pass::forward, from) : norms_and_activation(all, from);
     return repeats_up_projections(with_.recompute) ? light + forward(all, true, from) : light;
   }
 
