@@ -56,7 +56,7 @@ namespace slimpack::detail {
 ///                 scattered for attention and shared experts only
 ///   again         what backward recomputes: light, both norms and the activation or gated product; selective, these
 ///                 and the up projections, of which the inputs of MLP and layer are kept, so that neither residual
-///                 additions nor positions are repeated, but by repeats_additions, nor rows of experts moved; attention,
+///                 additions nor positions are repeated, but by repeats_additions, nor experts' rows moved; attention,
 ///                 the attention core; full, all
 ///
 /// Source    derived from operation and byte counts; volumes and constants where they are defined
