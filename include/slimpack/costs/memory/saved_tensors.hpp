@@ -3,7 +3,6 @@
 
 #include <slimpack/costs/model/layer.hpp>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -96,15 +95,13 @@ struct saved_tensors {
   /// Bytes that it keeps besides where its sequence is cut: what later slices read of it, up to their own backward, and
   /// recomputation would drop. Of a table that marks no such tensor, keys and values in bf16.
   [[nodiscard]] double prefix_bytes(const costs::layer& l, costs::recompute again, bool sequence_parallel) const {
-    const auto is_read = [](const saved_tensor& t) { return t.prefix; };
-    if (std::none_of(layer.begin(), layer.end(), is_read))
+    if (!has([](const saved_tensor& t) { return t.prefix; }))
       return again == costs::recompute::full ? 2 * l.kv_elements : 0;
     return sum_of(layer, l, sequence_parallel, [&](const saved_tensor& t) { return t.prefix && !t.kept(again); });
   }
   /// Whether it says what recomputation keeps: some tensor more than `full` does.
   [[nodiscard]] bool knows(costs::recompute again) const {
-    return again == costs::recompute::full ||
-           std::any_of(layer.begin(), layer.end(), [again](const saved_tensor& t) { return !t.full && t.kept(again); });
+    return again == costs::recompute::full || has([&](const saved_tensor& t) { return !t.full && t.kept(again); });
   }
   /// The same before the logits.
   [[nodiscard]] double head_bytes(const costs::layer& l, bool sequence_parallel) const {
@@ -161,6 +158,13 @@ struct saved_tensors {
 
  private:
   static constexpr bool any(const saved_tensor&) noexcept { return true; }
+  /// Whether a layer has such a tensor.
+  template <class Which>
+  [[nodiscard]] bool has(const Which& which) const {
+    for (const saved_tensor& t : layer)
+      if (which(t)) return true;
+    return false;
+  }
   template <class Which>
   static double sum_of(const std::vector<saved_tensor>& tensors, const costs::layer& l, bool sequence_parallel,
                        const Which& which) {
