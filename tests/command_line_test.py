@@ -1139,7 +1139,7 @@ class CommandLine(unittest.TestCase):
 
     def test_memory_that_cannot_hold_a_sequence(self):
         path = self.file("l.txt", "100\n5000\n")
-        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory 5120tokens fits", "on the same number of GPUs, and --dp 2 fits"], "--lengths", path, *QUADRATIC,
+        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory 5120tokens fits", "on the same number of GPUs (", " useful, 0.00 % to gain), and --dp 2 fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens")
         self.fails(3, ["1000 tokens are missing; --memory 5120tokens fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens", "--sharers", "1")

@@ -75,7 +75,7 @@ std::string fits(const setting& s, const std::string& options, const candidate& 
   return options + " fits: " + time_of(c.step_time) + (s.options.forward_only ? " an evaluation on " : " a step on ") +
          (c.layout.gpus() == gpus ? "the same number of GPUs"
                                   : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus)) +
-         ", " + percent(c.useful, 2) + " useful and " + gain_text(c.efficiency()) + " to gain";
+         " (" + percent(c.useful, 2) + " useful, " + gain_text(std::min(1.0, c.efficiency())) + " to gain)";
 }
 
 /// What can be changed, and what may be tried for it.
