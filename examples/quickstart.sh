@@ -19,6 +19,6 @@ build/gcc-release/examples/slimpack-plan \
   --lengths examples/data/lengths/mooncake_conversation.txt \
   --model examples/data/models/llama-3.1-8b.json \
   --gpu h100 --pp 4 --tp 2 --dp 2 \
-  --recompute selective --batch 512 --max-context 131072 --over-long truncate \
+  --recompute light --batch 512 --max-context 131072 --over-long truncate \
   --compare megatron,dp_balanced,karmarkar_karp,chunked,slimpipe \
   --json out/plan.json --trace out/trace.json --timeline out/timeline.html

@@ -1139,7 +1139,7 @@ class CommandLine(unittest.TestCase):
 
     def test_memory_that_cannot_hold_a_sequence(self):
         path = self.file("l.txt", "100\n5000\n")
-        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory 5120tokens fits", "on the same number of GPUs, and --dp 2 fits"], "--lengths", path, *QUADRATIC,
+        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory 5120tokens fits", "on the same number of GPUs (", " useful, 0.00 % to gain), and --dp 2 fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens")
         self.fails(3, ["1000 tokens are missing; --memory 5120tokens fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens", "--sharers", "1")
@@ -1189,7 +1189,7 @@ class CommandLine(unittest.TestCase):
                     self.plans(*changed)
 
     def test_advice_takes_no_more_gpus_than_it_must(self):
-        self.assertEqual([["--recompute", "selective"]], self.advice("--lengths", self.file("one.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4"))
+        self.assertEqual([["--recompute", "light"]], self.advice("--lengths", self.file("one.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4"))
 
     def test_advice_is_affordable(self):
         mooncake = ["--lengths", DATA / "lengths" / "mooncake_conversation.txt", "--batch", "64"]
@@ -1785,7 +1785,7 @@ class CommandLine(unittest.TestCase):
                 self.fails(2, [" ".join(typed) + " needs a trainer with " + word, "--trainer"], *two, *typed, "--trainer", "plain")
                 self.plans(*two, *typed, "--trainer", word)
         one = [*lengths, *MODEL, "--tp", "4", "--pp", "4", "--effort", "fast"]
-        for typed, word in ((["--vocabulary", "spread"], "spread-vocabulary"), (["--recompute", "selective"], "selective"), (["--recompute", "full"], "full"), (["--recompute", "attention"], "attention")):
+        for typed, word in ((["--vocabulary", "spread"], "spread-vocabulary"), (["--recompute", "light"], "light"), (["--recompute", "selective"], "selective"), (["--recompute", "full"], "full"), (["--recompute", "attention"], "attention")):
             with self.subTest(word=word):
                 self.fails(2, [" ".join(typed) + " needs a trainer with " + word, "--trainer"], *one, *typed, "--trainer", "plain")
                 self.plans(*one, *typed, "--trainer", word)
@@ -1795,6 +1795,44 @@ class CommandLine(unittest.TestCase):
         for given, exchanges in (("plain", set()), ("shares-rows", {"keep"}), ("queries", {"queries"}), ("packflow", {"keep"})):
             self.plans(*two, "--memory", "70000tokens", "--trainer", given, "--json", self.outputs / "p.json")
             self.assertEqual(exchanges, {merge["exchange"] for merge in json.loads((self.outputs / "p.json").read_text())["merges"]}, given)
+
+    def test_what_is_computed_again_orders_memory_and_time(self):
+        lengths = ["--lengths", self.file("l.txt", "30000\n" * 8 + "4000\n" * 16)]
+        held, steps = {}, {}
+        for planner in ("slimpack", "megatron"):
+            for what in ("none", "light", "attention", "selective", "full"):
+                self.plans(*lengths, *MODEL, "--tp", "2", "--pp", "4", "--planner", planner, "--recompute", what, "--effort", "fast", "--memory", "4000GB", "--force",
+                           "--explain", "--json", self.outputs / "p.json")
+                plan = json.loads((self.outputs / "p.json").read_text())
+                held[planner, what], steps[planner, what] = max(plan["replicas"][0]["peak_memory"]), plan["step_time"]
+                self.assertEqual(what != "none", plan["rank_time"]["recomputation"] > 0, what)
+        (self.outputs / "p.json").unlink()
+        for planner in ("slimpack", "megatron"):
+            for less, more in (("none", "light"), ("light", "selective"), ("selective", "full")):
+                self.assertLess(steps[planner, less], steps[planner, more])
+            self.assertLess(held[planner, "light"], held[planner, "none"])
+        # Packs of whole sequences are the same whatever is computed again: what a live token keeps orders them.
+        for less, more in (("full", "selective"), ("selective", "light"), ("light", "attention")):
+            self.assertLess(held["megatron", less], held["megatron", more])
+        self.assertEqual(held["megatron", "attention"], held["megatron", "none"])
+        print("a step of megatron takes " + ", ".join(f"{steps['megatron', what]:.3f} s {what}" for what in ("none", "light", "selective", "full")))
+
+    def test_full_recomputation_keeps_what_later_slices_read(self):
+        asked = ["--lengths", self.file("l.txt", "60000\n" * 4), *MODEL, "--tp", "2", "--pp", "4", "--effort", "fast", "--explain"]
+        row = "kept beside them for later slices: keys and values"
+        self.assertIn(row, self.plans(*asked, "--recompute", "full"))
+        for typed in (["--recompute", "light"], ["--recompute", "full", "--planner", "megatron"], ["--recompute", "full", "--trainer", "megatron"]):
+            self.assertNotIn(row, self.plans(*asked, *typed))
+
+    def test_a_table_that_says_nothing_of_a_recomputation_is_refused(self):
+        table = json.loads((DATA / "saved_tensors/flash_attention.json").read_text())
+        for tensor in table["layer"]:
+            tensor["kept"] = [what for what in tensor.get("kept", []) if what != "light"]
+        asked = ["--lengths", self.file("l.txt", "3000\n" * 8), *MODEL, "--memory-table", self.file("own.json", json.dumps(table)), "--effort", "fast"]
+        for typed in (["--recompute", "light"], ["--compare", "megatron", "--baseline", "recompute=light"]):
+            self.fails(2, ['own.json says of no tensor that recomputation "light" keeps it', '"kept"'], *asked, *typed, "--dp", "2")
+        self.assertNotIn(" light ", self.plans(*asked, "--auto", "--gpus", "2"))
+        self.fails(2, ["--recompute", "lite", "light"], *asked, "--recompute", "lite")
 
     def test_zones_limit_who_shares(self):
         # Nodes of 8 GPUs: a replica of 2 x 2 GPUs leaves two on a node.

@@ -85,7 +85,8 @@ class ReadsPlans(unittest.TestCase):
         self.assertEqual({"llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b", "qwen2.5-7b"}, dense)
 
     def test_plans_of_the_program_say_what_backward_runs_again(self):
-        for typed, again in ((["none"], ()), (["selective"], ("norm", "up")), (["full"], ("norm", "attention", "qkv", "out", "up", "down"))):
+        for typed, again in ((["none"], ()), (["light"], ("norm", "activation")), (["selective"], ("norm", "up", "activation")),
+                             (["full"], ("norm", "attention", "activation", "qkv", "out", "up", "down"))):
             self.assertEqual(again, measure_packs.recomputed(planned(*H100, "--pp", "4", "--recompute", *typed)))
 
 

@@ -185,7 +185,7 @@ class Rivals(unittest.TestCase):
                 ("--baseline has no setting ''", [*two, *rival, "--baseline", "context=9000,"]),
                 ("--baseline context='0' is no number of tokens", [*two, *rival, "--baseline", "context=0"]),
                 ("--baseline context='many' is no number of tokens", [*two, *rival, "--baseline", "context=many"]),
-                ("--baseline recompute='some' is not none, attention, selective or full", [*model, *rival, "--baseline", "recompute=some"]),
+                ("--baseline recompute='some' is not none, light, attention, selective or full", [*model, *rival, "--baseline", "recompute=some"]),
                 ("--baseline recompute needs --cost transformer or profiled", [*two, *rival, "--baseline", "recompute=full"]),
                 ("--baseline recompute=full is not what --trainer can run", [*model, *rival, "--baseline", "recompute=full", "--trainer", "plain"]),
                 ("--baseline is about baselines, and none is planned with", [*two, "--baseline", "context=9000"]),

@@ -336,8 +336,18 @@ class Train(unittest.TestCase):
             self.assertAlmostEqual(1, float(row["loss"]) / float(rows[3 * int(row["step"])]["loss"]), delta=1e-12)
         self.assertIn("slimpack is", said)
 
+    def test_what_backward_computes_again_has_the_same_losses_and_fewer_bytes(self):
+        peaks = {}
+        for what in ("none", "light"):
+            rows, said = self.trains("--recompute", what, "--pp", "2", *EXACT)
+            peaks[what] = max(float(row["peak_bytes"]) for row in rows)
+            self.assertEqual(what == "none", "nothing computed again" in said)
+        self.assert_same_curve(*(self.losses("--recompute", what, "--pp", "2", *EXACT) for what in peaks))
+        print(f"light keeps {peaks['light'] / peaks['none']:.1%} of the bytes of none")
+        self.assertLess(peaks["light"], 0.8 * peaks["none"])
+
     def test_peaks_are_the_predicted_bytes(self):
-        for shape in ("--pp 1", "--pp 2", "--dp 2 --pp 2", "--pp 2 --vpp 2"):
+        for shape in ("--pp 1", "--pp 2", "--dp 2 --pp 2", "--pp 2 --vpp 2", "--pp 2 --recompute none", "--pp 2 --weight-gradients apart --recompute none"):
             with self.subTest(shape=shape):
                 rows, _ = self.trains("--steps", "4", "--compare", "megatron", *shape.split(), *QUADRATIC)
                 for row in rows:
@@ -416,6 +426,7 @@ class Train(unittest.TestCase):
                                 (["--compare names megatron twice"], ["--compare", "megatron,megatron"]),
                                 (["--trace is empty: give a file"], ["--trace", ""]),
                                 (["--precision"], ["--precision", "half"]),
+                                (["--recompute", "selective"], ["--recompute", "selective"]),
                                 (["nowhere"], ["--documents", nowhere]),
                                 (["no text file"], ["--documents", empty]),
                                 (["--batch 5000"], ["--batch", "5000"]),
@@ -426,7 +437,7 @@ class Train(unittest.TestCase):
     def test_help_names_every_option(self):
         run = self.run_train("--help-all")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("documents max-context batch seed layers hidden heads kv-heads ffn precision steps "
+        for option in ("documents max-context batch seed layers hidden heads kv-heads ffn precision recompute steps "
                        "learning-rate weight-decay clip dp pp vpp transport time-out planner compare effort quantum "
                        "vocabulary rows ranks-per-node checksums memory cost profile measure-for refit json trace timeline log").split():
             self.assertIn("--" + option, run.stdout)

@@ -41,6 +41,7 @@ void try_shape(const costs::model_shape& model, shape on, tokens sequence, const
   for (const costs::recompute again : {costs::recompute::none, costs::recompute::full}) {
     costs::stage_options with;
     with.recompute = again;
+    with.cuts = false;
     with.reduction = costs::reduction::exposed;
     with.linear_speed = 2;  // FP8
     with.longest = sequence;
@@ -68,10 +69,8 @@ double tflop_of(const costs::model_shape& model, tokens sequence) {
 }
 
 std::string text_of(const choice& c) {
-  const char* recompute[] = {"none", "attention", "selective", "full"};
   return "tp " + std::to_string(c.on.tensor) + " cp " + std::to_string(c.on.context) + " pp " +
-         std::to_string(c.on.stages) + " dp " + std::to_string(c.on.replicas) + ", recompute " +
-         recompute[static_cast<std::size_t>(c.recompute)];
+         std::to_string(c.on.stages) + " dp " + std::to_string(c.on.replicas) + ", recompute " + name_of(c.recompute);
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ score torchtitan(const std::filesystem::path& data) {
                    .tensor = cell.count("tp"),
                    .context = cell.count("cp"),
                    .chunks = cell.text("schedule").find("nterleaved") == std::string::npos ? 1 : 2};
-    const trainer stack({.recompute = torchtitan_recompute(cell.text("recompute")), .tensors = table}, m.value(), on);
+    const trainer stack({.recompute = torchtitan_recompute(cell.text("recompute")), .cuts = false, .tensors = table},
+                        m.value(), on);
     // A pipeline cuts the local batch into as many packs as it has stages, the stack's default.
     const int count = std::min(on.stages, cell.count("local_batch"));
     const partition packs = uncut_packs(count, cell.count("local_batch") / count, tokens{cell.count("seq")});
@@ -230,7 +231,8 @@ score galvatron(const std::filesystem::path& data) {
     const int stage = cell.count("rank") == 0 ? 0 : on.stages - 1;
     const bool last = stage == on.stages - 1;
     const bool again = cell.count("full_recompute") == 1;
-    const costs::memory rule{.recompute = again ? costs::recompute::full : costs::recompute::none, .tensors = table};
+    const costs::memory rule{
+        .recompute = again ? costs::recompute::full : costs::recompute::none, .cuts = false, .tensors = table};
     const std::vector<costs::layer> layers(
         static_cast<std::size_t>(layers_on(stage, on.stages, std::max(on.stages, cell.count("layers")))),
         costs::layer::of(llama, false, on.tensor));

@@ -76,6 +76,7 @@ score memory_formulas(const std::filesystem::path& data) {
                                     : again == "full"    ? costs::recompute::full
                                                          : costs::recompute::none,
                        .sequence_parallel = cell.count("sequence_parallel") == 1,
+                       .cuts = false,
                        .tensors = table_of(data, "megatron_2022")};
     const std::vector<costs::layer> layers(static_cast<std::size_t>(of->model.layers / of->stages),
                                            costs::layer::of(of->model, false, on.tensor));

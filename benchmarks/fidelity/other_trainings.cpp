@@ -51,13 +51,15 @@ std::optional<costs::model_shape> llama_of(const std::filesystem::path& data, st
 }
 
 /// How torchtitan runs: PyTorch's pipelines, which wait for their messages and add each pack's bf16 gradients to fp32
-/// ones; torchao's FP8 with dynamic scales. Weights are gathered once a step in a pipeline; without one their traffic
-/// is under the layers, but here it is waited for at the end, and FSDP2 copies: each gathered weight to its place twice
-/// (4 bytes each), and each gradient, cast to fp32, into what is scattered (6). Without torch.compile kernels are
-/// PyTorch's own.
+/// ones; checkpoints that keep outputs of products, and nothing between them; torchao's FP8 with dynamic scales.
+/// Weights are gathered once a step in a pipeline; without one their traffic is under the layers, but here it is waited
+/// for at the end, and FSDP2 copies: each gathered weight to its place twice (4 bytes each), and each gradient, cast to
+/// fp32, into what is scattered (6). Without torch.compile kernels are PyTorch's own.
 costs::stage_options torchtitan(const cells& c) {
   costs::stage_options with;
   with.recompute = c.text("recompute") == "selective" ? costs::recompute::selective : costs::recompute::full;
+  with.cuts = false;
+  with.repeats_additions = true;
   if (c.count("float8") == 1) with.linear_speed = 2, with.cast_bytes = 5;
   with.accumulation_traffic = c.count("pp") > 1 ? 10 : 14;
   if (c.count("compiled") == 0) with = costs::eager_pytorch(std::move(with));

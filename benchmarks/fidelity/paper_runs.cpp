@@ -20,6 +20,7 @@ costs::stage_options megatron(bool sequence_parallel, const std::string& recompu
   with.distributed_optimizer = false;
   with.reduction = costs::reduction::exposed;
   with.sequence_parallel = sequence_parallel;
+  with.cuts = false;
   with.recompute = recompute == "full"        ? costs::recompute::full
                    : recompute == "selective" ? costs::recompute::attention
                                               : costs::recompute::none;

@@ -129,7 +129,7 @@ std::string text_of(const shapes::layout& on) {
   std::string named = text;
   if (s.expert > 1) named += "/x" + std::to_string(s.expert);
   if (on.shape.vocabulary == vocabulary::spread) named += 'v';
-  if (on.recompute != costs::recompute::none) named += " asf"[static_cast<std::size_t>(on.recompute)];
+  if (on.recompute != costs::recompute::none) named += " lasf"[static_cast<std::size_t>(on.recompute)];
   if (!on.layers.empty()) named += 'e';
   return named;
 }

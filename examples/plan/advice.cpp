@@ -60,7 +60,8 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
     all.experts = s.model->experts;
     if (on.vocabulary == vocabulary::spread) all.vocabularies = {vocabulary::spread, vocabulary::last};
     all.layers = s.model->layers, all.heads = s.model->heads, all.gpus_per_node = s.device->gpus_per_node;
-    std::erase_if(all.recompute, [&](costs::recompute what) { return !s.options.trainer.recomputes(what); });
+    std::erase_if(all.recompute,
+                  [&](costs::recompute what) { return !s.options.trainer.recomputes(what) || !s.tensors.knows(what); });
     if (s.options.forward_only) all.recompute = {costs::recompute::none};
   }
   std::vector<layout> found = all.layouts();
@@ -73,7 +74,8 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
 std::string fits(const setting& s, const std::string& options, const candidate& c, std::int64_t gpus) {
   return options + " fits: " + time_of(c.step_time) + (s.options.forward_only ? " an evaluation on " : " a step on ") +
          (c.layout.gpus() == gpus ? "the same number of GPUs"
-                                  : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus));
+                                  : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus)) +
+         " (" + percent(c.useful, 2) + " useful, " + gain_text(std::min(1.0, c.efficiency())) + " to gain)";
 }
 
 /// What can be changed, and what may be tried for it.

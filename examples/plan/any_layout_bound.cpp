@@ -37,7 +37,7 @@ std::optional<seconds> any_layout_bound(const setting& s, const plan& p, const b
     shapes::layout on;
     on.shape.quantum = p.shape.quantum;
     on.shape.stages = stages;
-    const result<any_cost> cost = cost_on(s, on);
+    const result<any_cost> cost = cost_on(s, p.planner, on);
     if (!cost) return std::nullopt;
     const seconds work =
         std::visit([&](const auto& one) { return useful_work(one, batch, stages, passes); }, cost.value());

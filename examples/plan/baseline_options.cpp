@@ -49,11 +49,11 @@ fixed_settings setting_of(const std::string& item) {
                       " is no number of tokens from 1 to 2147483647, as context=8192"};
     fixed.context = tokens{*length};
   } else if (name == "recompute") {
-    using costs::recompute;
-    for (const recompute what : {recompute::none, recompute::attention, recompute::selective, recompute::full})
+    for (const costs::recompute what : costs::all_recompute)
       if (value == name_of(what)) fixed.recompute = what;
     if (!fixed.recompute)
-      throw bad_usage{"--baseline recompute=" + shown_value(value) + " is not none, attention, selective or full"};
+      throw bad_usage{"--baseline recompute=" + shown_value(value) +
+                      " is not none, light, attention, selective or full"};
   } else {
     throw bad_usage{
         "--baseline has no setting " + shown_value(item) + "; settings are context=TOKENS and recompute=WHAT" +

@@ -133,7 +133,7 @@ std::vector<costs::recompute> recomputes_of(const setting& s, const std::string&
   }
   if (o.forward_only) return {costs::recompute::none};
   std::vector<costs::recompute> all = shapes::space{}.recompute;
-  std::erase_if(all, [&](costs::recompute what) { return !o.trainer.recomputes(what); });
+  std::erase_if(all, [&](costs::recompute what) { return !o.trainer.recomputes(what) || !s.tensors.knows(what); });
   const auto own = std::find(all.begin(), all.end(), s.layout.recompute);
   if (own != all.end()) std::rotate(all.begin(), own, own + 1);
   return all;
@@ -178,8 +178,12 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
                                     s.options.forward_only ? passes.first(1) : passes);
   };
   if (s.measured)
-    return among([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, model, one); });
-  return among([&](const costs::model_shape& model, const layout& one) { return transformer_on(s, model, one); });
+    return among([&](const costs::model_shape& model, const layout& one) {
+      return profiled_on(s, s.options.planner, model, one);
+    });
+  return among([&](const costs::model_shape& model, const layout& one) {
+    return transformer_on(s, s.options.planner, model, one);
+  });
 }
 
 result<ranking> ranked(const setting& s, const std::string& planner, shape_search how, std::span<const layout> layouts,
@@ -192,11 +196,11 @@ result<ranking> ranked(const setting& s, const std::string& planner, shape_searc
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
   const auto measured_on = [&](const layout& on) {
-    const auto make = [&] { return profiled_on(s, *s.model, on); };
-    return s.made ? s.made->of(on, make) : make();
+    const auto make = [&] { return profiled_on(s, planner, *s.model, on); };
+    return s.made ? s.made->of(on, cuts(planner), make) : make();
   };
   if (s.measured) return search(measured_on);
-  return search([&](const layout& on) { return transformer_on(s, *s.model, on); });
+  return search([&](const layout& on) { return transformer_on(s, planner, *s.model, on); });
 }
 
 std::string text_of(const shapes::search_progress& far) {

@@ -37,7 +37,7 @@ shapes::layout smallest_of(const setting& s, const std::string& planner, std::sp
                            std::span<const tokens> lengths) {
   std::optional<std::pair<double, shapes::layout>> least;
   for (const shapes::layout& on : layouts) {
-    const result<any_cost> cost = cost_on(s, on);
+    const result<any_cost> cost = cost_on(s, planner, on);
     if (!cost) continue;
     const tuned_plan best = smallest(request_of(s, planner, on), lengths, cost.value());
     if (best.made && (!least || peak_of(best.made.value()) < least->first)) least = {peak_of(best.made.value()), on};
@@ -60,7 +60,7 @@ result<contender> baseline_on(const setting& s, const std::string& planner, std:
       for (tuned_plan& one : best->tuned) one.to_the_end = false;
       break;
     }
-    result<any_cost> cost = cost_on(s, on);
+    result<any_cost> cost = cost_on(s, planner, on);
     if (!cost) {
       why = cost.error();
       continue;
@@ -85,7 +85,7 @@ result<contender> baseline_on(const setting& s, const std::string& planner, std:
   if (best) return *std::move(best);
   if (has_room) return why;
   const shapes::layout on = smallest_of(s, planner, layouts, all.lengths.front());
-  result<any_cost> cost = cost_on(s, on);
+  result<any_cost> cost = cost_on(s, planner, on);
   if (!cost) return std::move(cost).error();
   return contender{planner, on, std::move(cost).value(), {}, {}, {}};
 }
@@ -133,7 +133,7 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
   } else {
     on = layouts.front();
   }
-  result<any_cost> cost = cost_on(s, on);
+  result<any_cost> cost = cost_on(s, planner, on);
   if (!cost) return std::move(cost).error();
   return contender{planner, on, std::move(cost).value(), std::move(plans), out_of_time, {}};
 }
@@ -142,7 +142,9 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
 std::optional<contender> slimpack_on(const setting& s, const contender& rival, const batches& all) {
   const progress shown("planning slimpack on the layout of " + rival.planner, limit_of(s.options));
   const std::optional<deadline> limit = deadline_of(s.options);
-  contender own{"slimpack", rival.layout, rival.cost, {}, {}, {}};
+  result<any_cost> cost = cost_on(s, "slimpack", rival.layout);
+  if (!cost) return std::nullopt;
+  contender own{"slimpack", rival.layout, std::move(cost).value(), {}, {}, {}};
   request asked = request_of(s, own.planner, own.layout);
   if (limit) asked.stop = limit->token();
   for (std::size_t b = 0; b < all.lengths.size(); ++b) {

@@ -63,7 +63,7 @@ std::string lending_of(const plan& p) {
 std::string remapping_of(const setting& s, const row& r) {
   const plan& p = r.plan.value();
   if (!s.model || !s.device || p.shape.replicas < 2) return {};
-  const result<any_cost> any = cost_on(s, r.layout);
+  const result<any_cost> any = cost_on(s, r.planner, r.layout);
   const result<std::vector<int>> layers =
       slimpack::detail::layers_on_parts(*s.model, p.shape, r.layout.layers, s.routing);
   if (!any || !layers) return {};

@@ -163,7 +163,7 @@ tokens longest_of(const batches& all) {
 /// How many tokens a fork must save on the layout that is given.
 result<tokens> fork_price_on(setting& s, tokens longest) {
   s.longest = std::max(tokens{65536}, longest);
-  const result<any_cost> cost = cost_on(s, s.layout);
+  const result<any_cost> cost = cost_on(s, s.options.planner, s.layout);
   if (!cost) return cost.error();
   return std::visit([&](const auto& one) { return forests::least_shared(one, s.layout.shape.parts()); }, cost.value());
 }

@@ -49,10 +49,10 @@ std::vector<double> held_by(workload work, const memory_rates& rates, const std:
 
 /// Fixed bytes of a stage, of a table of saved tensors that a change was made to.
 template <class Change>
-double fixed_bytes(const setting& s, const shapes::layout& on, std::size_t stage, const Change& change) {
+double fixed_bytes(const setting& s, const row& planned, std::size_t stage, const Change& change) {
   setting own = s;
   change(own.tensors);
-  const result<any_cost> cost = cost_on(own, on);
+  const result<any_cost> cost = cost_on(own, planned.planner, planned.layout);
   if (!cost) return 0;
   const auto rates =
       std::visit([&](const auto& one) { return slimpack::memory_of(one, static_cast<int>(stage)); }, cost.value());
@@ -90,21 +90,30 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
   if (!trains) states.clear(), line("weights", rates.fixed, everywhere);  // and nothing else
   for (const auto& [what, of] : states) {
     const auto member = of;  // clang 14 lets no lambda have a structured binding
-    const double without = fixed_bytes(s, planned.layout, most.stage, [&](costs::saved_tensors& t) { t.*member = 0; });
+    const double without = fixed_bytes(s, planned, most.stage, [&](costs::saved_tensors& t) { t.*member = 0; });
     line(what, rates.fixed - without,
          member == &costs::saved_tensors::optimizer ? fixed(copies, 0) + " copies" : everywhere);
   }
   if (trains) line("gathered weights and their gradients", rates.fixed - told, "-");
-  const std::pair<const char*, double memory_rates::*> of_packs[]{
+  struct share_of_packs {
+    const char* what;
+    double memory_rates::*member;
+    double rate;
+  };
+  const auto whole = [&](const char* what, double memory_rates::*member) {
+    return share_of_packs{what, member, rates.*member};
+  };
+  const share_of_packs of_packs[]{
       {trains ? "activations that wait for their backward" : "keys and values of sequences under way",
-       &memory_rates::live_token},
-      {"gradients of keys and values", &memory_rates::gradient_token},
-      {"running forward pack", &memory_rates::forward_token},
-      {"running backward pack: logits, a layer computed again", &memory_rates::backward_token},
-      {"keys and values of other replicas", &memory_rates::other_token},
-      {"kept for weight gradients that are computed later", &memory_rates::weight_token},
-      {"logits of a spread vocabulary", &memory_rates::logit_token},
-      {"gradients that come back from a spread vocabulary", &memory_rates::turned_token}};
+       &memory_rates::live_token, rates.least_token()},
+      {"kept beside them for later slices: keys and values", &memory_rates::live_token, rates.prefix_token},
+      whole("gradients of keys and values", &memory_rates::gradient_token),
+      whole("running forward pack", &memory_rates::forward_token),
+      whole("running backward pack: logits, a layer computed again", &memory_rates::backward_token),
+      whole("keys and values of other replicas", &memory_rates::other_token),
+      whole("kept for weight gradients that are computed later", &memory_rates::weight_token),
+      whole("logits of a spread vocabulary", &memory_rates::logit_token),
+      whole("gradients that come back from a spread vocabulary", &memory_rates::turned_token)};
   const auto held = [&](const memory_rates& by) {
     return held_by(work, by, r.programs, most.stage)[static_cast<std::size_t>(at)];
   };
@@ -114,11 +123,11 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
   const bool shares = std::any_of(p.merges.begin(), p.merges.end(), [&](const merge& m) {
     return std::find(m.replicas.begin(), m.replicas.end(), most.replica) != m.replicas.end();
   });
-  for (const auto& [what, member] : of_packs) {
+  for (const share_of_packs& one : of_packs) {
     memory_rates alone = none;
-    alone.*member = rates.*member;
-    const bool of_others = member == &memory_rates::other_token;
-    if (!of_others || shares) line(what, held(alone) - (of_others ? 0 : kept), "-");
+    alone.*one.member = one.rate;
+    const bool of_others = one.member == &memory_rates::other_token;
+    if (!of_others || shares) line(one.what, held(alone) - (of_others ? 0 : kept), "-");
   }
   line("other data that pieces keep", most.held - told, "-");
   out << "\n";

@@ -155,6 +155,13 @@ void resolve_experts(options& o, const std::optional<std::string>& imbalance) {
   o.routing.imbalance = factor.front();
 }
 
+/// What --recompute takes.
+std::vector<std::string> recomputations() {
+  std::vector<std::string> names;
+  for (const slimpack::costs::recompute what : slimpack::costs::all_recompute) names.emplace_back(name_of(what));
+  return names;
+}
+
 /// What --layers says.
 void resolve_layers(options& o, const std::optional<std::string>& text) {
   o.even_stages = o.automatic.has_value();
@@ -435,8 +442,15 @@ std::variant<options, int> parse(int argc, char** argv) {
           "Memory limit: of a GPU, as 80GiB, or of a stage, as 327680tokens [the GPU's memory less a margin,\n"
           "which the report shows]");
   app.add_flag("--force", o.force, "Allow a --memory that exceeds the memory of the GPU")->group(machine);
-  auto* recompute_option = add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
-                               ->check(CLI::IsMember({"none", "attention", "selective", "full"}));
+  auto* recompute_option =
+      add(machine, "--recompute", again, "WHAT",
+          "What backward computes again instead of keeping it: none; light, norm outputs and gated products; "
+          "attention, "
+          "its\n"
+          "scores, which flash attention never keeps, so that this frees nothing; selective, norm outputs and the MLP "
+          "up\n"
+          "to its product; full, all but inputs of layers, and keys and values of sequences that are cut [none]")
+          ->check(CLI::IsMember(recomputations()));
   auto* imbalance_option = add(machine, "--expert-imbalance", imbalance, "X|FILE",
                                "Tokens of the busiest rank of --ep over the mean of all; or a file with a number for "
                                "each layer with experts [1.04]");
@@ -519,9 +533,9 @@ std::variant<options, int> parse(int argc, char** argv) {
       "What the trainer can run: packflow, all of it; plain, nothing of it; megatron, what Megatron-LM's main branch "
       "runs, which\n"
       "cuts no sequence; or a list of shares-rows, queries, ring, chunks,\n"
-      "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: attention, selective, "
-      "full. Nothing else is\n"
-      "planned [packflow]");
+      "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: light, attention, "
+      "selective, full. Nothing\n"
+      "else is planned [packflow]");
   add(planning, "--effort", effort, "EFFORT",
       "How long to search: look, fast, normal or high; look is how --auto first tries a layout [normal]")
       ->check(CLI::IsMember({"look", "fast", "normal", "high"}));
@@ -619,7 +633,6 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
     if (*graph_option) o.graph = graph;
-    using slimpack::costs::recompute;
     using slimpack::solvers::search_budget;
     o.by_estimates = divide == "estimated";
     o.exchanges = exchanges_named(exchange);
@@ -637,10 +650,8 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.how_listed.empty = empty == "reject" ? empty_sequences::reject : empty_sequences::skip;
     o.takes_list = has_list;
     o.over_long = over == "truncate" ? over_long::truncate : over == "drop" ? over_long::drop : over_long::reject;
-    o.layout.recompute = again == "attention"   ? recompute::attention
-                         : again == "selective" ? recompute::selective
-                         : again == "full"      ? recompute::full
-                                                : recompute::none;
+    for (const slimpack::costs::recompute what : slimpack::costs::all_recompute)
+      if (again == name_of(what)) o.layout.recompute = what;
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (cuts == "forward") o.cuts = slimpack::backward_cuts::forward_cuts;
     const auto given = [](const CLI::Option* option) { return option->count() > 0; };

@@ -27,7 +27,7 @@ std::string relayed_text(const setting& s, const shapes::layout& on, const plan&
     widest = std::max(widest, one / p.shape.context);
   }
   const costs::recompute what = on.recompute;
-  const double rounds = what == costs::recompute::attention || what == costs::recompute::full ? 3 : 2;
+  const double rounds = repeats_attention(what) ? 3 : 2;
   std::size_t sequences = 0, strands = 0, segments = 0;
   double across = 0, inside = 0;
   tokens longest{};

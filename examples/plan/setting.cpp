@@ -240,10 +240,25 @@ costs::routing routing_of(const setting& s, const costs::model_shape& model) {
   return how;
 }
 
-/// How the trainer runs a layout, as far as options say.
-costs::stage_options trainer_of(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
+/// What options recompute, and a table of saved tensors says nothing of.
+std::optional<costs::recompute> unknown_to(const costs::saved_tensors& tensors, const options& o) {
+  std::vector<costs::recompute> asked{o.layout.recompute};
+  for (const baseline_setting& one : o.baselines)
+    if (one.fixed.recompute) asked.push_back(*one.fixed.recompute);
+  for (const costs::recompute what : asked)
+    if (!tensors.knows(what)) return what;
+  return std::nullopt;
+}
+
+/// Whether a planner's plans have cut sequences.
+bool may_cut(const options& o, const std::string& planner) { return o.trainer.cuts && cuts(planner); }
+
+/// How the trainer runs a layout under a planner, as far as options say.
+costs::stage_options trainer_of(const setting& s, const std::string& planner, const costs::model_shape& model,
+                                const shapes::layout& on) {
   return {.recompute = on.recompute,
           .routing = routing_of(s, model),
+          .cuts = may_cut(s.options, planner),
           .reduction = s.options.reduction,
           .tensors = s.tensors,
           .layers = on.layers,
@@ -293,6 +308,10 @@ result<setting> prepare(const options& o) {
     result<costs::saved_tensors> tensors = io::read_saved_tensors(in, read.value().name);
     if (!tensors) return std::move(tensors).error();
     s.tensors = std::move(tensors).value();
+    if (const std::optional<costs::recompute> what = unknown_to(s.tensors, o))
+      return error{errc::invalid_input, read.value().name + " says of no tensor that recomputation \"" +
+                                            name_of(*what) + "\" keeps it, which is asked for: add \"" +
+                                            name_of(*what) + "\" to its lists \"kept\", or choose another one"};
     s.inputs.push_back(kept("memory-table", read.value().title, read.value().text));
   }
   if (o.prices == prices::automatic) {
@@ -362,9 +381,10 @@ costs::quadratic quadratic_on(const setting& s, const shapes::layout& on) {
   return cost;
 }
 
-result<costs::transformer> transformer_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
+result<costs::transformer> transformer_on(const setting& s, const std::string& planner, const costs::model_shape& model,
+                                          const shapes::layout& on) {
   if (s.options.prices != prices::sheet)
-    return costs::transformer::make(model, *s.device, on.shape, trainer_of(s, model, on));
+    return costs::transformer::make(model, *s.device, on.shape, trainer_of(s, planner, model, on));
   return costs::transformer::sheet(model, *s.device, on.shape,
                                    {.recompute = on.recompute,
                                     .reduction = s.options.reduction,
@@ -372,22 +392,24 @@ result<costs::transformer> transformer_on(const setting& s, const costs::model_s
                                     .hop = s.options.hop,
                                     .tensors = s.tensors,
                                     .routing = routing_of(s, model),
+                                    .cuts = may_cut(s.options, planner),
                                     .call = s.options.call,
                                     .joins_rows = s.options.joins_rows});
 }
 
-result<costs::profiled> profiled_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
-  return costs::profiled_of(model, on.shape, s.measured->kernels, s.measured->network, trainer_of(s, model, on),
-                            s.measured->layers);
+result<costs::profiled> profiled_on(const setting& s, const std::string& planner, const costs::model_shape& model,
+                                    const shapes::layout& on) {
+  return costs::profiled_of(model, on.shape, s.measured->kernels, s.measured->network,
+                            trainer_of(s, planner, model, on), s.measured->layers);
 }
 
-result<any_cost> cost_on(const setting& s, const shapes::layout& on) {
+result<any_cost> cost_on(const setting& s, const std::string& planner, const shapes::layout& on) {
   if (s.options.quadratic) return any_cost(quadratic_on(s, on));
   const auto any = [](auto&& made) -> result<any_cost> {
     if (!made) return std::move(made).error();
     return any_cost(std::move(made).value());
   };
-  return s.measured ? any(profiled_on(s, *s.model, on)) : any(transformer_on(s, *s.model, on));
+  return s.measured ? any(profiled_on(s, planner, *s.model, on)) : any(transformer_on(s, planner, *s.model, on));
 }
 
 }  // namespace cli

@@ -38,10 +38,11 @@ struct measurements {
 /// each planner of a comparison asks for the same ones.
 class made_costs {
  public:
-  /// That of a layout, which `make` makes the first time: result<profiled>().
+  /// That of a layout, for planners that cut sequences or do not, which `make` makes the first time:
+  /// result<profiled>().
   template <class Make>
-  slimpack::result<slimpack::costs::profiled> of(const slimpack::shapes::layout& on, const Make& make) {
-    const std::string key = options_of(on);
+  slimpack::result<slimpack::costs::profiled> of(const slimpack::shapes::layout& on, bool cuts, const Make& make) {
+    const std::string key = options_of(on) + (cuts ? "" : ", whole");
     {
       const std::lock_guard lock(guard_);
       if (const auto known = made_.find(key); known != made_.end()) return known->second;
@@ -86,16 +87,18 @@ bool can_be_imbalanced(const setting& s, const slimpack::shapes::layout& on);
 /// What the options ask of a planner on a layout.
 request request_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on);
 
-/// The cost model of the setting on a layout; each is for one kind of --cost.
+/// The cost model of the setting on a layout, for plans of a planner; each is for one kind of --cost. Memory has what
+/// later slices read of earlier ones where the planner may cut sequences.
 slimpack::costs::quadratic quadratic_on(const setting& s, const slimpack::shapes::layout& on);
-slimpack::result<slimpack::costs::transformer> transformer_on(const setting& s,
+slimpack::result<slimpack::costs::transformer> transformer_on(const setting& s, const std::string& planner,
                                                               const slimpack::costs::model_shape& model,
                                                               const slimpack::shapes::layout& on);
-slimpack::result<slimpack::costs::profiled> profiled_on(const setting& s, const slimpack::costs::model_shape& model,
+slimpack::result<slimpack::costs::profiled> profiled_on(const setting& s, const std::string& planner,
+                                                        const slimpack::costs::model_shape& model,
                                                         const slimpack::shapes::layout& on);
 
 /// That of the setting's --cost.
-slimpack::result<any_cost> cost_on(const setting& s, const slimpack::shapes::layout& on);
+slimpack::result<any_cost> cost_on(const setting& s, const std::string& planner, const slimpack::shapes::layout& on);
 
 }  // namespace cli
 

@@ -141,14 +141,6 @@ std::string time_of(slimpack::seconds s) {
   return s.value >= 1e-3 ? fixed(1e3 * s.value, 2) + " ms" : fixed(1e6 * s.value, 1) + " us";
 }
 
-const char* name_of(slimpack::costs::recompute what) {
-  using slimpack::costs::recompute;
-  return what == recompute::full        ? "full"
-         : what == recompute::selective ? "selective"
-         : what == recompute::attention ? "attention"
-                                        : "none";
-}
-
 std::string layers_text(const std::vector<int>& layers) {
   std::string text;
   for (const int count : layers) text += (text.empty() ? "" : ",") + std::to_string(count);

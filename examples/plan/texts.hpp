@@ -71,9 +71,6 @@ std::string mfu_text(const std::optional<double>& mfu);
 /// "1.500 s", "12.25 ms" or "3.1 us".
 std::string time_of(slimpack::seconds s);
 
-/// What --recompute takes.
-const char* name_of(slimpack::costs::recompute what);
-
 /// "9,9,9,5": what --layers takes.
 std::string layers_text(const std::vector<int>& layers);
 

@@ -15,8 +15,8 @@ bool trainer::recomputes(slimpack::costs::recompute what) const {
 
 const std::vector<std::string>& trainer_words() {
   static const std::vector<std::string> words{
-      "packflow",          "plain",           "megatron",  "shares-rows", "queries", "ring", "chunks", "weights-apart",
-      "spread-vocabulary", "lends-attention", "attention", "selective",   "full"};
+      "packflow",          "plain",           "megatron", "shares-rows", "queries",   "ring", "chunks", "weights-apart",
+      "spread-vocabulary", "lends-attention", "light",    "attention",   "selective", "full"};
   return words;
 }
 
@@ -58,7 +58,7 @@ trainer trainer_named(const std::string& text) {
       throw bad_usage{
           "--trainer " + shown_value(text) +
           " is not packflow, plain, megatron, or a list of shares-rows, queries, ring, chunks, weights-apart, "
-          "spread-vocabulary, lends-attention, attention, selective and full"};
+          "spread-vocabulary, lends-attention, light, attention, selective and full"};
   }
   return can;
 }

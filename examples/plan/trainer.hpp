@@ -4,6 +4,7 @@
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,8 @@ struct trainer {
   bool weights_apart{true};                                         ///< weight gradients
   bool spread_vocabulary{true};
   bool lends_attention{true};  ///< between stages
-  std::vector<slimpack::costs::recompute> recompute{
-      slimpack::costs::recompute::none, slimpack::costs::recompute::attention, slimpack::costs::recompute::selective,
-      slimpack::costs::recompute::full};
+  std::vector<slimpack::costs::recompute> recompute{std::begin(slimpack::costs::all_recompute),
+                                                    std::end(slimpack::costs::all_recompute)};
 
   [[nodiscard]] bool recomputes(slimpack::costs::recompute what) const;
 };
@@ -28,9 +28,9 @@ struct trainer {
 ///
 /// megatron is what the main branch of Megatron-LM runs by its arguments: packs of whole sequences, the same in both
 /// passes (micro-batches of packed sequences), under 1F1B; --num-layers-per-virtual-pipeline-stage (chunks); layers by
-/// --pipeline-model-parallel-layout; --recompute-granularity selective and full. It has neither a vocabulary that all
-/// stages share, nor weight gradients that run apart, nor sequences that replicas share: its context-parallel groups
-/// of changing size refuse pipelines.
+/// --pipeline-model-parallel-layout; --recompute-granularity selective and full, but no gated products of dense layers
+/// alone, which light has. It has neither a vocabulary that all stages share, nor weight gradients that run apart, nor
+/// sequences that replicas share: its context-parallel groups of changing size refuse pipelines.
 trainer trainer_named(const std::string& text);
 
 /// The words that --trainer takes.

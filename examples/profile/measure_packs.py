@@ -34,7 +34,8 @@ import replay  # noqa: E402
 
 PASSES = ("forward", "backward")
 PRODUCTS = ("qkv", "out", "up", "down")
-AGAIN = {"none": (), "attention": ("attention",), "selective": ("norm", "up"), "full": ("norm", "attention", *PRODUCTS)}
+AGAIN = {"none": (), "light": ("norm", "activation"), "attention": ("attention",), "selective": ("norm", "up", "activation"),
+         "full": ("norm", "attention", "activation", *PRODUCTS)}
 ALIKE = 0.1  # packs whose prices differ by no more are those that a plan makes equal
 
 
@@ -207,8 +208,8 @@ def operations_of(model, tp, pack, kernel, device):
     def attention(q, k, v):
         return (kernel(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)),)
 
-    def up(x, weight):
-        gate, value = functional.linear(x, weight).chunk(2, -1)
+    def activation(both):
+        gate, value = both.chunk(2, -1)
         return (functional.silu(gate) * value,)
 
     def product(x, weight):
@@ -224,7 +225,7 @@ def operations_of(model, tp, pack, kernel, device):
     def addition():
         return Operation("norm", norm, random(share, hidden), random(share, hidden), random(hidden))
     return [addition(), of_weight("qkv", qkv), *(of_slice(*each) for each in pack.slices), of_weight("out", product),
-            addition(), of_weight("up", up), of_weight("down", product)]
+            addition(), of_weight("up", product), Operation("activation", activation, random(rows, shapes["up"][0])), of_weight("down", product)]
 
 
 class BusyClock(Clock):

@@ -177,9 +177,9 @@ void find_relays(options& o) {
 
 std::variant<options, ending> parse(int argc, char** argv) {
   options o;
-  std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together",
-              lending = "none", relay = "none", where = "last", divide = cli::dividers[0], exchange = cli::exchanges[0],
-              rows = "apart", reduction = "overlapped", memory;
+  std::string layers = "4", transport = "auto", precision = "float", again = "light", effort = "normal",
+              weights = "together", lending = "none", relay = "none", where = "last", divide = cli::dividers[0],
+              exchange = cli::exchanges[0], rows = "apart", reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile, tree;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -239,6 +239,10 @@ std::variant<options, ending> parse(int argc, char** argv) {
       ->check(CLI::Range(256, 1 << 20));
   add(model, same, "--precision", precision, "TYPE", "float or double [float]")
       ->check(CLI::IsMember({"float", "double"}));
+  add(model, same, "--recompute", again, "WHAT",
+      "What backward computes again: light, norm outputs and gated products; or none, and these are kept. Weights are "
+      "the same [light]")
+      ->check(CLI::IsMember({"none", "light"}));
 
   add(optimizer, same, "--steps", o.steps, "N", "Optimizer steps [200]")->check(count);
   add(optimizer, same, "--learning-rate", o.rate, "RATE",
@@ -393,6 +397,7 @@ std::variant<options, ending> parse(int argc, char** argv) {
     if (!segments) throw bad_usage{segments.error().detail};
     o.relays.segments = segments.value();
     find_relays(o);
+    if (again == "none") o.model.recompute = slimpack::costs::recompute::none;
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
     if (*reduction_option && o.cost_text != "measured")

@@ -12,5 +12,10 @@ TEST(MemoryRates, AddUpWhatAStageHolds) {
   EXPECT_EQ(r.in_backward(10, 5, 4), 100 + 20 + 15 + 44);
 }
 
+TEST(MemoryRates, KeepLeastOfATokenThatNobodyReads) {
+  EXPECT_EQ((memory_rates{.live_token = 12}.least_token()), 12);
+  EXPECT_EQ((memory_rates{.live_token = 12, .prefix_token = 4}.least_token()), 8);
+}
+
 }  // namespace
 }  // namespace slimpack::memory_rates_test

@@ -64,16 +64,65 @@ TEST(Memory, CountsLogitsWhereTheHeadIs) {
   EXPECT_EQ(r.backward_token, 40);
 }
 
-// Selective drops 16 of norms and 48 of the MLP; full keeps each layer's input, 2 x 4. What is dropped is there again
-// while a token runs backward: for full, a whole layer.
+// Light drops 16 of norms and 16 of the MLP's product, selective also 32 of gate and up; full keeps each layer's input,
+// 2 x 4, and keys and values, 2 x 4, for later slices. What is dropped is there again while a token runs backward: for
+// full, a whole layer.
 TEST(Memory, KeepsLessTheMoreIsComputedAgain) {
+  const memory_rates light = tiny({.recompute = recompute::light});
+  EXPECT_EQ(light.live_token, 104 - 16 - 16);
+  EXPECT_EQ(light.backward_token, 16 + 16);
   const memory_rates selective = tiny({.recompute = recompute::selective});
   EXPECT_EQ(selective.live_token, 104 - 16 - 48);
   EXPECT_EQ(selective.backward_token, 16 + 48);
   const memory_rates full = tiny({.recompute = recompute::full});
-  EXPECT_EQ(full.live_token, 8);
+  EXPECT_EQ(full.live_token, 8 + 8);
   EXPECT_EQ(full.backward_token, 104);
   EXPECT_EQ(full.gradient_token, 16);
+}
+
+// Flash attention has no scores to drop.
+TEST(Memory, FreesNothingByAttentionAloneUnderFlashAttention) {
+  EXPECT_EQ(tiny({.recompute = recompute::attention}), tiny({}));
+}
+
+// Of whole sequences nobody reads keys and values once their forward has ended. Bounds count no more than that,
+// whatever is recomputed.
+TEST(Memory, KeepsWhatLaterSlicesReadOfSequencesThatAreCut) {
+  for (const recompute what : costs::all_recompute) {
+    const memory_rates cut = tiny({.recompute = what}), whole = tiny({.recompute = what, .cuts = false});
+    EXPECT_EQ(cut.prefix_token, what == recompute::full ? 8 : 0) << name_of(what);
+    EXPECT_EQ(whole.prefix_token, 0) << name_of(what);
+    EXPECT_EQ(cut.least_token(), whole.live_token) << name_of(what);
+    EXPECT_EQ(cut.backward_token, whole.backward_token) << name_of(what);
+  }
+  EXPECT_EQ(tiny({.recompute = recompute::full}, {.stages = 2, .context = 2}).prefix_token, 4);
+}
+
+// A layer's input of 2 h and keys and values of 2 x 2 k bytes: 1.5 times the input for k = h / 4, on 8 tensor ranks
+// with a head each 1.25 times.
+TEST(Memory, OfFullRecomputationIsHalfAsMuchAgainForAModelOfEightBillion) {
+  const auto factor = [](const costs::model_shape& m, int tensor) {
+    const memory_rates r = stage_of(m, {.stages = 4, .tensor = tensor}, {.recompute = recompute::full}, 0, false);
+    return r.live_token / r.least_token();
+  };
+  EXPECT_EQ(factor(tests::llama_3_1_8b(), 1), 1.5);
+  costs::model_shape seventy = tests::llama_3_1_8b();
+  seventy.layers = 80, seventy.hidden = 8192, seventy.heads = 64, seventy.intermediate = 28672;
+  EXPECT_EQ(factor(seventy, 1), 1.25);
+  EXPECT_EQ(factor(seventy, 8), 1.25);
+}
+
+// MLA has keys of 192 and values of 128 for each of 128 heads where a table has them expanded; its latents, 0.16 bytes
+// an element of 7168, where they are what a table marks.
+TEST(Memory, OfFullRecomputationHasWhatTheTableMarksOfMla) {
+  const std::vector<layer> one{layer::of(tests::deepseek_v3(), false, 1)};
+  costs::memory rule{.recompute = recompute::full};
+  const auto prefix = [&] { return rule.of(tests::deepseek_v3(), {.stages = 2}, one, 0, false).prefix_token; };
+  EXPECT_EQ(prefix(), 2 * 128 * (192 + 128));
+  rule.tensors.layer = {{.hidden = 2, .full = true}, {.hidden = 0.16, .light = true, .prefix = true}};
+  EXPECT_DOUBLE_EQ(prefix(), 0.16 * 7168);
+  rule.tensors.layer = {{.hidden = 2, .full = true}, {.hidden = 0.16, .light = true}};
+  EXPECT_EQ(prefix(), 2 * 128 * (192 + 128)) << "keys and values in bf16, of a table that marks none";
 }
 
 TEST(Memory, OrdersRecomputeVariantsOfRealModels) {
@@ -81,7 +130,8 @@ TEST(Memory, OrdersRecomputeVariantsOfRealModels) {
     const auto live = [&](recompute r) {
       return stage_of(m, {.stages = 4, .tensor = 8}, {.recompute = r}, 1, true).live_token;
     };
-    EXPECT_GT(live(recompute::none), live(recompute::selective)) << m.name;
+    EXPECT_GT(live(recompute::none), live(recompute::light)) << m.name;
+    EXPECT_GT(live(recompute::light), live(recompute::selective)) << m.name;
     EXPECT_GT(live(recompute::selective), live(recompute::full)) << m.name;
   }
 }
@@ -173,7 +223,7 @@ TEST(MemoryOfEvaluations, IsCountedByHand) {
   const memory_rates r = evaluation_of(tests::tiny(), {.stages = 2}, {}, 0, false);
   EXPECT_EQ(r, (memory_rates{.fixed = 144 * 2, .live_token = 8, .forward_token = 104}));
   EXPECT_EQ(evaluation_of(tests::tiny(), {.stages = 2, .replicas = 4}, {}, 0, false), r);
-  for (const recompute again : {recompute::attention, recompute::selective, recompute::full})
+  for (const recompute again : costs::all_recompute)
     EXPECT_EQ(evaluation_of(tests::tiny(), {.stages = 2}, {.recompute = again}, 0, false), r);
   const memory_rates shared = evaluation_of(tests::tiny(), {.stages = 2, .context = 2}, {}, 0, false);
   EXPECT_EQ(shared, (memory_rates{.fixed = 144 * 2, .live_token = 4, .forward_token = 52}));

@@ -66,8 +66,7 @@ TEST(ProfiledOf, TellsWhatIsComputedAgainFromWhatIsUseful) {
   const shape on{.stages = 2, .tensor = 2};
   const slice whole{{0}, {0}, {8192}};
   const profiled none = gpu.cost(tests::llama_3_1_8b(), on);
-  for (const costs::recompute again :
-       {costs::recompute::attention, costs::recompute::selective, costs::recompute::full}) {
+  for (const costs::recompute again : std::span(costs::all_recompute).subspan(1)) {
     const profiled cost = gpu.cost(tests::llama_3_1_8b(), on, {.recompute = again});
     for (const int part : {0, 1}) {
       EXPECT_NEAR(cost.useful(whole, pass::backward, part) / none.useful(whole, pass::backward, part), 1, 0.03) << part;
@@ -259,6 +258,38 @@ TEST(ProfiledOf, FullRecomputeAddsOneForward) {
   const profiled again = gpu.cost(three_layers(), on, {.recompute = costs::recompute::full});
   const seconds added = pack_of(again, {8192}, pass::backward, 1) - pack_of(kept, {8192}, pass::backward, 1);
   EXPECT_NEAR(added / pack_of(kept, {8192}, pass::forward, 1), 1, 1e-9);
+}
+
+// Light: two norms, which read 2 bytes an element twice and write them, and the product, which reads 2 and writes one,
+// at half of the memory's bandwidth; on two tensor-parallel ranks each half of it. Selective: gate and up besides.
+// Neither residual additions nor positions.
+TEST(ProfiledOf, LightRecomputeAddsNormsAndTheProductAndSelectiveTheUpProjections) {
+  const bare gpu;
+  for (const int tensor : {1, 2}) {
+    const shape on{.stages = 3, .tensor = tensor};
+    const auto added = [&](costs::recompute what) {
+      return pack_of(gpu.cost(three_layers(), on, {.recompute = what}), {8192}, pass::backward, 1) -
+             pack_of(gpu.cost(three_layers(), on), {8192}, pass::backward, 1);
+    };
+    const double h = 4096, f = 14336;
+    const double bytes = 8192 * (2 * (2 + 1) * 2 * h + 3 * 2 * f) / tensor;
+    const seconds light{bytes / (0.5 * gpu.device.memory_bandwidth)};
+    EXPECT_NEAR(added(costs::recompute::light) / light, 1, 1e-9);
+    const seconds up = gpu.kernels.product(8192, 2 * 14336 / tensor, 4096);
+    EXPECT_NEAR(added(costs::recompute::selective) / (light + up), 1, 1e-9);
+  }
+}
+
+// Two additions of 6 bytes an element at .85 of the bandwidth, and positions of 4 bytes an element of 32 + 8 heads.
+TEST(ProfiledOf, RecomputationThatRepeatsAdditionsHasTheirBytes) {
+  const bare gpu;
+  const auto time = [&](bool repeats) {
+    return pack_of(
+        gpu.cost(three_layers(), {.stages = 3}, {.recompute = costs::recompute::light, .repeats_additions = repeats}),
+        {8192}, pass::backward, 1);
+  };
+  const double streamed = 8192 * 2 * 6.0 * 4096, by_row = 8192 * 4 * (4096 + 1024.0);
+  EXPECT_NEAR((time(true) - time(false)).value, (streamed / 0.85 + by_row / 0.5) / gpu.device.memory_bandwidth, 1e-9);
 }
 
 TEST(ProfiledOf, RecomputedAttentionAddsItsForward) {

@@ -30,8 +30,12 @@ TEST(SavedTensors, KeepByDefaultWhatFlashAttentionAndFusedOperationsKeep) {
     for (const int t : {1, 2, 8}) {
       const layer l = layer::of(m, false, t);
       EXPECT_DOUBLE_EQ(table.token_bytes(l, recompute::none, true) * t, 12 * h + 4 * k + 6 * f) << m.name;
+      EXPECT_DOUBLE_EQ(table.token_bytes(l, recompute::light, true) * t, 8 * h + 4 * k + 4 * f) << m.name;
+      EXPECT_DOUBLE_EQ(table.token_bytes(l, recompute::attention, true) * t, 12 * h + 4 * k + 6 * f) << m.name;
       EXPECT_DOUBLE_EQ(table.token_bytes(l, recompute::selective, true) * t, 8 * h + 4 * k) << m.name;
       EXPECT_DOUBLE_EQ(table.token_bytes(l, recompute::full, true) * t, 2 * h) << m.name;
+      EXPECT_DOUBLE_EQ(table.prefix_bytes(l, recompute::full, true) * t, 4 * k) << m.name;
+      EXPECT_EQ(table.prefix_bytes(l, recompute::selective, true), 0) << m.name;
       EXPECT_EQ(table.pair_bytes(l, recompute::none), 0) << m.name;
     }
   }
@@ -68,11 +72,30 @@ TEST(SavedTensors, KeepUnderARecomputationWhatIsMarkedForIt) {
   const saved_tensors table{.layer = {{.heads = 1, .attention = true},
                                       {.heads = 10, .selective = true},
                                       {.heads = 100, .full = true},
-                                      {.heads = 1000}}};
+                                      {.heads = 1000},
+                                      {.heads = 10000, .light = true}}};
+  EXPECT_EQ(table.token_bytes(l, recompute::light, true), 2 * 10100);
   EXPECT_EQ(table.token_bytes(l, recompute::attention, true), 2 * 101);
   EXPECT_EQ(table.token_bytes(l, recompute::selective, true), 2 * 110);
   EXPECT_EQ(table.token_bytes(l, recompute::full, true), 2 * 100);
-  EXPECT_EQ(table.token_bytes(l, recompute::none, true), 2 * 1111);
+  EXPECT_EQ(table.token_bytes(l, recompute::none, true), 2 * 11111);
+}
+
+// What later slices read is kept under any recomputation: beside what that keeps anyway, only the rest of it.
+TEST(SavedTensors, KeepWhatLaterSlicesReadOnce) {
+  const layer l = layer::of(tests::tiny(), false, 1);
+  const saved_tensors table{
+      .layer = {{.heads = 1, .selective = true, .prefix = true}, {.heads = 10, .prefix = true}, {.heads = 100}}};
+  EXPECT_EQ(table.prefix_bytes(l, recompute::none, true), 0);
+  EXPECT_EQ(table.prefix_bytes(l, recompute::selective, true), 2 * 10);
+  EXPECT_EQ(table.prefix_bytes(l, recompute::full, true), 2 * 11);
+  EXPECT_EQ(only({.heads = 1}).prefix_bytes(l, recompute::full, true), 2 * l.kv_elements);
+}
+
+TEST(SavedTensors, KnowARecomputationThatKeepsMoreThanFull) {
+  const saved_tensors table{.layer = {{.heads = 1, .full = true}, {.heads = 1, .selective = true}}};
+  for (const recompute what : costs::all_recompute)
+    EXPECT_EQ(table.knows(what), what != recompute::light && what != recompute::attention) << name_of(what);
 }
 
 TEST(SavedTensors, CountScoresPerPairAndNotPerToken) {

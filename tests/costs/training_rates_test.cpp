@@ -22,8 +22,6 @@ using costs::recompute;
 using costs::stage_options;
 using costs::transformer;
 
-constexpr recompute all_recomputes[]{recompute::none, recompute::attention, recompute::selective, recompute::full};
-
 transformer cost_of(const costs::model_shape& m, const shape& on, const stage_options& with = {}) {
   return transformer::make(m, costs::gpus::h100(), on, with).value();
 }
@@ -44,7 +42,7 @@ TEST(TrainingRates, AreWhatTheirKernelsAddUpTo) {
   for (const costs::model_shape& m : {tests::llama_3_1_8b(), tests::mixtral_8x7b()})
     for (const shape& on :
          {shape{.stages = 4, .tensor = 2}, shape{.stages = 2, .replicas = 4, .tensor = 8}, shape{.stages = 1}})
-      for (const recompute again : all_recomputes)
+      for (const recompute again : costs::all_recompute)
         for (const costs::attention_kind kind : {costs::attention_kind::flash, costs::attention_kind::unfused}) {
           stage_options with{.recompute = again, .attention = kind};
           with.longest = tokens{65536};
@@ -125,7 +123,7 @@ TEST(TrainingRates, PutMessagesThatAreWaitedForIntoPacks) {
 }
 
 TEST(TrainingRates, ObeyTheLawsOfCostModels) {
-  for (const recompute again : all_recomputes)
+  for (const recompute again : costs::all_recompute)
     for (const shape& on :
          {shape{.stages = 4, .tensor = 2}, shape{.stages = 2, .replicas = 2, .context = 4, .chunks = 2}})
       for (const costs::model_shape& m : {tests::llama_3_1_8b(), tests::mixtral_8x7b(), tests::deepseek_v3()}) {

@@ -116,6 +116,8 @@ TEST(Transformer, ComputesAgainByHand) {
   const transformer selective = tiny({.stages = 2}, {.recompute = recompute::selective, .launch = {0.5}});
   EXPECT_DOUBLE_EQ(time_of(selective, of_length(4), pass::backward, 0), 8 + 3 + 4 * 128.0 / 288);
   EXPECT_DOUBLE_EQ(selective.overhead(pass::backward, 0).value, 1);
+  const transformer light = tiny({.stages = 2}, {.recompute = recompute::light, .launch = {0.5}});
+  EXPECT_EQ(time_of(light, of_length(4), pass::backward, 0), 8 + 3) << "no element-wise kernels";
   const transformer scores = tiny({.stages = 2}, {.recompute = recompute::attention, .launch = {0.5}});
   EXPECT_DOUBLE_EQ(time_of(scores, of_length(4), pass::backward, 0), 8 + 3 + 1);
   const transformer full = tiny({.stages = 2}, {.recompute = recompute::full, .launch = {0.5}});

@@ -68,8 +68,9 @@ TEST(SavedTensorsFile, IsRefusedForNonsense) {
             "states.gathered_weight is 0, expected a number above 0 and at most 16");
   EXPECT_EQ(refusal("\"optimizer\": 12", "\"optimizer\": 12, \"gathered_gradient\": 2"),
             "states.gathered_gradient is 2, expected \"gathered_weight\" beside it");
-  EXPECT_EQ(refusal("\"attention\", \"selective\"", "\"attention\", \"sometimes\""),
-            "layer[2].kept[1] is \"sometimes\", expected \"attention\", \"selective\" or \"full\"");
+  EXPECT_EQ(
+      refusal("\"attention\", \"selective\"", "\"attention\", \"sometimes\""),
+      "layer[2].kept[2] is \"sometimes\", expected \"light\", \"attention\", \"selective\", \"full\" or \"prefix\"");
 }
 
 TEST(SavedTensorsFile, ThatIsMissingIsUnreadable) {
@@ -165,12 +166,16 @@ TEST(ShippedTables, KeepNoMoreTheMoreIsComputedAgain) {
   const slimpack::costs::model_shape m{
       .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .value_dim = 128, .intermediate = 14336};
   const layer l = layer::of(m, false, 2);
-  for (const auto* name : {"flash_attention", "megatron_2022", "megatron_zero_bubble", "torchtitan", "galvatron"}) {
+  for (const auto* name :
+       {"flash_attention", "megatron_2022", "megatron_zero_bubble", "torchtitan", "galvatron", "deepseek_v3"}) {
     const saved_tensors table = shipped(name);
+    for (const recompute again : slimpack::costs::all_recompute) EXPECT_TRUE(table.knows(again)) << name;
     const auto kept = [&](recompute again) {
       return table.token_bytes(l, again, true) + 4096 * table.pair_bytes(l, again);
     };
     EXPECT_GT(kept(recompute::none), kept(recompute::full)) << name;
+    EXPECT_GE(kept(recompute::none), kept(recompute::light)) << name;
+    EXPECT_GE(kept(recompute::light), kept(recompute::full)) << name;
     EXPECT_GE(kept(recompute::none), kept(recompute::selective)) << name;
     EXPECT_GE(kept(recompute::none), kept(recompute::attention)) << name;
     EXPECT_GE(kept(recompute::selective), kept(recompute::full)) << name;

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace slimpack::residence_test {
@@ -46,6 +47,25 @@ TEST(Residence, ForcesMorePacksWhereLessIsHeld) {
 TEST(Residence, FindsThatNothingFits) {
   const shape on{.stages = 2, .quantum = {10}, .memory = memory_limit{memory_unit::token, 4}};
   EXPECT_EQ(overhead_of(plain, on, four, 150), std::numeric_limits<double>::infinity());
+}
+
+/// Two bytes a token, of which one is for later slices.
+struct reads_prefixes : costs::quadratic {
+  [[nodiscard]] static std::optional<memory_rates> memory(int /*stage*/) {
+    return memory_rates{.fixed = 5, .live_token = 2, .prefix_token = 1};
+  }
+};
+
+// 25 bytes have room for 10 tokens of cut sequences, and for 20 of whole ones: what forces packs is the room that any
+// plan has.
+TEST(Residence, CountsWhatTokensKeepAtLeast) {
+  const shape on{.stages = 2, .quantum = {10}, .memory = memory_limit{memory_unit::byte, 25}};
+  const shape twenty{.stages = 2, .quantum = {10}, .memory = memory_limit{memory_unit::token, 20}};
+  const std::vector<sequence> batch = batch_view(four).sequences();
+  const simulators::batch_quanta all(batch, on.quantum);
+  const reads_prefixes cost{plain};
+  const simulators::residence held(cost, on, batch, all, rates_of(cost, on).value());
+  EXPECT_EQ(held.least_overhead(0, 150, 1, 1), overhead_of(plain, twenty, four, 150));
 }
 
 // One sequence of 40 tokens waits on stage 1 for itself: its quanta have 80, 60, 40 and 20 s of forward and backward,

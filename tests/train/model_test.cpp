@@ -17,6 +17,7 @@
 #include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/naive/memory.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <nlohmann/json.hpp>
@@ -418,6 +419,7 @@ double largest_distance(std::uint64_t seed, int cases, int& asymmetric) {
              .chunks = static_cast<int>(random.between(1, 2)),
              .quantum = {random.between(1, 40)}};
     c.layers = on.parts() * static_cast<int>(random.between(1, 2));
+    if (i % 2 == 0) c.recompute = slimpack::costs::recompute::none;
     const texts all = awkward(random, on.quantum.value, c.vocab);
     const plan p = planned_somehow(random, price_of<T>(c, on), on, all);
     for (const replica_plan& r : p.replicas) asymmetric += differ(r.partition);
@@ -443,6 +445,54 @@ TEST(Model, SlicedEqualsUnslicedInSinglePrecision) {
   const double error = largest_distance<float>(8, tests::cases(10), asymmetric);
   EXPECT_LT(error, 1e-4);
   RecordProperty("error", std::to_string(error * 1e7) + "e-7");
+}
+
+// Of random plans, with weight gradients apart or not: what is computed again has the bits of what is kept, and either
+// way a stage holds what its plan says.
+TEST(Model, ComputedAgainHasTheBitsOfWhatIsKept) {
+  generator random(9);
+  int less = 0;
+  for (int i = tests::cases(20); i > 0; --i) {
+    config light = tiny;
+    shape on{.stages = static_cast<int>(random.between(1, 4)),
+             .replicas = static_cast<int>(random.between(1, 2)),
+             .chunks = static_cast<int>(random.between(1, 2)),
+             .quantum = {random.between(1, 40)}};
+    light.layers = on.parts();
+    config keeps = light;
+    keeps.recompute = slimpack::costs::recompute::none;
+    const texts all = awkward(random, on.quantum.value, light.vocab);
+    const plan planned_light = planned_somehow(random, price_of<double>(light, on), on, all);
+    plan planned_keeps = planned_light;  // the same packs, and the bytes of the other model
+    for (replica_plan& r : planned_keeps.replicas)
+      for (std::size_t stage = 0; stage < r.rates.size(); ++stage)
+        r.rates[stage] = model_stage<double>::rates(keeps, on, static_cast<int>(stage));
+    for (std::size_t r = 0; r < planned_keeps.replicas.size(); ++r) {
+      replica_plan& own = planned_keeps.replicas[r];
+      for (std::size_t stage = 0; stage < own.peak_memory.size(); ++stage) {
+        own.peak_memory[stage] =
+            slimpack::testing::naive::peak_memory(own.partition, own.programs[stage], own.rates[stage], on,
+                                                  static_cast<int>(stage), {}, own.times.apart.flags);
+        less += planned_light.replicas[r].peak_memory[stage] < own.peak_memory[stage];
+      }
+    }
+    const outcome again = run<double>(planned_light, light, all), kept = run<double>(planned_keeps, keeps, all);
+    EXPECT_EQ(again.loss, kept.loss) << "seed 9, " << i << " cases before the last";
+    EXPECT_EQ(again.gradients, kept.gradients) << "seed 9, " << i << " cases before the last";
+  }
+  EXPECT_GT(less, 0);
+}
+
+// h bytes each of both norm outputs, and f of the product, are what light does not keep.
+TEST(Model, KeepsNormOutputsAndTheProductWhereNothingIsComputedAgain) {
+  config keeps = tiny;
+  keeps.recompute = slimpack::costs::recompute::none;
+  const shape on{.quantum = {4}};
+  const memory_rates light = model_stage<float>::rates(tiny, on, 0), none = model_stage<float>::rates(keeps, on, 0);
+  EXPECT_EQ(none.live_token - light.live_token, 4.0 * tiny.layers * (2 * tiny.hidden + tiny.ffn));
+  EXPECT_EQ(light.weight_token - none.weight_token, 4.0 * tiny.layers * tiny.ffn) << "the product, once";
+  keeps.recompute = slimpack::costs::recompute::selective;
+  EXPECT_EQ(keeps.check().error().detail, "the model has no recomputation selective, only none and light");
 }
 
 // A sequence in two pieces, the second in two packs with another: backward leaves every weight gradient alone, whatever

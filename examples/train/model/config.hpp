@@ -2,6 +2,7 @@
 #define SLIMPACK_EXAMPLES_TRAIN_MODEL_CONFIG_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
 
 #include <cstddef>
 #include <numeric>
@@ -21,6 +22,9 @@ struct config {
   int vocab{256};   ///< words; tokens are bytes, so that those beyond 256 never occur
   double rope_theta{10000};
   double eps{1e-5};  ///< of RMSNorm
+  /// What backward computes again: light, norm outputs and gated products; or none, and these are kept. The bits of a
+  /// step are the same.
+  slimpack::costs::recompute recompute{slimpack::costs::recompute::light};
   /// How many layers each part of the pipeline has, the first and the last perhaps none; empty: as many as any other,
   /// or one less.
   std::vector<int> on_parts{};
@@ -28,10 +32,13 @@ struct config {
   [[nodiscard]] int head_width() const noexcept { return hidden / heads; }
   [[nodiscard]] int kv_width() const noexcept { return kv_heads * head_width(); }
   [[nodiscard]] int queries_per_kv() const noexcept { return heads / kv_heads; }
+  [[nodiscard]] bool keeps_outputs() const noexcept { return recompute == slimpack::costs::recompute::none; }
 
-  /// Errors    invalid_input: sizes that do not divide
+  /// Errors    invalid_input: sizes that do not divide; a recomputation that layers lack
   [[nodiscard]] slimpack::result<void> check() const {
     const auto wrong = [](std::string why) { return slimpack::error{slimpack::errc::invalid_input, std::move(why)}; };
+    if (!keeps_outputs() && recompute != slimpack::costs::recompute::light)
+      return wrong(std::string("the model has no recomputation ") + name_of(recompute) + ", only none and light");
     for (const int size : {layers, hidden, heads, kv_heads, ffn, vocab})
       if (size < 1) return wrong("every size of the model must be at least 1");
     for (std::size_t part = 0; part < on_parts.size(); ++part)

@@ -25,19 +25,33 @@ namespace train {
 
 /// One transformer layer, run over a pack: products over all rows at once, attention sequence by sequence.
 ///   middle = x + attention(norm(x)),   y = middle + down(swiglu(gate(norm(middle)), up(norm(middle))))
-/// What backward needs is kept by token; norms and the gated product are computed again. Where weight gradients run
-/// apart, backward writes gradients over what nobody needs any more, and leaves what else they need; then only norms
-/// are computed again.
+/// What backward needs is kept by token; norms and the gated product are computed again, unless the model keeps their
+/// outputs as well (config::recompute). Where weight gradients run apart, backward writes gradients over what nobody
+/// needs any more, and leaves what else they need; then only norms are computed again, before their gains.
 template <class T>
 class layer {
  public:
   using page = typename slimpack::executors::activation_store<T>::page;
 
   /// What is kept of a token from forward to backward, in order; queries and keys after their turn.
-  enum kept : std::size_t { input, queries, keys, values, attended, log_sum_exp, middle, gates, ups };
-  /// What backward leaves beside, where weight gradients run apart. Over queries, keys, values, gates and ups it writes
-  /// their gradients.
-  enum left : std::size_t { product, output_gradient, middle_gradient };
+  /// From attention_normed on, only what is not computed again.
+  enum kept : std::size_t {
+    input,
+    queries,
+    keys,
+    values,
+    attended,
+    log_sum_exp,
+    middle,
+    gates,
+    ups,
+    attention_normed,
+    ffn_normed,
+    gated
+  };
+  /// What backward leaves beside, where weight gradients run apart; the product, where it is not kept. Over queries,
+  /// keys, values, gates and ups it writes their gradients.
+  enum left : std::size_t { output_gradient, middle_gradient, product };
   /// What its accumulators are, while its sequence runs backward.
   enum accumulated : std::size_t { key_gradients, value_gradients };
 
@@ -45,11 +59,14 @@ class layer {
     const auto h = static_cast<std::size_t>(c.hidden);
     const auto k = static_cast<std::size_t>(c.kv_width());
     const auto f = static_cast<std::size_t>(c.ffn);
-    return {h, h, k, k, h, static_cast<std::size_t>(c.heads), h, f, f};
+    std::vector<std::size_t> widths{h, h, k, k, h, static_cast<std::size_t>(c.heads), h, f, f};
+    if (c.keeps_outputs()) widths.insert(widths.end(), {h, h, f});
+    return widths;
   }
   [[nodiscard]] static std::vector<std::size_t> widths_left(const config& c) {
-    const auto h = static_cast<std::size_t>(c.hidden);
-    return {static_cast<std::size_t>(c.ffn), h, h};
+    std::vector<std::size_t> widths(2, static_cast<std::size_t>(c.hidden));
+    if (!c.keeps_outputs()) widths.push_back(static_cast<std::size_t>(c.ffn));
+    return widths;
   }
   [[nodiscard]] static std::vector<std::size_t> widths_accumulated(const config& c) {
     return std::vector<std::size_t>(2, static_cast<std::size_t>(c.kv_width()));
@@ -85,6 +102,7 @@ class layer {
       pack.offer(number(), i, {lent(pack, pack.lent()[i], keys), lent(pack, pack.lent()[i], values)});
     pack.write({index_, input}, x);
     const matrix<T> normed = attention_norm_.forward(x);
+    if (config_.keeps_outputs()) pack.write({index_, attention_normed}, normed);
     matrix<T> q = query_.forward(normed);
     matrix<T> k = key_.forward(normed);
     pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
@@ -132,17 +150,21 @@ class layer {
     const matrix<T> u = up_.forward(again);
     pack.write({index_, gates}, g);
     pack.write({index_, ups}, u);
-    return sum + down_.forward(swiglu(g, u));
+    const matrix<T> both = swiglu(g, u);
+    if (config_.keeps_outputs()) {
+      pack.write({index_, ffn_normed}, again);
+      pack.write({index_, gated}, both);
+    }
+    return sum + down_.forward(both);
   }
 
   /// The layer's output again, from what is kept.
   [[nodiscard]] matrix<T> output(pack_rows<T>& pack) {
+    if (config_.keeps_outputs()) return output(pack, pack.read({index_, gated}, config_.ffn));
     return output(pack, swiglu(pack.read({index_, gates}, config_.ffn), pack.read({index_, ups}, config_.ffn)));
   }
   /// The same once backward has left weight gradients.
-  [[nodiscard]] matrix<T> output_left(pack_rows<T>& pack) {
-    return output(pack, pack.left({index_, product}, config_.ffn));
-  }
+  [[nodiscard]] matrix<T> output_left(pack_rows<T>& pack) { return output(pack, product_left(pack)); }
 
   /// Its input, and room for the gradient of it where the input can be had otherwise.
   [[nodiscard]] matrix<T> input_of(pack_rows<T>& pack) { return pack.read({index_, input}, config_.hidden); }
@@ -165,33 +187,40 @@ class layer {
     const matrix<T> again = ffn_norm_.without_gain(pack.read({index_, middle}, config_.hidden));
     gate_.backward_weights(again, pack.read({index_, gates}, config_.ffn), ffn_norm_.gain());
     up_.backward_weights(again, pack.read({index_, ups}, config_.ffn), ffn_norm_.gain());
-    down_.backward_weights(pack.left({index_, product}, config_.ffn),
-                           pack.left({index_, output_gradient}, config_.hidden));
+    down_.backward_weights(product_left(pack), pack.left({index_, output_gradient}, config_.hidden));
   }
 
  private:
-  [[nodiscard]] matrix<T> output(pack_rows<T>& pack, const matrix<T>& gated) {
-    return pack.read({index_, middle}, config_.hidden) + down_.forward(gated);
+  [[nodiscard]] matrix<T> output(pack_rows<T>& pack, const matrix<T>& both) {
+    return pack.read({index_, middle}, config_.hidden) + down_.forward(both);
+  }
+  [[nodiscard]] matrix<T> product_left(pack_rows<T>& pack) {
+    return config_.keeps_outputs() ? pack.read({index_, gated}, config_.ffn)
+                                   : pack.left({index_, product}, config_.ffn);
+  }
+  /// A norm's output, of its input: as it was kept, or once more.
+  [[nodiscard]] matrix<T> norm_output(pack_rows<T>& pack, kept which, const rms_norm<T>& norm, const matrix<T>& x) {
+    return config_.keeps_outputs() ? pack.read({index_, which}, config_.hidden) : norm.forward(x);
   }
 
   void backward_of_ffn(pack_rows<T>& pack, matrix<T>& dx) {
     matrix<T> g = pack.read({index_, gates}, config_.ffn);
     matrix<T> u = pack.read({index_, ups}, config_.ffn);
-    const matrix<T> gated = swiglu(g, u);
+    const matrix<T> both = config_.keeps_outputs() ? pack.read({index_, gated}, config_.ffn) : swiglu(g, u);
     matrix<T> d_product = matrix<T>::Zero(pack.size(), config_.ffn);
     down_.backward_inputs(dx, d_product);
     swiglu_backward(g, u, d_product);
     const matrix<T> sum = pack.read({index_, middle}, config_.hidden);
     if (pack.apart()) {
-      pack.leave({index_, product}, gated);
+      if (!config_.keeps_outputs()) pack.leave({index_, product}, both);
       pack.leave({index_, output_gradient}, dx);
       pack.write({index_, gates}, g);
       pack.write({index_, ups}, u);
     } else {
-      const matrix<T> normed = ffn_norm_.forward(sum);
-      down_.backward_weights(gated, dx);
-      gate_.backward_weights(normed, g);
-      up_.backward_weights(normed, u);
+      const matrix<T> again = norm_output(pack, ffn_normed, ffn_norm_, sum);
+      down_.backward_weights(both, dx);
+      gate_.backward_weights(again, g);
+      up_.backward_weights(again, u);
     }
     matrix<T> d_normed = matrix<T>::Zero(pack.size(), config_.hidden);
     gate_.backward_inputs(g, d_normed);
@@ -277,10 +306,10 @@ class layer {
       pack.write({index_, keys}, dk);
       pack.write({index_, values}, dv);
     } else {
-      const matrix<T> normed = attention_norm_.forward(x);
-      query_.backward_weights(normed, dq);
-      key_.backward_weights(normed, dk);
-      value_.backward_weights(normed, dv);
+      const matrix<T> again = norm_output(pack, attention_normed, attention_norm_, x);
+      query_.backward_weights(again, dq);
+      key_.backward_weights(again, dk);
+      value_.backward_weights(again, dv);
     }
     matrix<T> d_normed = matrix<T>::Zero(pack.size(), config_.hidden);
     query_.backward_inputs(dq, d_normed);

@@ -15,6 +15,8 @@ namespace slimpack {
 ///           + logit_token * (tokens from their V to the end of their U)
 ///           + turned_token * (tokens whose V has run on the last stage and whose B on the last part has not)
 ///           + lent_token * (keys that other stages lend the running instruction), twice backward
+///           prefix_token is a part of live_token: of a sequence that is not cut nothing comes later that reads it. It
+///           is counted of all tokens, since rates do not tell them apart; bounds leave it out (least_token)
 /// Source    derived: it depends on the order of a stage's instructions, never on their times;
 ///           accumulators of dK and dV live from the first backward slice of a sequence to its last
 struct memory_rates {
@@ -30,7 +32,10 @@ struct memory_rates {
   double turned_token{};    ///< the gradient of a token's hidden row, which waits on the last stage from V to B
   double lent_token{};      ///< K and V of a lent token in two layers, of which one is on its way; backward gradients
                             ///< as large
+  double prefix_token{};    ///< of live_token: what is kept only because slices that come later read it
 
+  /// What a token of any sequence keeps at least.
+  [[nodiscard]] constexpr double least_token() const noexcept { return live_token - prefix_token; }
   /// Held while a forward pack of `running` tokens runs; `live` counts them.
   [[nodiscard]] constexpr double in_forward(double live, double gradient, double running) const noexcept {
     return fixed + live_token * live + gradient_token * gradient + forward_token * running;
@@ -47,7 +52,7 @@ inline constexpr double memory_rates::*memory_rate_columns[]{
     &memory_rates::fixed,         &memory_rates::live_token,     &memory_rates::gradient_token,
     &memory_rates::forward_token, &memory_rates::backward_token, &memory_rates::other_token,
     &memory_rates::weight_token,  &memory_rates::logit_token,    &memory_rates::turned_token,
-    &memory_rates::lent_token};
+    &memory_rates::lent_token,    &memory_rates::prefix_token};
 
 }  // namespace slimpack
 

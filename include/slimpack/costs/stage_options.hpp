@@ -49,8 +49,11 @@ struct stage_options {
   costs::messages messages{costs::messages::overlapped};
   costs::routing routing{};  ///< of tokens to experts that ranks divide
   bool sequence_parallel{true};
+  bool cuts{true};                  ///< sequences into slices: memory has what later slices read of earlier ones
   bool hides_tensor_traffic{true};  ///< under the weight gradients; false: all of it is waited for
   bool dropout{};                   ///< before both residual additions, and in unfused attention
+  bool repeats_additions{};         ///< light and selective recomputation run residual additions and positions again,
+                                    ///< too, as where checkpoints keep outputs of products alone
   bool distributed_optimizer{true};
   costs::reduction reduction{costs::reduction::overlapped};
   costs::slowdown slowdown{.compute = 2};

@@ -39,6 +39,7 @@ struct transformer_options {
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
   saved_tensors tensors{saved_tensors::flash_attention()};  ///< what the trainer keeps for backward
   costs::routing routing{};                                 ///< of tokens to experts that ranks divide
+  bool cuts{true};                                          ///< sequences into slices, as in costs::stage_options
   seconds call{};     ///< of each piece besides, in each pass, where the trainer is called piece by piece
   bool joins_rows{};  ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own
                       ///< sequences covers exchanges
@@ -55,7 +56,8 @@ struct transformer_options {
 ///           (costs::gpu); roofline floor derived: a pack takes at least the time to read its part's weights
 /// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
 ///                   + tensor-parallel traffic of n tokens; backward: 2 x linear, backward_attention_ratio x attention,
-///                   and what is recomputed. All over the tensor- and context-parallel ranks
+///                   and what is recomputed: `sheet` has no element-wise kernels, so that light takes no time there.
+///                   All over the tensor- and context-parallel ranks
 ///                   + what attention does not cover of the exchange on a ring of c context-parallel ranks:
 ///                   (c - 1) max(0, bytes / c / bandwidth - attention / c), the bytes those of keys and values of the
 ///                   slice and its prefix, or of the slice's queries and outputs, whichever are fewer; backward with

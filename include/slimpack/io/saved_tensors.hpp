@@ -39,14 +39,18 @@ namespace detail {
   if (const std::optional<json_place> modes = entry.find({"kept"}))
     for (std::size_t i = 0; i < modes->size(); ++i) {
       const json_place mode = modes->at(i);
-      if (mode.text() == "attention") {
+      if (mode.text() == "light") {
+        t.light = true;
+      } else if (mode.text() == "attention") {
         t.attention = true;
       } else if (mode.text() == "selective") {
         t.selective = true;
       } else if (mode.text() == "full") {
         t.full = true;
+      } else if (mode.text() == "prefix") {
+        t.prefix = true;
       } else {
-        mode.expected("\"attention\", \"selective\" or \"full\"");
+        mode.expected("\"light\", \"attention\", \"selective\", \"full\" or \"prefix\"");
       }
     }
   return t;
@@ -96,9 +100,11 @@ namespace detail {
 ///   name, source  text: what stack, and where the figures come from
 ///   layer         list of the tensors that a layer keeps from forward to backward, each with
 ///                   name       text
-///                   kept       (may be left out) list of the recomputations under which it is kept too: "attention"
-///                              (of scores and softmax only), "selective" (whatever the stack means by it), "full"
-///                              (which is any)
+///                   kept       (may be left out) list of the recomputations under which it is kept too: "light" (of
+///                              norm outputs and activations), "attention" (of scores and softmax only), "selective"
+///                              (whatever the stack means by it), "full" (which is any); and "prefix", where later
+///                              slices of the same sequence read it: of cut sequences it is kept under any. If no
+///                              tensor has "prefix", keys and values in bf16 are kept so
 ///                   and bytes a token and element of a width (left out: 0): hidden (over the tensor-parallel ranks
 ///                   under sequence parallelism only), gathered (the hidden width, whole on every rank), query,
 ///                   key_value (both together), output (of attention), feed_forward, gate (the feed-forward width

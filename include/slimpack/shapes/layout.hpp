@@ -51,7 +51,8 @@ struct space {
   std::optional<int> expert{};
   std::vector<int> chunks{1, 2, 4};
   std::vector<vocabulary> vocabularies{vocabulary::last};
-  std::vector<costs::recompute> recompute{costs::recompute::none, costs::recompute::selective, costs::recompute::full};
+  std::vector<costs::recompute> recompute{costs::recompute::none, costs::recompute::light, costs::recompute::selective,
+                                          costs::recompute::full};
 
   /// Each layout once: by tp, pp, cp, ep, vpp, each rising, vocabulary and recompute, each as given.
   /// Errors    none: empty where the given degrees do not factor the GPUs            Complexity  O(layouts + gpus)

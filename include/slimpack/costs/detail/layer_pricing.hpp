@@ -54,7 +54,10 @@ namespace slimpack::detail {
 ///                 in another order, twice on each side of them. All-to-alls as costs::traffic says: 1 - overlap of
 ///                 them is waited for, the rest where the layer's products are shorter. Hidden states are gathered and
 ///                 scattered for attention and shared experts only
-///   again         what backward recomputes: the attention core, norms and up projections with the activation, or all
+///   again         what backward recomputes: light, both norms and the activation or gated product; selective, these
+///                 and the up projections, of which the inputs of MLP and layer are kept, so that neither residual
+///                 additions nor positions are repeated, but by repeats_additions, nor experts' rows moved; attention,
+///                 the attention core; full, all
 ///
 /// Source    derived from operation and byte counts; volumes and constants where they are defined
 /// Units     tokens of all context ranks in, seconds out            Errors    none            Complexity  O(1) kernels
@@ -125,8 +128,8 @@ class layer_pricing {
   /// Of a pass, and of what backward computes again.
   template <class Time>
   [[nodiscard]] seconds with_repeated(pass p, const Time& time) const {
-    const bool repeats = with_.recompute == costs::recompute::full || with_.recompute == costs::recompute::attention;
-    return p == pass::backward && repeats ? time(pass::backward) + time(pass::forward) : time(p);
+    return p == pass::backward && repeats_attention(with_.recompute) ? time(pass::backward) + time(pass::forward)
+                                                                     : time(p);
   }
   [[nodiscard]] double mine(tokens all) const noexcept { return static_cast<double>(all.value) / shape_.context; }
   [[nodiscard]] tokens share_of(tokens all, int ranks) const noexcept {
@@ -176,11 +179,19 @@ class layer_pricing {
     double streamed{};
     double by_row{};
   };
+  /// Of both norms, forward.
+  [[nodiscard]] static double norm_bytes(const costs::layer& l, const costs::stage_options& with) noexcept {
+    return 4 * (static_cast<double>(with.norm_reads) + 1) * l.hidden;
+  }
+  /// Of the activation, forward: its inputs read and its output written.
+  [[nodiscard]] static double activation_bytes(const costs::layer& l) noexcept {
+    return 2 * (l.feed_forward + l.gate) + 2 * l.feed_forward;
+  }
   /// Of norms and residual additions, as a trainer's kernels are.
   [[nodiscard]] static moved_bytes hidden_bytes(const costs::layer& l, pass p,
                                                 const costs::stage_options& with) noexcept {
     const double reads = with.norm_reads;
-    if (p == pass::forward) return {(12 + (with.dropout ? 2 : 0)) * l.hidden, 4 * (reads + 1) * l.hidden};
+    if (p == pass::forward) return {(12 + (with.dropout ? 2 : 0)) * l.hidden, norm_bytes(l, with)};
     return {(with.dropout ? 10 : 0) * l.hidden, 4 * (2 * reads + 2) * l.hidden};
   }
   /// Of positions and the activation.
@@ -202,10 +213,22 @@ class layer_pricing {
     return kernels_.moved(count * of.streamed, count * of.by_row).time;
   }
   [[nodiscard]] seconds elementwise(tokens all, pass p, costs::provenance& from) const {
-    const int ranks = shape_.context * (with_.sequence_parallel ? shape_.tensor : 1);
-    seconds hidden = moved(all, hidden_bytes(layer_, p, with_), ranks);
     seconds inner = moved(all, inner_bytes(layer_, p, with_), shape_.context);
     if (layer_.dispatched > 0) inner += moved(all, {16 * layer_.dispatched, 0}, shape_.context);
+    return as_measured(all, moved(all, hidden_bytes(layer_, p, with_), hidden_ranks()), inner, p, from);
+  }
+  /// Of norms and the activation alone, forward.
+  [[nodiscard]] seconds norms_and_activation(tokens all, costs::provenance& from) const {
+    return as_measured(all, moved(all, {0, norm_bytes(layer_, with_)}, hidden_ranks()),
+                       moved(all, {0, activation_bytes(layer_)}, shape_.context), pass::forward, from);
+  }
+  /// Ranks that share what is between products.
+  [[nodiscard]] int hidden_ranks() const noexcept {
+    return shape_.context * (with_.sequence_parallel ? shape_.tensor : 1);
+  }
+  /// Times over hidden states and over widths inside the layer, by what was measured of such kernels.
+  [[nodiscard]] seconds as_measured(tokens all, seconds hidden, seconds inner, pass p, costs::provenance& from) const {
+    const int ranks = hidden_ranks();
     costs::origin of_hidden = others_ ? costs::origin::derived : costs::origin::modelled;
     costs::origin of_inner = of_hidden;
     if (measured_) {
@@ -256,8 +279,10 @@ class layer_pricing {
   /// What backward runs again of the work over all tokens.
   [[nodiscard]] seconds again(tokens all, costs::provenance& from) const {
     if (with_.recompute == costs::recompute::full) return tokens_time(all, pass::forward, from);
-    if (with_.recompute != costs::recompute::selective) return {};
-    return elementwise(all, pass::forward, from) + forward(all, true, from);
+    if (!repeats_norms(with_.recompute)) return {};
+    const seconds light =
+        with_.repeats_additions ? elementwise(all, pass::forward, from) : norms_and_activation(all, from);
+    return repeats_up_projections(with_.recompute) ? light + forward(all, true, from) : light;
   }
 
   [[nodiscard]] seconds on_all_ranks(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {

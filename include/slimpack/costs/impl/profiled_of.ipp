@@ -32,6 +32,7 @@ SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape
   const memory rule{.distributed_optimizer = with.distributed_optimizer,
                     .recompute = with.recompute,
                     .sequence_parallel = with.sequence_parallel,
+                    .cuts = with.cuts,
                     .tensors = with.tensors};
   slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule, with.routing);
   slimpack::detail::step_ends ends = slimpack::detail::step_ends::of(model, on, count, states, wires, with);

@@ -39,10 +39,12 @@ SLIMPACK_DECL result<transformer> transformer::sheet(model_shape model, gpu devi
 }
 
 SLIMPACK_DECL transformer::transformer(model_shape model, gpu device, const shape& on, options with)
-    : transformer(
-          std::move(model), std::move(device), on, with.layers, with.routing,
-          {.distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors},
-          {.compute = 1, .exposed = 1}, with.call, with.hop) {
+    : transformer(std::move(model), std::move(device), on, with.layers, with.routing,
+                  {.distributed_optimizer = with.distributed_optimizer,
+                   .recompute = with.recompute,
+                   .cuts = with.cuts,
+                   .tensors = with.tensors},
+                  {.compute = 1, .exposed = 1}, with.call, with.hop) {
   joins_rows_ = with.joins_rows;
   const network net(device_);
   const slimpack::detail::sheet_rates rates(model_, device_, on, net, with.routing, with.recompute, with.launch);
@@ -84,6 +86,7 @@ SLIMPACK_DECL transformer::transformer(model_shape model, gpu device, const shap
                   {.distributed_optimizer = with.distributed_optimizer,
                    .recompute = with.recompute,
                    .sequence_parallel = with.sequence_parallel,
+                   .cuts = with.cuts,
                    .tensors = with.tensors},
                   with.slowdown, with.call, with.hop) {
   joins_rows_ = with.joins_rows;

@@ -29,6 +29,13 @@ namespace slimpack::costs {
 ///           Experts that ranks divide, derived: their states are those of this rank's experts, whose optimizer states
 ///           the copies of them share (dp cp tp / ep); the rows that it got for them are kept in bf16 but under full
 ///           recomputation
+///           What later slices of a sequence read of earlier ones stays under any recomputation until the backward of
+///           the tokens themselves, derived: the forward and the backward of a slice both attend to keys and values of
+///           its prefix. Under `full` that is 2 B an element of keys and values beside 2 B of each layer's input; for
+///           llama-3.1-8b 8192 + 4096 bytes a token and layer, 1.5 times the input alone; for llama-3.1-70b on 8 tensor
+///           ranks 2048 + 512, 1.25 times. It is counted of all tokens of a planner that may cut, since rates do not
+///           tell whole sequences apart; bounds leave it out. The layer that runs backward counts in full:
+///           checkpointing makes new keys and values of the slice's own tokens
 ///           Of a vocabulary that is spread over p stages, a p-th of its matrices, and from V to U
 ///           (core/wiring/step_kinds.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient
 ///           of that row, from V to B
@@ -38,6 +45,7 @@ struct memory {
   bool distributed_optimizer{true};  ///< optimizer states over replicas and context ranks; a table may shard them all
   costs::recompute recompute{costs::recompute::none};
   bool sequence_parallel{true};  ///< norms and what is between layers sharded over tensor-parallel ranks
+  bool cuts{true};               ///< sequences are cut into slices, so that earlier ones are read by later ones
   saved_tensors tensors{saved_tensors::flash_attention()};
 
   /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2, or a share of them where the
@@ -65,7 +73,9 @@ struct memory {
       const double all = tensors.token_bytes(l, recompute::none, sequence_parallel) + got;
       const double kept =
           tensors.token_bytes(l, recompute, sequence_parallel) + (recompute == recompute::full ? 0 : got);
-      rates.live_token += kept / c;
+      const double read = cuts ? tensors.prefix_bytes(l, recompute, sequence_parallel) : 0;
+      rates.live_token += (kept + read) / c;
+      rates.prefix_token += read / c;
       rates.gradient_token += 4 * l.kv_elements / c;
       rates.other_token += 2 * l.kv_elements / c;
       rates.lent_token = std::max(rates.lent_token, 2 * 2 * l.kv_elements / c);

@@ -11,10 +11,31 @@ namespace slimpack::costs {
 /// Which activations backward computes again instead of keeping.
 enum class recompute : unsigned char {
   none,
-  attention,  ///< the attention core: scores, softmax and their dropout. Korthikanti et al. call this selective
+  light,  ///< what element-wise kernels make of what is kept: norm outputs, and the MLP's activation or gated product
+  attention,  ///< the attention core: scores, softmax and their dropout. Korthikanti et al. call this selective. Flash
+              ///< attention keeps none of these, so that this frees nothing there and costs a forward of attention
   selective,  ///< what is cheap to repeat for its bytes; for the default table norm outputs, gate, up and product
-  full,       ///< all but each layer's input
+  full,       ///< all but each layer's input, and what later slices of a sequence read of earlier ones
 };
+
+/// Each of them, in order, and what options and files call it.
+inline constexpr recompute all_recompute[]{recompute::none, recompute::light, recompute::attention,
+                                           recompute::selective, recompute::full};
+[[nodiscard]] constexpr const char* name_of(recompute what) noexcept {
+  constexpr const char* names[]{"none", "light", "attention", "selective", "full"};
+  return names[static_cast<unsigned char>(what)];
+}
+
+/// What backward runs of forward once more.
+[[nodiscard]] constexpr bool repeats_attention(recompute what) noexcept {
+  return what == recompute::attention || what == recompute::full;
+}
+[[nodiscard]] constexpr bool repeats_up_projections(recompute what) noexcept {
+  return what == recompute::selective || what == recompute::full;
+}
+[[nodiscard]] constexpr bool repeats_norms(recompute what) noexcept {
+  return what == recompute::light || repeats_up_projections(what);
+}
 
 /// A tensor that a layer's forward keeps for its backward: bytes a token, as multiples of the layer's widths.
 /// Units     bytes a token and element of the width; `pairs` bytes a (query, key) pair and head
@@ -29,13 +50,15 @@ struct saved_tensor {
   double gate{};          ///< of the MLP's inner width where the MLP has a gate
   double heads{};         ///< a query head
   double pairs{};         ///< dense attention: a query head and key
+  bool light{};           ///< kept under recompute::light too
   bool attention{};       ///< kept under recompute::attention too
   bool selective{};       ///< kept under recompute::selective too
   bool full{};            ///< kept under any
+  bool prefix{};          ///< read by later slices of the same sequence: where sequences are cut, kept under any
 
   [[nodiscard]] constexpr bool kept(costs::recompute again) const noexcept {
-    return full || again == costs::recompute::none || (again == costs::recompute::attention && attention) ||
-           (again == costs::recompute::selective && selective);
+    return full || again == costs::recompute::none || (again == costs::recompute::light && light) ||
+           (again == costs::recompute::attention && attention) || (again == costs::recompute::selective && selective);
   }
   friend bool operator==(const saved_tensor&, const saved_tensor&) = default;
 };
@@ -67,19 +90,30 @@ struct saved_tensors {
 
   /// Bytes that a token keeps on one rank of a layer, dense attention apart.
   [[nodiscard]] double token_bytes(const costs::layer& l, costs::recompute again, bool sequence_parallel) const {
-    return sum_of(layer, l, again, sequence_parallel);
+    return sum_of(layer, l, sequence_parallel, [again](const saved_tensor& t) { return t.kept(again); });
+  }
+  /// Bytes that it keeps besides where its sequence is cut: what later slices read of it, up to their own backward, and
+  /// recomputation would drop. Of a table that marks no such tensor, keys and values in bf16.
+  [[nodiscard]] double prefix_bytes(const costs::layer& l, costs::recompute again, bool sequence_parallel) const {
+    if (!has([](const saved_tensor& t) { return t.prefix; }))
+      return again == costs::recompute::full ? 2 * l.kv_elements : 0;
+    return sum_of(layer, l, sequence_parallel, [&](const saved_tensor& t) { return t.prefix && !t.kept(again); });
+  }
+  /// Whether it says what recomputation keeps: some tensor more than `full` does.
+  [[nodiscard]] bool knows(costs::recompute again) const {
+    return again == costs::recompute::full || has([&](const saved_tensor& t) { return !t.full && t.kept(again); });
   }
   /// The same before the logits.
   [[nodiscard]] double head_bytes(const costs::layer& l, bool sequence_parallel) const {
-    return sum_of(head, l, costs::recompute::none, sequence_parallel);
+    return sum_of(head, l, sequence_parallel, any);
   }
   /// Bytes a token beside those, on one rank of a layer while its backward runs.
   [[nodiscard]] double running_bytes(const costs::layer& l, bool sequence_parallel) const {
-    return sum_of(running, l, costs::recompute::none, sequence_parallel);
+    return sum_of(running, l, sequence_parallel, any);
   }
   /// The same where a part sends its output to another.
   [[nodiscard]] double boundary_bytes(const costs::layer& l, bool sequence_parallel) const {
-    return sum_of(boundary, l, costs::recompute::none, sequence_parallel);
+    return sum_of(boundary, l, sequence_parallel, any);
   }
   /// Bytes that a (query, key) pair keeps on one rank of a layer: dense attention stores the masked half too.
   [[nodiscard]] double pair_bytes(const costs::layer& l, costs::recompute again) const {
@@ -89,33 +123,55 @@ struct saved_tensors {
     return sum;
   }
 
-  /// The default: bf16, flash attention, fused norms and activation, no dropout: 12h + 4k + 6f bytes a token for h
-  /// query, k key/value and f feed-forward width. The log-sum-exp of flash attention, 4 bytes a head, is left out.
+  /// The default: bf16, flash attention, fused norms and activation, no dropout. The log-sum-exp of flash attention, 4
+  /// bytes a head, is left out. MLA has its latents expanded, since nothing prices expanding them once more a slice.
+  /// Formula   bytes a token for h query, k key and as much value, and f feed-forward width; each tensor has 2 an
+  ///           element:
+  ///             none       12h + 4k + 6f: inputs of both halves, both norm outputs, queries, attention output; keys
+  ///                        and values; gate, up and their product
+  ///             light       8h + 4k + 4f, without norm outputs (4h) and the product (2f)
+  ///             attention  12h + 4k + 6f: there are no scores to drop
+  ///             selective   8h + 4k, without gate and up as well
+  ///             full        2h, and 4k of sequences that are cut
   /// Source    derived; SlimPipe (arXiv:2504.14519), whose planner's tables it gives to the last digit
   [[nodiscard]] static saved_tensors flash_attention() {
     return {.name = "flash attention",
             .source = "bf16, flash attention, fused norms and activation; SlimPipe, arXiv:2504.14519",
             .layer = {{.name = "input", .hidden = 2, .full = true},
                       {.name = "attention norm output", .hidden = 2, .attention = true},
-                      {.name = "query", .query = 2, .attention = true, .selective = true},
-                      {.name = "key and value", .key_value = 2, .attention = true, .selective = true},
-                      {.name = "attention output", .output = 2, .attention = true, .selective = true},
-                      {.name = "MLP input", .hidden = 2, .attention = true, .selective = true},
+                      {.name = "query", .query = 2, .light = true, .attention = true, .selective = true},
+                      {.name = "key and value",
+                       .key_value = 2,
+                       .light = true,
+                       .attention = true,
+                       .selective = true,
+                       .prefix = true},
+                      {.name = "attention output", .output = 2, .light = true, .attention = true, .selective = true},
+                      {.name = "MLP input", .hidden = 2, .light = true, .attention = true, .selective = true},
                       {.name = "MLP norm output", .hidden = 2, .attention = true},
-                      {.name = "gate", .gate = 2, .attention = true},
-                      {.name = "up", .feed_forward = 2, .attention = true},
+                      {.name = "gate", .gate = 2, .light = true, .attention = true},
+                      {.name = "up", .feed_forward = 2, .light = true, .attention = true},
                       {.name = "product", .feed_forward = 2, .attention = true}},
             .head = {{.name = "norm input", .hidden = 2}}};
   }
   friend bool operator==(const saved_tensors&, const saved_tensors&) = default;
 
  private:
-  static double sum_of(const std::vector<saved_tensor>& tensors, const costs::layer& l, costs::recompute again,
-                       bool sequence_parallel) {
+  static constexpr bool any(const saved_tensor&) noexcept { return true; }
+  /// Whether a layer has such a tensor.
+  template <class Which>
+  [[nodiscard]] bool has(const Which& which) const {
+    for (const saved_tensor& t : layer)
+      if (which(t)) return true;
+    return false;
+  }
+  template <class Which>
+  static double sum_of(const std::vector<saved_tensor>& tensors, const costs::layer& l, bool sequence_parallel,
+                       const Which& which) {
     const double hidden = sequence_parallel ? l.hidden / l.tensor : l.hidden;
     double sum = 0;
     for (const saved_tensor& t : tensors)
-      if (t.kept(again))
+      if (which(t))
         sum += t.hidden * hidden + t.gathered * l.hidden + t.query * l.query + t.key_value * l.kv_elements +
                t.output * l.output + t.feed_forward * l.feed_forward + t.gate * l.gate + t.heads * l.heads;
     return sum;

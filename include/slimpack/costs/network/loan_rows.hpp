@@ -33,10 +33,7 @@ class loan_rows {
   /// layers: on each part; exposed: by how much communication that is waited for slows down in a step (costs::slowdown)
   loan_rows(const model_shape& model, const shape& on, std::span<const int> layers, recompute what, network net,
             double exposed = 1)
-      : net_(std::move(net)),
-        shape_(on),
-        exposed_(exposed),
-        again_(what == recompute::attention || what == recompute::full) {
+      : net_(std::move(net)), shape_(on), exposed_(exposed), again_(repeats_attention(what)) {
     int next = 0;
     for (const int count : layers) {
       rows made{.layers = static_cast<double>(count)};

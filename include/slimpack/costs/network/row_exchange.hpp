@@ -83,7 +83,7 @@ class row_exchange {
                double exposed = 1)
       : net_(std::move(net)), shape_(on), exposed_(exposed) {
     const double ratio = net_.device().backward_attention_ratio;
-    const bool again = what == recompute::attention || what == recompute::full;
+    const bool again = repeats_attention(what);
     int next = 0;
     for (const int count : layers) {
       double keys = 0, queries = 0, outputs = 0;

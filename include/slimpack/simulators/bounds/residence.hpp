@@ -27,8 +27,9 @@ namespace slimpack::simulators {
 /// Setting   Stage a, one of its chunks at a time (averages over chunks below), with stages after it. A token's weight
 ///           there rises from 0 to 1 as the work of its forward pack is done, and falls from 1 to 0 with its work in
 ///           backward and weight gradients. It is never more than what the token holds.
-/// Envelope  The weights of all tokens add up to at most h = min(cap, tokens); to (t - fill) / (least forward time of a
-///           token), since that much work has been done by t; and to (step - t) / (least backward time of a token).
+/// Envelope  The weights of all tokens add up to at most h = min(cap, tokens), the cap being of what a token of any
+///           sequence keeps at least; to (t - fill) / (least forward time of a token), since that much work has been
+///           done by t; and to (step - t) / (least backward time of a token).
 ///           Their integral over the step is at most h (step - fill) - h^2 / 2 (sum of the two least times), with h
 ///           also at most (step - fill) / (sum of the two least times). The envelope is concave, so replicas hold most
 ///           when they share alike.
@@ -65,8 +66,8 @@ class residence {
       stage_sums& stage = stages_[a];
       stage.cap = tokens_ / on.replicas;
       const memory_rates& r = rates[a];
-      if (on.memory && r.live_token > 0)
-        stage.cap = std::min(stage.cap, std::max(0.0, (on.memory->amount - r.fixed) / r.live_token));
+      if (on.memory && r.least_token() > 0)
+        stage.cap = std::min(stage.cap, std::max(0.0, (on.memory->amount - r.fixed) / r.least_token()));
       for (int part = 0; part < on.parts() - 1; ++part)
         stage.constant +=
             chunks_up_to(static_cast<int>(a), part + 1) * (message_time(cost, {1}, pass::forward, part).value +

@@ -76,7 +76,7 @@ class sheet_rates {
     r.useful_backward.overhead = {2 * count * launch_.value + 1.5 * waits + turns + backward_dispatch.pack};
     r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
     r.backward = r.useful_backward;
-    if (again_ == costs::recompute::attention || again_ == costs::recompute::full) {
+    if (repeats_attention(again_)) {
       r.backward.pair += r.forward.pair;
       r.backward.rings[1] = r.forward.rings[0];
     }

@@ -79,9 +79,6 @@ class training_rates {
     with.recompute = costs::recompute::none;
     return with;
   }
-  [[nodiscard]] static bool repeats_attention(costs::recompute again) noexcept {
-    return again == costs::recompute::full || again == costs::recompute::attention;
-  }
   [[nodiscard]] pass_rates pass_of(const model_parts::part& own, const part_times& times, pass p,
                                    costs::recompute again, line message, seconds added) const {
     std::vector<seconds> traffic;  // of the same packs
