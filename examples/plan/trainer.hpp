@@ -16,6 +16,7 @@ struct trainer {
   bool chunks{true};                                                ///< virtual stages
   bool weights_apart{true};                                         ///< weight gradients
   bool spread_vocabulary{true};
+  bool unequal_words{true};    ///< of a spread vocabulary, on its stages
   bool lends_attention{true};  ///< between stages
   std::vector<slimpack::costs::recompute> recompute{
       slimpack::costs::recompute::none, slimpack::costs::recompute::attention, slimpack::costs::recompute::selective,

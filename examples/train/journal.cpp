@@ -52,7 +52,8 @@ journal::journal(const options& o, const inputs& in, std::ostream& out) : option
        << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads (" << o.model.kv_heads
        << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float") << "\n"
        << "ranks      dp " << s.replicas << " x pp " << s.stages
-       << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "") << ", "
+       << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "")
+       << (s.words.empty() ? "" : ", words " + cli::words_text(s.words)) << ", "
        << (o.transport == carrier::mpi ? "MPI" : "threads") << "\n"
        << "plans      " << o.planner << ", " << (in.samples ? "all samples" : std::to_string(o.batch) + " documents")
        << " a step, cuts at multiples of " << s.quantum.value << ", "

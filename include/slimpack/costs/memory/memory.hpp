@@ -29,7 +29,7 @@ namespace slimpack::costs {
 ///           Experts that ranks divide, derived: their states are those of this rank's experts, whose optimizer states
 ///           the copies of them share (dp cp tp / ep); the rows that it got for them are kept in bf16 but under full
 ///           recomputation
-///           Of a vocabulary that is spread over p stages, a p-th of its matrices, and from V to U
+///           Of a vocabulary that is spread over the stages, a share of its matrices, and from V to U
 ///           (core/wiring/step_kinds.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient
 ///           of that row, from V to B
 /// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
@@ -42,9 +42,9 @@ struct memory {
 
   /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2, or a share of them where the
   /// vocabulary is spread over the stages); `has_head`: it has the last layer, and computes logits where the vocabulary
-  /// is not spread.
+  /// is not spread; `stage`: whose words of a spread vocabulary it has.
   [[nodiscard]] memory_rates of(const model_shape& m, const shape& on, std::span<const layer> layers, double embeddings,
-                                bool has_head) const {
+                                bool has_head, int stage = 0) const {
     const bool spread = on.vocabulary == vocabulary::spread;
     const double c = on.context;
     const double vocabulary = static_cast<double>(m.vocabulary) / on.tensor;
@@ -96,7 +96,7 @@ struct memory {
     }
     if (spread) {
       const double hidden = 2 * static_cast<double>(m.hidden) / (on.tensor * c);
-      rates.logit_token = tensors.logit_backward * vocabulary / on.stages / c + hidden;
+      rates.logit_token = on.share_of_words(stage, tensors.logit_backward * vocabulary) / c + hidden;
       if (has_head) rates.turned_token = hidden;
     }
     return rates;

@@ -561,6 +561,7 @@ function showFigures({plan, kind}) {
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
      'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.expert ? ', ep ' + plan.expert : '') +
      (plan.vocabulary ? ', vocabulary ' + plan.vocabulary : '') +
+     (plan.words ? ', words ' + plan.words.join(' ') : '') +
      (plan.layers ? ', layers ' + plan.layers.join(' ') : '')],
     ['Packs', count(packs(0) + packs(1)), count(packs(0)) + ' forward, ' + count(packs(1)) + ' backward'],
   ];
@@ -712,9 +713,9 @@ function context(canvas, height) {
   return [c, width];
 }
 const plotWidth = () => Math.max(50, $('lanes').clientWidth - left - right);
-const xOf = t => left + (t - show.t0) / (show.t1 - show.t0) * plotWidth();
 )page",
-    R"page(const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
+    R"page(const xOf = t => left + (t - show.t0) / (show.t1 - show.t0) * plotWidth();
+const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
 
 // Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
 function cover(share, x0, x1) {
