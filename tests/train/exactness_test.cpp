@@ -300,8 +300,8 @@ std::vector<shape> every_spread_shape(tokens quantum, int fewest, int most) {
 }
 
 // The vocabulary spread over the stages, in even and in unequal shares down to one word: loss and gradients are those
-// of uncut sequences with the vocabulary in one place, the bits are the same over transfers that move one at a time, and
-// each stage holds what the plan says.
+// of uncut sequences with the vocabulary in one place, the bits are the same over transfers that move one at a time,
+// and each stage holds what the plan says.
 TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWithOneInOnePlace) {
   double worst = 0;
   int steps = 0, uneven = 0, shared = 0, apart = 0, unequal = 0, alone = 0, k = 0;

@@ -139,9 +139,9 @@ namespace detail {
 /// thirty-second or more off on some stage.
 ///  - those under which the busiest stage has least to do: layers may divide unevenly
 ///  - those under which packs may be larger. Stage r holds p - r packs at a time, so the first stages have least room,
-///    and words that they give away make some. With n the tokens of a pack that fit beside even shares, and N those that
-///    fit beside the best shares: as level as packs of n + (N - n) / 2 let them be, and as packs of N do. All that stages
-///    hold counts as such packs; and once more a quarter of it, the rest being long sequences, which all stages hold
+///    and words that they give away make some. With n the tokens of a pack that fit beside even shares, and N those
+///    that fit beside the best shares: as level as packs of n + (N - n) / 2 let them be, and as packs of N do. All that
+///    stages hold counts as such packs; and once more a quarter of it, the rest being long sequences, which all hold
 /// Source    derived
 /// Shapes    result: lists of one count per stage, each at least 1, that add up to the vocabulary; none twice
 /// Requires  at least two stages, and a word for each            Complexity  O(stages)
