@@ -243,6 +243,7 @@ namespace detail {
                        is_second ? "reduction" : "format",
                        is_second ? "ep" : "format",
                        is_second ? "vocabulary" : "format",
+                       is_second ? "words" : "format",
                        is_second ? "mfu" : "format",
                        is_second ? "any_layout_bound" : "format",
                        is_second ? "made_with" : "format",
