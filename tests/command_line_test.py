@@ -1413,11 +1413,12 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["--words auto needs a trainer with unequal-words"], *lengths, *trained, "--words", "auto")
         self.fails(2, ["--words 1,64127,64128 needs a trainer with unequal-words"], *lengths, *trained, "--words", "1,64127,64128")
         self.plans(*lengths, *trained, "--words", "even")
-        auto = [*lengths[:2], *MODEL, "--auto", "--gpus", "4", "--effort", "fast"]
-        found = self.plans(*auto, "--pp", "3", "--gpus", "3")
+        auto = [*lengths[:2], *MODEL, "--auto", "--gpus", "3", "--effort", "fast"]
+        spread = [*auto, "--pp", "3", "--vocabulary", "spread"]
+        found = self.plans(*spread)
         self.assertIn("spread, unequal", found)
-        self.assertNotIn("unequal", self.plans(*auto, "--pp", "3", "--gpus", "3", "--words", "even"))
-        self.assertNotIn("unequal", self.plans(*auto, "--pp", "3", "--gpus", "3", "--trainer", "spread-vocabulary"))
+        self.assertNotIn("unequal", self.plans(*spread, "--words", "even"))
+        self.assertNotIn("unequal", self.plans(*spread, "--trainer", "spread-vocabulary"))
         for says, typed in ((["--words gives 2 counts, 128256 in sum", "--pp is 3"], ["--words", "1,128255"]),
                             (["--words gives 3 counts, 128255 in sum", "128256 in sum, or --words even"], ["--words", "1,1,128253"]),
                             (["--words '0,1,128255' is not even, auto"], ["--words", "0,1,128255"]), (["--words '1,-1,128256'"], ["--words", "1,-1,128256"]),
