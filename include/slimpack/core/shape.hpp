@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -73,7 +72,8 @@ struct shape {
   /// Of an amount of all words of a spread vocabulary, what a stage has.
   [[nodiscard]] constexpr double share_of_words(int stage, double amount) const noexcept {
     if (words.empty()) return amount / stages;
-    const auto all = std::accumulate(words.begin(), words.end(), std::int64_t{});
+    std::int64_t all = 0;
+    for (const std::int64_t own : words) all += own;
     return amount * (static_cast<double>(words[static_cast<std::size_t>(stage)]) / static_cast<double>(all));
   }
   /// Parts whose weights are reduced: those of the model and, of a spread vocabulary, part parts() + r on stage r.
