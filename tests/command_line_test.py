@@ -1372,6 +1372,64 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(steps["auto"], steps["6,6,0"])
         self.assertLess(steps["auto"], steps["6,5,1"])
 
+    def test_unequal_shares_of_the_words(self):
+        lengths = ["--lengths", self.file("w.txt", "".join(f"{700 + 140 * i}\n" for i in range(60))), *MODEL, "--pp", "3", "--tp", "2", "--vocabulary", "spread",
+                   "--effort", "fast"]
+        files = "--json", self.outputs / "p.json", "--timeline", self.outputs / "t.html"
+        plans = {}
+        for cost in ("measured", "transformer", "transformer:sheet"):
+            for words in ("even", "42752,42752,42752", "1,64127,64128", "auto"):
+                with self.subTest(cost=cost, words=words):
+                    out = self.plans(*lengths, "--cost", cost, "--words", words, *files)
+                    made = json.loads((self.outputs / "p.json").read_text())
+                    replay(made)
+                    plans[words] = made["step_time"]
+                    if "words" in made:
+                        shown = ",".join(map(str, made["words"]))
+                        self.assertEqual((3, 128256), (len(made["words"]), sum(made["words"])))
+                        self.assertIn(f"vocabulary spread, words {shown}", self.line(out, "shape"))
+                        self.assertIn('"words":' + json.dumps(made["words"], separators=(",", ":")), (self.outputs / "t.html").read_text())
+                        self.assertEqual(shown, made["made_with"]["options"]["words"])
+                        self.assertIn("the same plan", self.plans("--from", self.outputs / "p.json"))
+                    else:
+                        self.assertNotIn(", words", self.line(out, "shape"))
+                    self.assertEqual(words == "1,64127,64128", "words" in made) if words != "auto" else None
+            self.assertEqual(plans["even"], plans["42752,42752,42752"])
+            self.assertLessEqual(plans["auto"], plans["even"])
+            print(f"--words, {cost}: {plans}")
+        # Eleven layers each on two stages and ten on the last, which has time for more words.
+        self.assertLess(plans["auto"], plans["even"])
+        made = json.loads((self.outputs / "p.json").read_text())
+        self.assertGreater(made["words"][2], made["words"][0])
+        for words, says in ([1, 2], "words has size 2"), ([0, 1, 2], "words[0]"), (3, "words"):
+            run = self.run_plan("--from", self.file("bad.json", json.dumps({**made, "words": words})))
+            self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), run.stderr)
+            self.assertIn(says, run.stderr)
+        for name in ("p.json", "t.html"):
+            (self.outputs / name).unlink()
+        out = self.plans(*lengths, "--words", "auto", "--compare", "megatron,chunked", "--trainer", "packflow")
+        self.assertIn("ended on", out)
+        trained = ["--trainer", "spread-vocabulary"]
+        self.fails(2, ["--words auto needs a trainer with unequal-words"], *lengths, *trained, "--words", "auto")
+        self.fails(2, ["--words 1,64127,64128 needs a trainer with unequal-words"], *lengths, *trained, "--words", "1,64127,64128")
+        self.plans(*lengths, *trained, "--words", "even")
+        auto = [*lengths[:2], *MODEL, "--auto", "--gpus", "3", "--effort", "fast"]
+        spread = [*auto, "--pp", "3", "--vocabulary", "spread"]
+        found = self.plans(*spread)
+        self.assertIn("spread, unequal", found)
+        self.assertNotIn("unequal", self.plans(*spread, "--words", "even"))
+        self.assertNotIn("unequal", self.plans(*spread, "--trainer", "spread-vocabulary"))
+        for says, typed in ((["--words gives 2 counts, 128256 in sum", "--pp is 3"], ["--words", "1,128255"]),
+                            (["--words gives 3 counts, 128255 in sum", "128256 in sum, or --words even"], ["--words", "1,1,128253"]),
+                            (["--words '0,1,128255' is not even, auto"], ["--words", "0,1,128255"]), (["--words '1,-1,128256'"], ["--words", "1,-1,128256"]),
+                            (["--words 'many'"], ["--words", "many"])):
+            self.fails(2, says, *lengths, *typed)
+        for words in ("auto", "even", "64128,64128"):
+            self.fails(2, ["--words is about a vocabulary that is spread"], *lengths[:2], *MODEL, "--pp", "2", "--words", words)
+            self.fails(2, ["--words is about a vocabulary that is spread"], *auto, "--vocabulary", "last", "--words", words)
+        self.fails(2, ["--words '64128,64128' needs --vocabulary spread and --pp under --auto"], *auto, "--words", "64128,64128")
+        self.fails(2, ["--vocabulary spread needs --cost transformer or profiled"], *lengths[:2], *QUADRATIC, "--pp", "2", "--vocabulary", "spread", "--words", "auto")
+
     def test_a_spread_vocabulary(self):
         lengths = ["--lengths", self.file("v.txt", "".join(f"{700 + 40 * i}\n" for i in range(60))), *MODEL]
         steps = {}

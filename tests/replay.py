@@ -699,6 +699,19 @@ def check_layers(plan):
         claim(count >= (0 if has_end else 1), f"part {part} has a layer or an end of the model")
 
 
+def check_words(plan):
+    """Stages have a word or more of a vocabulary that is spread, and their gradients are summed the longer the more words they have."""
+    words = plan["words"]
+    claim(spreads(plan) and len(words) == plan["stages"], "words are of each stage of a spread vocabulary")
+    claim(all(isinstance(count, int) and count >= 1 for count in words), "each stage has a word")
+    claim(max(words) > min(words), "words are written where they are unequal")
+    if "reduction" in plan:
+        parts = plan["stages"] * plan["vpp"]
+        spans = [sum(scatter + gather for _, scatter, gather in buckets) for buckets in plan["reduction"]["buckets"][parts:]]
+        rising = [span for _, span in sorted(zip(words, spans))]
+        claim(all(a <= b * (1 + 1e-9) for a, b in zip(rising, rising[1:])), "more words are no sooner reduced")
+
+
 def replay(plan):
     claim(plan["format"] in ("slimpack-plan/1", "slimpack-plan/2"), "format is slimpack-plan/1 or /2")
     if plan["format"] == "slimpack-plan/2":
@@ -737,6 +750,9 @@ def replay(plan):
     if "layers" in plan:
         claim(plan["format"] == "slimpack-plan/2", "layers are a field of slimpack-plan/2")
         check_layers(plan)
+    if "words" in plan:
+        claim(plan["format"] == "slimpack-plan/2", "words are a field of slimpack-plan/2")
+        check_words(plan)
     if "made_with" in plan:
         claim(plan["format"] == "slimpack-plan/2", "what made a plan is a field of slimpack-plan/2")
         check_origin(plan["made_with"], plan)

@@ -154,6 +154,9 @@ class Replay(unittest.TestCase):
                                      "--pp", str(pp), "--tp", "2", "--vpp", str(vpp), "--weight-gradients", weights, "--reduction", reduction,
                                      "--vocabulary", "spread", "--effort", "fast", "--explain"])
                 self.assertEqual(("spread", "slimpack-plan/2"), (made["vocabulary"], made["format"]))
+        made = self.replays(["--lengths", str(DATA / "lengths" / "azure_code_2023.txt"), *TRANSFORMER, "--batch", "64", "--dp", "2", "--pp", "3", "--tp", "2",
+                             "--vocabulary", "spread", "--words", "1,100000,28255", "--effort", "fast", "--explain"])
+        self.assertEqual([1, 100000, 28255], made["words"])
         replica = made["replicas"][0]
         pack, told = replica["forward"][0], replica["message"]
 
@@ -166,7 +169,8 @@ class Replay(unittest.TestCase):
                    "U before V": lambda: swap("U", "V"), "a longer V": lambda: pack.update(output=[10 + t for t in pack["output"]]),
                    "a longer way of E": lambda: told.update(embedded=[1 for _ in told["embedded"]]),
                    "a longer way to the last stage": lambda: told.update(partial=[1 for _ in told["partial"]]),
-                   "a vocabulary in one place": lambda: made.pop("vocabulary")}
+                   "a vocabulary in one place": lambda: made.pop("vocabulary"), "words of two stages": lambda: made["words"].pop(),
+                   "a stage without words": lambda: made.update(words=[0, 100000, 28256]), "other words": lambda: made.update(words=[100000, 1, 28255])}
         for name, change in changes.items():
             kept = json.dumps(made)
             change()

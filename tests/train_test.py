@@ -311,6 +311,26 @@ class Train(unittest.TestCase):
         if MPIRUN:
             self.assert_same_curve(expected, self.losses(*spread, "--pp", "2", "--dp", "2", ranks=4))
 
+    def test_nor_do_unequal_shares_of_its_words(self):
+        expected = self.losses(*EXACT, "--max-context", "600")
+        spread = ["--precision", "double", "--steps", "8", *BRIEF, "--vocabulary", "spread", "--effort", "fast", "--max-context", "600"]
+        file = self.folder / "words.json"
+        for shape, words in (("--pp 2", "1,255"), ("--pp 3 --dp 2 --sharers 2", "20,200,36"), ("--pp 2 --vpp 2 --weight-gradients apart", "255,1"),
+                             ("--pp 4", "64,64,64,64")):
+            with self.subTest(shape=shape, words=words):
+                rows, said = self.trains(*spread, *shape.split(), "--words", words, "--json", file)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                counts = [int(n) for n in words.split(",")]
+                self.assertEqual(counts if len(set(counts)) > 1 else None, json.loads(file.read_text()).get("words"))
+                self.assertEqual(len(set(counts)) > 1, f"words {words}" in said)
+                for row in rows:
+                    self.assertEqual((row["peak_bytes"], "1"), (row["predicted_peak_bytes"], row["peaks_agree"]))
+                    self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
+        if MPIRUN:
+            self.assert_same_curve(expected, self.losses(*spread, "--pp", "2", "--dp", "2", "--words", "1,255", ranks=4))
+            two = ["--steps", "2", *BRIEF, "--pp", "2", "--vocabulary", "spread"]
+            self.job_refuses(2, ["--words"], [*two, "--words", "56,200"], [*two, "--words", "200,56"])
+
     def test_ranks_that_plan_their_own_train_alike(self):
         shape = ["--dp", "3", "--pp", "2", "--sharers", "3", "--effort", "fast", "--max-context", "600"]
         expected = self.losses(*EXACT, "--planner", "megatron", "--max-context", "600")
@@ -412,6 +432,11 @@ class Train(unittest.TestCase):
                                 (["bytes", "--cost measured"], ["--memory", "1MiB", *QUADRATIC]),
                                 (["quadratic:", "six"], ["--cost", "quadratic:1,2"]),
                                 (["--vocabulary spread", "--pp 2"], ["--vocabulary", "spread"]),
+                                (["--words '100,156' is for a vocabulary that is spread"], ["--pp", "2", "--words", "100,156"]),
+                                (["--words has 3 counts, --pp is 2"], ["--pp", "2", "--vocabulary", "spread", "--words", "100,100,56"]),
+                                (["--words '100,100' is 200 words, they must be from 256"], ["--pp", "2", "--vocabulary", "spread", "--words", "100,100"]),
+                                (["--words '0,256' is neither a count of words"], ["--pp", "2", "--vocabulary", "spread", "--words", "0,256"]),
+                                (["--words 'many' is neither a count of words"], ["--words", "many"]),
                                 (["--vocabulary spread", "--cost measured"], ["--vocabulary", "spread", "--pp", "2", *QUADRATIC]),
                                 (["--steps"], ["--steps", "0"]),
                                 (["--learning-rate: 'nan' is no number from 0 to 1e+12"], ["--learning-rate", "nan"]),

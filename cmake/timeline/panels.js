@@ -66,6 +66,7 @@ function showFigures({plan, kind}) {
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
      'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.expert ? ', ep ' + plan.expert : '') +
      (plan.vocabulary ? ', vocabulary ' + plan.vocabulary : '') +
+     (plan.words ? ', words ' + plan.words.join(' ') : '') +
      (plan.layers ? ', layers ' + plan.layers.join(' ') : '')],
     ['Packs', count(packs(0) + packs(1)), count(packs(0)) + ' forward, ' + count(packs(1)) + ' backward'],
   ];

@@ -10,6 +10,7 @@
 #include <slimpack/costs/model/training_flops.hpp>
 #include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/layout.hpp>
+#include <slimpack/shapes/unequal_words.hpp>
 #include <slimpack/shapes/with_even_stages.hpp>
 
 #include <algorithm>
@@ -109,7 +110,8 @@ std::vector<std::string> line_of(const ranking& found, const candidate& c, bool 
   for (const int degree : {on.replicas, on.stages, on.tensor, on.context}) cells.push_back(std::to_string(degree));
   if (has_experts) cells.push_back(std::to_string(on.expert));
   cells.push_back(std::to_string(on.chunks));
-  if (spreads) cells.emplace_back(on.stages == 1 ? "-" : name_of(on.vocabulary));
+  if (spreads)
+    cells.push_back(on.stages == 1 ? "-" : name_of(on.vocabulary) + std::string(on.words.empty() ? "" : ", unequal"));
   cells.emplace_back(name_of(c.layout.recompute));
   cells.push_back(c.layout.layers.empty() ? "-" : layers_text(c.layout.layers));
   cells.push_back(time_of(c.step_time) + (c.finalist ? "" : " ~"));
@@ -166,7 +168,7 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
   if (s.options.forward_only) all.vocabularies = {vocabulary::last};
   std::vector<layout> found = all.layouts();
   std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one) || !divides_slices(one.shape); });
-  for (layout& one : found) one.layers = s.layout.layers;
+  for (layout& one : found) one.layers = s.layout.layers, one.shape.words = on.words;
   return found;
 }
 
@@ -184,6 +186,16 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
   return among([&](const costs::model_shape& model, const layout& one) {
     return transformer_on(s, s.options.planner, model, one);
   });
+}
+
+std::vector<layout> with_unequal_words(const setting& s, const std::string& planner, const layout& on,
+                                       std::span<const std::vector<tokens>> batches) {
+  const auto among = [&](const auto& cost_of) { return shapes::with_unequal_words(*s.model, on, batches, cost_of); };
+  if (s.measured)
+    return among(
+        [&](const costs::model_shape& model, const layout& one) { return profiled_on(s, planner, model, one); });
+  return among(
+      [&](const costs::model_shape& model, const layout& one) { return transformer_on(s, planner, model, one); });
 }
 
 result<ranking> ranked(const setting& s, const std::string& planner, shape_search how, std::span<const layout> layouts,

@@ -31,6 +31,11 @@ std::vector<slimpack::shapes::layout> layouts_of(const setting& s, const std::st
 std::vector<slimpack::shapes::layout> with_even_stages(const setting& s, std::vector<slimpack::shapes::layout> layouts,
                                                        std::span<const std::vector<slimpack::tokens>> batches);
 
+/// A layout once for each unequal shares of the words that may shorten its steps.
+std::vector<slimpack::shapes::layout> with_unequal_words(const setting& s, const std::string& planner,
+                                                         const slimpack::shapes::layout& on,
+                                                         std::span<const std::vector<slimpack::tokens>> batches);
+
 /// Ranks layouts by how fast a planner trains these batches on them, or evaluates them under --forward-only; a baseline
 /// has its best setting on each.
 /// Shapes    forests: one per batch, of samples that share beginnings; else empty

@@ -181,6 +181,31 @@ void resolve_layers(options& o, const std::optional<std::string>& text) {
     throw bad_usage{"--layers " + *text + " needs --pp and --vpp under --auto: it is for so many parts"};
 }
 
+/// What --words says.
+void resolve_words(options& o, const std::optional<std::string>& text) {
+  const bool spreads = o.layout.shape.vocabulary == slimpack::vocabulary::spread;
+  const bool may_spread = spreads || (o.automatic && !o.automatic->vocabulary);
+  o.shares_words = o.automatic && may_spread && !o.quadratic;
+  if (!text) return;
+  if (!may_spread)
+    throw bad_usage{
+        "--words is about a vocabulary that is spread over the stages: give --vocabulary spread, or leave "
+        "it out"};
+  o.shares_words = *text == "auto";
+  if (*text == "auto" || *text == "even") return;
+  if (!spreads || (o.automatic && !o.automatic->stages))
+    throw bad_usage{"--words " + shown_value(*text) +
+                    " needs --vocabulary spread and --pp under --auto: it is for so many stages"};
+  for (const std::string& cell : split(*text, ',')) {
+    std::int64_t count{};
+    const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
+    if (status != std::errc{} || end != cell.data() + cell.size() || count < 1)
+      throw bad_usage{"--words " + shown_value(*text) +
+                      " is not even, auto, or a count of at least 1 for each stage, as 14016,16320,..."};
+    o.layout.shape.words.push_back(count);
+  }
+}
+
 /// What --vocabulary spread needs.
 void check_vocabulary(const options& o) {
   if (o.layout.shape.vocabulary == slimpack::vocabulary::last) return;
@@ -206,6 +231,12 @@ void resolve_trainer(options& o, const CLI::App& app) {
     throw needs("--weight-gradients apart", "weights-apart", "--weight-gradients");
   if (o.layout.shape.vocabulary == slimpack::vocabulary::spread && !can.spread_vocabulary)
     throw needs("--vocabulary spread", "spread-vocabulary", "--vocabulary");
+  if (!o.layout.shape.words.empty() && !can.unequal_words)
+    throw needs("--words " + app.get_option("--words")->as<std::string>(), "unequal-words", "--words");
+  if (o.shares_words && !can.unequal_words) {
+    if (given("--words")) throw needs("--words auto", "unequal-words", "--words");
+    o.shares_words = false;
+  }
   if (o.lending != slimpack::attention_lending::none && !can.lends_attention)
     throw needs(std::string("--lending ") + name_of(o.lending), "lends-attention", "--lending");
   if (const std::optional<slimpack::exchange> by = exchange_of(o.planner); by && !can.exchanges.contains(*by))
@@ -312,7 +343,8 @@ std::variant<options, int> parse(int argc, char** argv) {
   std::string format{name_of(slimpack::io::lengths_format::automatic)},
       empty = "skip", over = "reject", again = "none", effort = "normal", weights = "together", cuts = "anywhere",
       divide = dividers[0], exchange = exchanges[0], reduction = "overlapped", rows = "apart", imbalance;
-  std::string layers = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph, from;
+  std::string layers = "even", words = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph,
+              from;
   bool automatic = false;
   int gpus = 0;
   double hop = 0;
@@ -471,6 +503,12 @@ std::variant<options, int> parse(int argc, char** argv) {
                                 "stage has a share of the\n"
                                 "words of both, for trainers that can run this [last; under --auto: the faster one]")
                                 ->check(CLI::IsMember({"last", "spread"}));
+  auto* words_option = add(machine, "--words", words, "HOW",
+                           "How many words of a spread vocabulary each stage has: even, the same number on all; auto, "
+                           "so that steps are\n"
+                           "shortest, with even shares among what is tried; or a number for each stage, "
+                           "14016,16320,16320,17472\n"
+                           "[even; under --auto: auto]");
   add(machine, "--rows", rows, "HOW",
       "How the trainer runs a pack that has slices of shared sequences: apart, these slices run first and wait for "
       "their\n"
@@ -533,9 +571,9 @@ std::variant<options, int> parse(int argc, char** argv) {
       "What the trainer can run: packflow, all of it; plain, nothing of it; megatron, what Megatron-LM's main branch "
       "runs, which\n"
       "cuts no sequence; or a list of shares-rows, queries, ring, chunks,\n"
-      "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: light, attention, "
-      "selective, full. Nothing\n"
-      "else is planned [packflow]");
+      "weights-apart, spread-vocabulary, unequal-words, lends-attention, and of what backward computes again: light, "
+      "attention,\n"
+      "selective, full. Nothing else is planned [packflow]");
   add(planning, "--effort", effort, "EFFORT",
       "How long to search: look, fast, normal or high; look is how --auto first tries a layout [normal]")
       ->check(CLI::IsMember({"look", "fast", "normal", "high"}));
@@ -675,6 +713,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,
             *compare_option ? std::optional(compare) : std::nullopt);
     check_vocabulary(o);
+    resolve_words(o, given(words_option) ? std::optional(words) : std::nullopt);
     o.trainer = trainer_named(runs_on);
     resolve_trainer(o, app);
     const auto text_of = [&](const CLI::Option* option, const std::string& text) {

@@ -65,6 +65,7 @@ struct options {
   };
   std::optional<choice> automatic;
   bool even_stages{};                                 ///< choose the layers of each stage
+  bool shares_words{};                                ///< choose each stage's share of a spread vocabulary
   std::optional<std::filesystem::path> memory_table;  ///< of tensors that a training stack saves
   slimpack::costs::routing routing;                   ///< of tokens to experts that ranks divide
   std::optional<std::filesystem::path> imbalances;    ///< of each layer with experts

@@ -24,6 +24,7 @@ plan_origin::options options_on(const shapes::layout& on) {
     if (degree > 1) all.emplace_back(name, std::to_string(degree));
   if (on.recompute != costs::recompute::none) all.emplace_back("recompute", name_of(on.recompute));
   if (s.vocabulary != vocabulary::last) all.emplace_back("vocabulary", slimpack::name_of(s.vocabulary));
+  if (!s.words.empty()) all.emplace_back("words", words_text(s.words));
   if (!on.layers.empty()) all.emplace_back("layers", layers_text(on.layers));
   all.emplace_back("quantum", std::to_string(s.quantum.value));
   return all;
@@ -50,9 +51,9 @@ plan_origin origin_of(const setting& s, const std::string& planner, const shapes
                    {},
                    s.longest,
                    s.inputs};
-  const std::set<std::string> decided{"auto",    "gpus",      "dp",     "pp",         "tp",     "cp",
-                                      "ep",      "vpp",       "cost",   "vocabulary", "layers", "quantum",
-                                      "planner", "recompute", "effort", "baseline",   "slices", "lending"};
+  const std::set<std::string> decided{"auto",      "gpus",   "dp",         "pp",     "tp",     "cp",      "ep",
+                                      "vpp",       "cost",   "vocabulary", "words",  "layers", "quantum", "planner",
+                                      "recompute", "effort", "baseline",   "slices", "lending"};
   if (!o.takes_list) made.batch = o.from->made->origin->batch;
   made.planning = {{"planner", planner}, {"cost", o.cost_text}};
   if (!o.forward_only) made.planning.emplace_back("effort", made_so.effort);

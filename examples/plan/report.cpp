@@ -141,6 +141,7 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
   if (p.shape.expert > 1) out << ", ep " << p.shape.expert;
   if (p.shape.chunks > 1) out << ", vpp " << p.shape.chunks;
   if (p.shape.vocabulary != vocabulary::last) out << ", vocabulary " << slimpack::name_of(p.shape.vocabulary);
+  if (!p.shape.words.empty()) out << ", words " << words_text(p.shape.words);
   if (!first.layout.layers.empty()) out << ", layers " << layers_text(first.layout.layers);
   if (first.layout.recompute != costs::recompute::none) out << ", recompute " << name_of(first.layout.recompute);
   out << ", cuts at multiples of " << p.shape.quantum.value << " tokens\n";
@@ -201,7 +202,7 @@ std::string label_of(const std::vector<row>& rows, const row& r) {
 
 std::string ended_on(const setting& s, const std::vector<row>& rows, const row& r) {
   const bool is_main = &r == &rows.front();
-  const bool is_chosen = s.options.automatic || (s.options.even_stages && is_main);
+  const bool is_chosen = s.options.automatic || ((s.options.even_stages || s.options.shares_words) && is_main);
   std::string text = is_chosen ? options_of(r.layout) : options_of(r.layout, rows.front().layout);
   if (const std::string with = text_of(r.with); !with.empty()) text += (text.empty() ? "" : ", ") + with;
   return text.empty() ? "-" : text;
@@ -237,7 +238,7 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, st
   const std::string time = o.forward_only ? "time" : "step time";
   std::vector<std::vector<std::string>> table{
       {"planner", time, "speed-up over it", "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory", "planning"}};
-  const bool tells_settings = o.automatic || o.even_stages || rows.size() > 1;
+  const bool tells_settings = o.automatic || o.even_stages || o.shares_words || rows.size() > 1;
   if (tells_settings) table.front().emplace_back("ended on");
   for (const row& r : rows) {
     if (!r.plan) continue;

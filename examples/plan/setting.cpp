@@ -100,6 +100,12 @@ result<void> check_parts(const options& o, const costs::model_shape& model) {
     return refused("--layers gives " + std::to_string(counts.size()) + (counts.size() == 1 ? " count, " : " counts, ") +
                    std::to_string(sum) + " in sum, and --pp x --vpp is " + std::to_string(on.parts()) +
                    "; give one count for each part, " + std::to_string(model.layers) + " in sum, or --layers even");
+  const std::int64_t words = std::accumulate(on.words.begin(), on.words.end(), std::int64_t{0});
+  if (!on.words.empty() && (std::ssize(on.words) != on.stages || words != model.vocabulary))
+    return refused("--words gives " + std::to_string(on.words.size()) +
+                   (on.words.size() == 1 ? " count, " : " counts, ") + std::to_string(words) + " in sum, and --pp is " +
+                   std::to_string(on.stages) + "; give one count for each stage, " + std::to_string(model.vocabulary) +
+                   " in sum, or --words even");
   if (!o.quadratic && model.heads % on.tensor != 0)
     return refused("--tp " + std::to_string(on.tensor) + " does not divide the " + std::to_string(model.heads) +
                    " query heads of " + model.name + "; choose " + divisors_of(model.heads));
@@ -287,6 +293,8 @@ result<setting> prepare(const options& o) {
     s.attention = std::move(model.value().attention);
     s.model_notes = std::move(model.value().notes);
     if (result<void> sound = check_experts(o, *s.model); !sound) return std::move(sound).error();
+    shape& on = s.layout.shape;
+    if (!on.words.empty() && on.words == even_words(s.model->vocabulary, on.stages)) on.words.clear();
   }
   s.routing = o.routing;
   if (o.imbalances) {

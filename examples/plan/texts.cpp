@@ -141,11 +141,20 @@ std::string time_of(slimpack::seconds s) {
   return s.value >= 1e-3 ? fixed(1e3 * s.value, 2) + " ms" : fixed(1e6 * s.value, 1) + " us";
 }
 
-std::string layers_text(const std::vector<int>& layers) {
+namespace {
+
+template <class Count>
+std::string counts_text(const std::vector<Count>& counts) {
   std::string text;
-  for (const int count : layers) text += (text.empty() ? "" : ",") + std::to_string(count);
+  for (const Count count : counts) text += (text.empty() ? "" : ",") + std::to_string(count);
   return text;
 }
+
+}  // namespace
+
+std::string layers_text(const std::vector<int>& layers) { return counts_text(layers); }
+
+std::string words_text(const std::vector<std::int64_t>& words) { return counts_text(words); }
 
 std::string options_of(const slimpack::shapes::layout& on, const slimpack::shapes::layout& from) {
   using of = slimpack::shape;
@@ -161,6 +170,9 @@ std::string options_of(const slimpack::shapes::layout& on, const slimpack::shape
   if (on.shape.vocabulary != from.shape.vocabulary)
     text +=
         std::string(text.empty() ? "" : " ") + "--vocabulary " + std::string(slimpack::name_of(on.shape.vocabulary));
+  if (on.shape.words != from.shape.words)
+    text += (text.empty() ? "--words " : " --words ") +
+            (on.shape.words.empty() ? std::string("even") : words_text(on.shape.words));
   if (on.recompute != from.recompute)
     text += std::string(text.empty() ? "" : " ") + "--recompute " + name_of(on.recompute);
   if (on.layers != from.layers)

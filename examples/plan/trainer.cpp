@@ -14,9 +14,11 @@ bool trainer::recomputes(slimpack::costs::recompute what) const {
 }
 
 const std::vector<std::string>& trainer_words() {
-  static const std::vector<std::string> words{
-      "packflow",          "plain",           "megatron", "shares-rows", "queries",   "ring", "chunks", "weights-apart",
-      "spread-vocabulary", "lends-attention", "light",    "attention",   "selective", "full"};
+  static const std::vector<std::string> words{"packflow",      "plain",           "megatron",
+                                              "shares-rows",   "queries",         "ring",
+                                              "chunks",        "weights-apart",   "spread-vocabulary",
+                                              "unequal-words", "lends-attention", "light",
+                                              "attention",     "selective",       "full"};
   return words;
 }
 
@@ -27,6 +29,7 @@ trainer trainer_named(const std::string& text) {
               .chunks = false,
               .weights_apart = false,
               .spread_vocabulary = false,
+              .unequal_words = false,
               .lends_attention = false,
               .recompute = {recompute::none}};
   if (text == "plain") return can;
@@ -48,6 +51,8 @@ trainer trainer_named(const std::string& text) {
       can.weights_apart = true;
     else if (word == "spread-vocabulary")
       can.spread_vocabulary = true;
+    else if (word == "unequal-words")
+      can.unequal_words = true;
     else if (word == "lends-attention")
       can.lends_attention = true;
     else if (const auto kind = std::find_if(all.recompute.begin() + 1, all.recompute.end(),
@@ -58,7 +63,7 @@ trainer trainer_named(const std::string& text) {
       throw bad_usage{
           "--trainer " + shown_value(text) +
           " is not packflow, plain, megatron, or a list of shares-rows, queries, ring, chunks, weights-apart, "
-          "spread-vocabulary, lends-attention, light, attention, selective and full"};
+          "spread-vocabulary, unequal-words, lends-attention, light, attention, selective and full"};
   }
   return can;
 }

@@ -17,6 +17,7 @@ struct trainer {
   bool chunks{true};                                                ///< virtual stages
   bool weights_apart{true};                                         ///< weight gradients
   bool spread_vocabulary{true};
+  bool unequal_words{true};    ///< of a spread vocabulary, on its stages
   bool lends_attention{true};  ///< between stages
   std::vector<slimpack::costs::recompute> recompute{std::begin(slimpack::costs::all_recompute),
                                                     std::end(slimpack::costs::all_recompute)};

@@ -53,7 +53,8 @@ journal::journal(const options& o, const inputs& in, std::ostream& out) : option
        << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float")
        << (o.model.keeps_outputs() ? ", nothing computed again" : "") << "\n"
        << "ranks      dp " << s.replicas << " x pp " << s.stages
-       << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "") << ", "
+       << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "")
+       << (s.words.empty() ? "" : ", words " + cli::words_text(s.words)) << ", "
        << (o.transport == carrier::mpi ? "MPI" : "threads") << "\n"
        << "plans      " << o.planner << ", " << (in.samples ? "all samples" : std::to_string(o.batch) + " documents")
        << " a step, cuts at multiples of " << s.quantum.value << ", "

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -91,6 +92,32 @@ void read_layers(const std::string& text, config& model) {
   }
   model.layers = std::accumulate(counts.begin(), counts.end(), 0);
   if (counts.size() > 1) model.on_parts = std::move(counts);
+}
+
+/// "256" words, or "100,80,76" of a spread vocabulary on the stages.
+void read_words(const std::string& text, options& o) {
+  std::vector<std::int64_t> counts;
+  for (const std::string& cell : cli::split(text, ',')) {
+    std::int64_t count{};
+    const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
+    if (status != std::errc{} || end != cell.data() + cell.size() || count < 1 || count > 1 << 20)
+      throw bad_usage{"--words " + cli::shown_value(text) +
+                      " is neither a count of words nor one for each stage, as 100,80,76"};
+    counts.push_back(count);
+  }
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (all < 256 || all > 1 << 20)
+    throw bad_usage{"--words " + cli::shown_value(text) + " is " + std::to_string(all) +
+                    " words, they must be from 256, the bytes, to 1048576"};
+  o.model.vocab = static_cast<int>(all);
+  if (counts.size() == 1) return;
+  if (o.shape.vocabulary == slimpack::vocabulary::last)
+    throw bad_usage{"--words " + cli::shown_value(text) +
+                    " is for a vocabulary that is spread over the stages: give --vocabulary spread, or one count"};
+  if (counts.size() != static_cast<std::size_t>(o.shape.stages))
+    throw bad_usage{"--words has " + std::to_string(counts.size()) + " counts, --pp is " +
+                    std::to_string(o.shape.stages)};
+  if (counts != slimpack::even_words(all, o.shape.stages)) o.shape.words = std::move(counts);
 }
 
 /// What samples that share beginnings go with.
@@ -177,7 +204,7 @@ void find_relays(options& o) {
 
 std::variant<options, ending> parse(int argc, char** argv) {
   options o;
-  std::string layers = "4", transport = "auto", precision = "float", again = "light", effort = "normal",
+  std::string layers = "4", words = "256", transport = "auto", precision = "float", again = "light", effort = "normal",
               weights = "together", lending = "none", relay = "none", where = "last", divide = cli::dividers[0],
               exchange = cli::exchanges[0], rows = "apart", reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile, tree;
@@ -234,9 +261,10 @@ std::variant<options, ending> parse(int argc, char** argv) {
   add(model, same, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
   add(model, same, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
   add(model, same, "--ffn", o.model.ffn, "N", "Width inside the feed-forward layer [384]")->check(size);
-  add(model, same, "--words", o.model.vocab, "N",
-      "Size of the vocabulary: the 256 bytes, and words that never occur but take time to compute [256]")
-      ->check(CLI::Range(256, 1 << 20));
+  add(model, same, "--words", words, "N|N,N,...",
+      "Size of the vocabulary: the 256 bytes, and words that never occur but take time to compute; or, of a spread "
+      "vocabulary,\n"
+      "the words of each stage [256]");
   add(model, same, "--precision", precision, "TYPE", "float or double [float]")
       ->check(CLI::IsMember({"float", "double"}));
   add(model, same, "--recompute", again, "WHAT",
@@ -408,6 +436,7 @@ std::variant<options, ending> parse(int argc, char** argv) {
     if (o.quadratic) o.quadratic->joins_rows = o.rows == slimpack::executors::row_calls::joined;
     if (std::string wrong = cli::compare_fault(o.planner, o.compare); !wrong.empty()) throw bad_usage{std::move(wrong)};
     read_layers(layers, o.model);
+    read_words(words, o);
     check(o);
     for (const auto& [name, read] : alike) o.alike.push_back({name, read()});
   } catch (const CLI::CallForHelp&) {

@@ -49,7 +49,8 @@ namespace train {
 }
 
 /// Times the calls of a vocabulary that is spread over the stages, which the library's driver leaves out: of packs of
-/// two sizes, each as long as on the slowest stage. V on the last stage includes what it makes of all words. Messages
+/// two sizes, each as long as on the slowest stage, or where stages have unequal shares of the words, as on the slowest
+/// copy of its own. V on the last stage includes what it makes of all words. Messages
 /// take as long by token and byte as those of layers.
 template <class T>
 class vocabulary_probe {
@@ -61,7 +62,7 @@ class vocabulary_probe {
 
   /// Errors    those of the transport
   template <class Transport>
-  [[nodiscard]] slimpack::result<slimpack::costs::vocabulary_rates> measure(
+  [[nodiscard]] slimpack::result<std::vector<slimpack::costs::vocabulary_rates>> measure(
       const slimpack::profiling::stage_profile& layers, Transport& transport) {
     for (int round = 0; round < 3; ++round)
       for (const std::int64_t length : {std::min<std::int64_t>(longest_, 16), longest_})
@@ -70,18 +71,24 @@ class vocabulary_probe {
     for (const auto& taken : taken_) own.push_back(median(taken.second));
     const slimpack::result<std::vector<double>> all = slimpack::gathered(transport, std::span<const double>(own));
     if (!all) return all.error();
-    return rates_of(all.value(), layers);
+    std::vector<slimpack::costs::vocabulary_rates> rates;
+    const std::size_t shares = shape_.words.empty() ? 1 : shape_.words.size();
+    for (std::size_t share = 0; share < shares; ++share) {
+      std::vector<double> slowest(own.size());
+      for (std::size_t i = 0; i < all.value().size(); ++i)
+        if (double& longest = slowest[i % own.size()]; i / own.size() % shares == share)
+          longest = std::max(longest, all.value()[i]);
+      rates.push_back(rates_of(slowest, layers));
+    }
+    return rates;
   }
 
  private:
   static constexpr std::int64_t company = 1024;  ///< tokens of a pack of short sequences
 
-  [[nodiscard]] slimpack::costs::vocabulary_rates rates_of(std::span<const double> all,
+  [[nodiscard]] slimpack::costs::vocabulary_rates rates_of(std::span<const double> slowest,
                                                            const slimpack::profiling::stage_profile& layers) const {
     using slimpack::instruction_kind;
-    std::vector<double> slowest(taken_.size());
-    for (std::size_t i = 0; i < all.size(); ++i)
-      slowest[i % slowest.size()] = std::max(slowest[i % slowest.size()], all[i]);
     const auto rate_of = [&](instruction_kind call) {
       const auto at = taken_.lower_bound({call, 0});
       const auto index = static_cast<std::size_t>(std::distance(taken_.begin(), at));

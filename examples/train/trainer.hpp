@@ -130,7 +130,7 @@ class trainer {
       texts_.assign(1, text);
       vocabulary_probe<T> words(options_.model, options_.shape, transport_.rank() % options_.shape.stages, stage_,
                                 longest);
-      slimpack::result<slimpack::costs::vocabulary_rates> rates = words.measure(profile_, transport_);
+      slimpack::result<std::vector<slimpack::costs::vocabulary_rates>> rates = words.measure(profile_, transport_);
       if (!rates) return std::move(rates).error();
       beside_.vocabulary = std::move(rates).value();
     }

@@ -116,6 +116,7 @@
 #include <slimpack/shapes/even_stages.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/unequal_words.hpp>
 #include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>

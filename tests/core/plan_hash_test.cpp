@@ -56,6 +56,14 @@ TEST(PlanHash, ChangesWithEveryField) {
       {"planner", [](plan& p) { p.planner = "megatron"; }},
       {"cost", [](plan& p) { p.cost = "transformer"; }},
       {"model", [](plan& p) { p.model = "qwen"; }},
+      {"words of a stage",
+       [](plan& p) {
+         p.shape.words = {3, 4};
+       }},
+      {"words of another",
+       [](plan& p) {
+         p.shape.words = {4, 3};
+       }},
       {"gpu", [](plan& p) { p.gpu = "a100"; }},
       {"text moved to the next field", [](plan& p) { p.planner = "slimpackq", p.cost = "uadratic"; }},
       {"lengths", [](plan& p) { p.lengths[1] = {127}; }},

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <numeric>
+#include <string_view>
+#include <vector>
 
 namespace slimpack::shape_test {
 namespace {
@@ -31,6 +34,37 @@ TEST(Shape, RunsItsForwardAloneWhereItsVocabularyIsInOnePlace) {
   EXPECT_EQ(forward_fault_of({.stages = 2}), nullptr);
   EXPECT_STREQ(forward_fault_of({.stages = 2, .vocabulary = vocabulary::spread}),
                "the vocabulary is spread over the stages, whose calls run both passes: choose vocabulary::last");
+}
+
+TEST(Shape, GivesStagesEvenSharesOfTheWordsWhereItNamesNone) {
+  const shape even{.stages = 3, .vocabulary = vocabulary::spread};
+  for (int stage = 0; stage < 3; ++stage) EXPECT_EQ(even.share_of_words(stage, 10), 10.0 / 3);
+  const shape uneven{.stages = 3, .vocabulary = vocabulary::spread, .words = {1, 5, 2}};
+  EXPECT_EQ(uneven.share_of_words(0, 16), 2);
+  EXPECT_EQ(uneven.share_of_words(1, 16), 10);
+  EXPECT_EQ(uneven.share_of_words(2, 16), 4);
+}
+
+TEST(Shape, SpreadsWordsEvenlySoThatTheyAddUpAndNoStageHasTwoMore) {
+  for (std::int64_t words = 1; words <= 40; ++words)
+    for (int stages = 1; stages <= words; ++stages) {
+      const std::vector<std::int64_t> all = even_words(words, stages);
+      ASSERT_EQ(all.size(), static_cast<std::size_t>(stages));
+      EXPECT_EQ(std::accumulate(all.begin(), all.end(), std::int64_t{}), words);
+      for (const std::int64_t own : all) EXPECT_TRUE(own == words / stages || own == words / stages + 1);
+    }
+}
+
+TEST(Shape, SaysWhichWordsNoStagesCanHave) {
+  const auto said = [](const shape& on) { return std::string_view(fault_of(on) ? fault_of(on) : ""); };
+  EXPECT_EQ(said({.stages = 2, .vocabulary = vocabulary::spread, .words = {1, 1}}), "");
+  EXPECT_EQ(said({.stages = 2, .vocabulary = vocabulary::spread, .words = {1, 0}}),
+            "a stage without a word of the vocabulary that is spread");
+  EXPECT_EQ(said({.stages = 2, .vocabulary = vocabulary::spread, .words = {1, 1, 1}}),
+            "words that are not of each stage");
+  EXPECT_EQ(said({.stages = 2, .words = {1, 1}}), "words of each stage, but a vocabulary that is in one place");
+  const shape whole = with_whole_vocabulary({.stages = 2, .vocabulary = vocabulary::spread, .words = {1, 2}});
+  EXPECT_EQ(whole, (shape{.stages = 2}));
 }
 
 TEST(Shape, CountsTheRanksOfAStage) {

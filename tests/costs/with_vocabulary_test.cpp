@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace slimpack::with_vocabulary_test {
 namespace {
 
@@ -16,6 +18,14 @@ TEST(WithVocabulary, PricesTheEndsBesideAnyModel) {
   const slice s{{0}, {0}, {100}};
   EXPECT_EQ(cost.time(s, pass::forward, 0), costs::quadratic{}.time(s, pass::forward, 0));
   EXPECT_TRUE(testing::cost_model_laws(cost));
+}
+
+TEST(WithVocabulary, HasRatesForEachStageWhereTheyAreGiven) {
+  const costs::with_vocabulary<costs::quadratic> cost{
+      costs::quadratic{}, std::vector<costs::vocabulary_rates>{{.output = {.token = 1}}, {.output = {.token = 2}}}};
+  EXPECT_EQ(cost.vocabulary_time({10}, instruction_kind::output, 0), seconds{10});
+  EXPECT_EQ(cost.vocabulary_time({10}, instruction_kind::output, 1), seconds{20});
+  EXPECT_EQ(costs::with_vocabulary<costs::quadratic>{}.vocabulary_time({10}, instruction_kind::output, 1), seconds{});
 }
 
 }  // namespace

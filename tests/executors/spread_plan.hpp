@@ -12,7 +12,11 @@
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
+#include <slimpack/testing/generator.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace slimpack::tests {
@@ -37,6 +41,14 @@ struct splitting_schedule {
            .gradients = {1e-5, 1e-9}}};
 }
 
+/// Unequal shares of so many words: each stage has one, and most of the others are on the first stages.
+[[nodiscard]] inline std::vector<std::int64_t> random_words(testing::generator& random, std::int64_t all, int stages) {
+  std::vector<std::int64_t> words(static_cast<std::size_t>(stages), 1);
+  for (std::int64_t left = all - stages; left > 0; --left)
+    ++words[static_cast<std::size_t>(random.between(0, random.between(0, stages - 1)))];
+  return words;
+}
+
 /// The plan of a solution for a vocabulary that is spread over the stages: whatever programs of layers it has, the
 /// calls of the vocabulary are put between them.
 [[nodiscard]] inline result<plan> spread(shape on, const batch_view& batch, const solution& given) {
@@ -49,14 +61,16 @@ struct splitting_schedule {
                        simulators::sweep{}}(batch);
 }
 
-/// The packs and the programs of a plan, with its vocabulary spread over the stages.
-[[nodiscard]] inline result<plan> spread(const plan& p) {
+/// The packs and the programs of a plan, with its vocabulary spread over the stages, in such shares (shape::words).
+[[nodiscard]] inline result<plan> spread(const plan& p, std::vector<std::int64_t> words = {}) {
   solution given{{}, p.merges};
   for (const replica_plan& r : p.replicas) given.replicas.push_back({r.sequences, r.partition, r.programs});
   if (!p.copies.empty()) given.cut = forest_cut{p.lengths, p.parents, p.copies};
   const result<uncut_forest> batch = uncut(batch_of(p), p.copies);
   if (!batch) return batch.error();
-  return spread(p.shape, batch_view(batch.value().lengths, batch.value().parents, p.samples, p.targets), given);
+  shape on = p.shape;
+  on.words = std::move(words);
+  return spread(std::move(on), batch_view(batch.value().lengths, batch.value().parents, p.samples, p.targets), given);
 }
 
 }  // namespace slimpack::tests

@@ -44,7 +44,7 @@ FEATURES = {
     "lending": (r"lend(?:s|er|ers|ing)?|loans?|lent|borrow\w*",
                 ("core/lending/", "executors/lending/", "executors/detail/lending/", "pricing/lend.hpp"), 19),
     "relays": (r"relay(?:s|ed|ing)?", ("core/relays/", "solvers/baselines/relaying.hpp"), 7),
-    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/"), 44),
+    "vocabulary": (r"vocabular(?:y|ies)", ("core/vocabulary", "core/wiring/", "shapes/unequal_words.hpp"), 44),
 }
 
 

@@ -629,6 +629,16 @@ TEST(PlanJson, OfASpreadVocabularyReadsBackExactly) {
       }
 }
 
+TEST(PlanJson, HasTheWordsOfEachStageOnlyWhereTheyAreUnequal) {
+  plan p = spread_sample(3, 1, false);
+  EXPECT_FALSE(json::parse(written(p)).contains("words"));
+  p.shape.words = {100, 1, 155};
+  p.hash = hash_of(p);
+  expect_equal(reread(p), p);
+  EXPECT_EQ(reread(p).shape, p.shape);
+  EXPECT_EQ(json::parse(written(p))["words"], (json{100, 1, 155}));
+}
+
 TEST(PlanJson, NamesTheCallsOfASpreadVocabulary) {
   const plan p = spread_sample(2, 1, false);
   const json document = json::parse(written(p));
@@ -660,6 +670,11 @@ TEST(PlanJson, OfASpreadVocabularyIsRefusedWithThePlaceThatIsWrong) {
   EXPECT_EQ(said([](json& d) { d["vocabulary"] = "last"; }), "vocabulary is \"last\", expected \"spread\"");
   EXPECT_EQ(said([](json& d) { d["stages"] = 1; }),
             "vocabulary is \"spread\", expected 2 stages or more, to spread it over");
+  EXPECT_EQ(said([](json& d) { d["words"] = {1, 2, 3}; }), "words has size 3, expected 2, one per stage");
+  EXPECT_EQ(said([](json& d) {
+              d["words"] = {0, 5};
+            }),
+            "words[0] is 0, expected a whole number from 1 to 1099511627776");
   EXPECT_EQ(said([](json& d) { d["format"] = "slimpack-plan/1", d.erase("transfers"); }),
             "vocabulary is not a known key");
   EXPECT_EQ(said([](json& d) { d.erase("vocabulary"); }), "replicas[0].forward[0].embed is not a known key");

@@ -80,7 +80,8 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
   }
 }
 
-/// The same with the vocabulary spread over the stages. Of each rank the same bits as on threads.
+/// The same with the vocabulary spread over the stages, half of it in unequal shares. Of each rank the same bits as on
+/// threads.
 void run_spread(const tests::exact_batch& batch, const std::vector<tests::named_planner>& planners, int replicas,
                 int seed, transports::mpi& transport, tally& seen) {
   for (const tests::named_planner& planner : planners)
@@ -91,7 +92,11 @@ void run_spread(const tests::exact_batch& batch, const std::vector<tests::named_
             .stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = batch.quantum};
         const result<plan> layers = planner.make(on, batch.lengths);
         if (chunks > 1 && !layers) continue;  // list is for one chunk
-        const plan p = tests::spread(layers.value()).value();
+        testing::generator random(static_cast<std::uint64_t>(seed + stages + chunks));
+        const plan p =
+            tests::spread(layers.value(), seen.spread % 2 == 0 ? std::vector<std::int64_t>{}
+                                                               : tests::random_words(random, batch.model.vocab, stages))
+                .value();
         double error = batch.error_of<train::model_stage<double>>(p, transport).value();
         const std::vector<double> found =
             tests::outcome_of<train::model_stage<double>>(batch, tests::sums_beside(p), transport).value();

@@ -66,6 +66,7 @@ TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
   int tried = 0, limited = 0;
   for (int round = 0; round < 6; ++round) {
     shape on = llama_shape(4, 1 + round % 2, vocabulary::spread);
+    if (round % 3 == 0) on.words = {64, 8000, 40064, 80128};
     std::vector<tokens> lengths{{60000}};
     for (int i = 0; i < 100; ++i) lengths.push_back(random.length({16384}));
     if (!tests::is_tried(round, 3)) continue;
@@ -79,6 +80,7 @@ TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
     const result<plan> made = planned(on, lengths, tests::effort);
     if (!made) continue;
     ++limited;
+    EXPECT_TRUE(testing::plan_laws(made.value()));
     for (const replica_plan& r : made.value().replicas)
       for (const double peak : r.peak_memory) EXPECT_LE(peak, on.memory->amount) << "seed 8, round " << round;
   }
@@ -114,6 +116,11 @@ TEST(PlannerVocabulary, IsRefusedWhereThereIsNothingToSpreadItOver) {
   EXPECT_NE(
       refusal(planner{shape{.vocabulary = vocabulary::spread}, slicers::equal_cost{}, cost}).find("at least 2 stages"),
       std::string::npos);
+  const shape wordless{.stages = 2, .vocabulary = vocabulary::spread, .words = {5, 0}};
+  EXPECT_EQ(
+      refusal(planner{wordless, slicers::equal_cost{}, cost}),
+      "the shape has a stage without a word of the vocabulary that is spread; give shape.words a count of at least 1 "
+      "for each stage, or none for even shares");
 }
 
 /// Asks its one cost model about the parts of the problem.

@@ -299,11 +299,12 @@ std::vector<shape> every_spread_shape(tokens quantum, int fewest, int most) {
   return all;
 }
 
-// The vocabulary spread over the stages: loss and gradients are those of uncut sequences with the vocabulary in one
-// place, the bits are the same over transfers that move one at a time, and each stage holds what the plan says.
+// The vocabulary spread over the stages, in even and in unequal shares down to one word: loss and gradients are those
+// of uncut sequences with the vocabulary in one place, the bits are the same over transfers that move one at a time,
+// and each stage holds what the plan says.
 TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWithOneInOnePlace) {
   double worst = 0;
-  int steps = 0, uneven = 0, shared = 0, apart = 0, k = 0;
+  int steps = 0, uneven = 0, shared = 0, apart = 0, unequal = 0, alone = 0, k = 0;
   held_count seen;
   std::vector<tests::named_planner> planners{tests::every_planner()[1], tests::every_planner()[7]};
   for (const auto& more : {tests::sharing_planners(), tests::splitting_and_sharing_planners()})
@@ -315,7 +316,11 @@ TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWit
         if (!tests::is_tried(k++, 5)) continue;
         const result<plan> layers = planner.make(on, batch.lengths);
         if (!layers && on.chunks > 1) continue;  // list is for one chunk
-        const plan p = tests::spread(layers.value()).value();
+        testing::generator random(static_cast<std::uint64_t>(k));
+        const std::vector<std::int64_t> words =
+            steps % 8 == 0 ? std::vector<std::int64_t>{} : tests::random_words(random, batch.model.vocab, on.stages);
+        const plan p = tests::spread(layers.value(), words).value();
+        unequal += !words.empty(), alone += std::find(words.begin(), words.end(), 1) != words.end();
         const double error = std::max(worst_error<train::model_stage<double>>(batch, p),
                                       worst_error<tests::whole_pieces>(batch, tests::sums_beside(p)));
         EXPECT_LT(error, 1e-11) << name_of(planner, on, seed);
@@ -331,10 +336,12 @@ TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWit
       }
   }
   std::printf(
-      "%d steps with a spread vocabulary, plans: %d asymmetric, %d shared, %d with weight gradients apart; largest "
-      "relative "
-      "error %.2g; %d ranks, %d to the byte\n",
-      steps, uneven, shared, apart, worst, seen.ranks, seen.exact);
+      "%d steps with a spread vocabulary, plans: %d asymmetric, %d shared, %d with weight gradients apart, %d with "
+      "unequal "
+      "shares of the words, %d with a stage of one word; largest relative error %.2g; %d ranks, %d to the byte\n",
+      steps, uneven, shared, apart, unequal, alone, worst, seen.ranks, seen.exact);
+  EXPECT_GT(unequal, alone);
+  EXPECT_GT(alone, 0);
   EXPECT_GT(uneven, 0);
   EXPECT_GT(shared, 0);
   EXPECT_GT(apart, 0);

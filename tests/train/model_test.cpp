@@ -153,8 +153,9 @@ plan planned(const priced& cost, const shape& on, const texts& all, Slicer slice
 }
 
 /// A plan with its vocabulary spread over the stages, with the bytes that these then keep.
-plan spread(const plan& layers, const config& c) {
+plan spread(const plan& layers, const config& c, std::vector<std::int64_t> words = {}) {
   shape on = layers.shape;
+  on.words = std::move(words);
   on.vocabulary = vocabulary::spread;
   solution given{{}, layers.merges};
   for (const replica_plan& r : layers.replicas) given.replicas.push_back({r.sequences, r.partition, r.programs});
@@ -292,13 +293,15 @@ TEST(Model, WithASpreadVocabularyLossAndEveryGradientAreThoseOfPyTorch) {
   double worst = 0;
   int plans = 0;
   for (const shape& on : {shape{.stages = 2, .quantum = {8}}, shape{.stages = 2, .replicas = 2, .quantum = {8}}})
-    for (const std::uint32_t sharers : {1u, 2u}) {
-      const plan p = spread(planned(price_of<double>(torch.model, on), on, torch.all, slicers::equal_cost{},
-                                    solvers::two_phase{.most_sharers = sharers}, schedules::list{}),
-                            torch.model);
-      worst = std::max(worst, distance(run<double>(p, torch.model, torch.all, torch.start()), torch.found));
-      ++plans;
-    }
+    for (const std::uint32_t sharers : {1u, 2u})
+      for (const std::int64_t first : {0, 1, torch.model.vocab - 3}) {  // 0: even shares
+        const std::vector<std::int64_t> words{first, torch.model.vocab - first};
+        const plan p = spread(planned(price_of<double>(torch.model, on), on, torch.all, slicers::equal_cost{},
+                                      solvers::two_phase{.most_sharers = sharers}, schedules::list{}),
+                              torch.model, first == 0 ? std::vector<std::int64_t>{} : words);
+        worst = std::max(worst, distance(run<double>(p, torch.model, torch.all, torch.start()), torch.found));
+        ++plans;
+      }
   EXPECT_LT(worst, 1e-9);
   std::cout << plans << " plans with a spread vocabulary, worst error " << worst << '\n';
 }

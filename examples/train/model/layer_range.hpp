@@ -6,7 +6,9 @@
 #include <slimpack/core/shape.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <vector>
 
 namespace train {
 
@@ -41,9 +43,11 @@ struct word_range {
   [[nodiscard]] constexpr int size() const noexcept { return last - first; }
 };
 
-/// As many as any other stage has, or one less.
+/// As many as the shape says, or as any other stage has, or one less.
 [[nodiscard]] inline word_range words_of(const config& c, const slimpack::shape& on, int stage) {
-  return {c.vocab * stage / on.stages, c.vocab * (stage + 1) / on.stages};
+  const std::vector<std::int64_t> words = on.words.empty() ? slimpack::even_words(c.vocab, on.stages) : on.words;
+  const auto first = std::accumulate(words.begin(), words.begin() + stage, std::int64_t{0});
+  return {static_cast<int>(first), static_cast<int>(first + words[static_cast<std::size_t>(stage)])};
 }
 
 }  // namespace train

@@ -8,13 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace slimpack {
 
 /// Where a pipeline has the embedding and the output layer, whose weights are a row for each word of the vocabulary.
 enum class vocabulary : unsigned char {
   last,    ///< the embedding on the first part of the model, the output layer and the loss on the last
-  spread,  ///< each of the p stages has a p-th of the words, of both
+  spread,  ///< each of the p stages has a share of the words, of both
 };
 
 /// "last" or "spread".
@@ -59,12 +60,21 @@ struct shape {
   tokens quantum{128};  ///< sequences may be cut at its multiples (default_quantum)
   std::optional<memory_limit> memory{};  ///< none: memory is reported, not limited
   slimpack::vocabulary vocabulary{};     ///< where embedding and output layer are; spread: over 2 stages or more
+  /// Of a spread vocabulary, the words of each stage, at least 1; empty: each stage has a p-th of them.
+  std::vector<std::int64_t> words{};
 
   /// Parts that the model is cut into: part c * stages + r is chunk c of stage r.
   [[nodiscard]] constexpr int parts() const noexcept { return stages * chunks; }
   /// Whether a part has work without a layer: the embedding or the output layer, unless all stages have words of both.
   [[nodiscard]] constexpr bool may_be_empty(int part) const noexcept {
     return vocabulary == slimpack::vocabulary::last && (part == 0 || part == parts() - 1);
+  }
+  /// Of an amount of all words of a spread vocabulary, what a stage has.
+  [[nodiscard]] constexpr double share_of_words(int stage, double amount) const noexcept {
+    if (words.empty()) return amount / stages;
+    std::int64_t all = 0;
+    for (const std::int64_t own : words) all += own;
+    return amount * (static_cast<double>(words[static_cast<std::size_t>(stage)]) / static_cast<double>(all));
   }
   /// Parts whose weights are reduced: those of the model and, of a spread vocabulary, part parts() + r on stage r.
   [[nodiscard]] constexpr int reduced_parts() const noexcept {
@@ -90,7 +100,27 @@ struct shape {
   if (s.quantum < tokens{1}) return "a quantum of less than 1 token";
   if (s.vocabulary == vocabulary::spread && s.stages < 2)
     return "a vocabulary that is spread over 1 stage: it needs 2 or more, or vocabulary::last";
+  if (s.words.empty()) return nullptr;
+  if (s.vocabulary == vocabulary::last) return "words of each stage, but a vocabulary that is in one place";
+  if (s.words.size() != static_cast<std::size_t>(s.stages)) return "words that are not of each stage";
+  for (const std::int64_t own : s.words)
+    if (own < 1) return "a stage without a word of the vocabulary that is spread";
   return nullptr;
+}
+
+/// The same shape with its vocabulary in one place.
+[[nodiscard]] constexpr shape with_whole_vocabulary(shape s) {
+  s.vocabulary = vocabulary::last;
+  s.words.clear();
+  return s;
+}
+
+/// The words of each stage where so many are spread evenly: as many as on any other, or one less.
+/// Requires  words >= stages >= 1
+[[nodiscard]] constexpr std::vector<std::int64_t> even_words(std::int64_t words, int stages) {
+  std::vector<std::int64_t> all;
+  for (int stage = 0; stage < stages; ++stage) all.push_back(words * (stage + 1) / stages - words * stage / stages);
+  return all;
 }
 
 /// What keeps the forward of steps on a shape from running alone, and what to choose instead; null where it can.

@@ -98,7 +98,8 @@ class profiled {
     std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, behind them of each stage's share of a
                                                           ///< spread vocabulary, reduced beside the work: then reduce
                                                           ///< is the optimizer alone; empty: none
-    std::optional<vocabulary_rates> vocabulary{};         ///< spread over the stages; without, it cannot be spread
+    std::vector<vocabulary_rates> vocabulary{};           ///< spread over the stages: of all, or one per stage; empty:
+                                                          ///< it cannot be spread
     std::vector<useful_share> useful{};  ///< by part; empty: nothing is computed again, or it is not known
     provenance sources{};                ///< where the samples come from, by time; empty: not said
     seconds call{};                      ///< of each slice besides, in each pass, where samples were measured without
@@ -204,11 +205,13 @@ class profiled {
     return at < beside_.pair_bytes.size() ? costs::memory::kept(piece, beside_.pair_bytes[at]) : bytes{};
   }
   /// No number where the samples are of a model whose vocabulary is not spread.
-  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int /*stage*/) const noexcept {
-    return beside_.vocabulary ? beside_.vocabulary->of(call)(size) : seconds{std::numeric_limits<double>::quiet_NaN()};
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const noexcept {
+    return beside_.vocabulary.empty() ? seconds{std::numeric_limits<double>::quiet_NaN()}
+                                      : rates_on(beside_.vocabulary, stage).of(call)(size);
   }
-  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int /*stage*/) const noexcept {
-    return beside_.vocabulary ? beside_.vocabulary->of(rows)(size) : seconds{std::numeric_limits<double>::quiet_NaN()};
+  [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int stage) const noexcept {
+    return beside_.vocabulary.empty() ? seconds{std::numeric_limits<double>::quiet_NaN()}
+                                      : rates_on(beside_.vocabulary, stage).of(rows)(size);
   }
   [[nodiscard]] seconds reduce_time() const noexcept { return beside_.reduce; }
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const noexcept {

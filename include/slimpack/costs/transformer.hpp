@@ -132,8 +132,8 @@ class transformer {
   [[nodiscard]] bytes kept(const slice& piece, int stage) const {
     return costs::memory::kept(piece, states_.pair_bytes[static_cast<std::size_t>(stage)]);
   }
-  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int /*stage*/) const {
-    return vocabulary_.of(call)(size);
+  [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const {
+    return rates_on(vocabulary_, stage).of(call)(size);
   }
   [[nodiscard]] seconds vocabulary_message(tokens size, message_kind rows, int stage) const {
     if (hop_) return *hop_;
@@ -197,7 +197,7 @@ class transformer {
   std::vector<link> links_;
   std::vector<slimpack::detail::part_rates> parts_;
   std::vector<int> like_;                              // by part
-  vocabulary_rates vocabulary_{};                      // of calls; messages differ by stage
+  std::vector<vocabulary_rates> vocabulary_{};         // of calls, of all stages or of each; messages differ by stage
   std::vector<gathering> to_last_;                     // by stage, but for the last
   seconds reduce_;                                     // after the work
   std::vector<std::vector<gradient_bucket>> buckets_;  // by part; empty: none beside the work

@@ -5,6 +5,9 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace slimpack::costs {
 
 /// What a call for a share of a spread vocabulary takes, or a message, for a pack of n tokens: call + token n.
@@ -19,7 +22,7 @@ struct vocabulary_rate {
   friend constexpr bool operator==(const vocabulary_rate&, const vocabulary_rate&) = default;
 };
 
-/// The rates of all calls and messages of a spread vocabulary (core/wiring/step_kinds.hpp), on every stage.
+/// The rates of all calls and messages of a spread vocabulary (core/wiring/step_kinds.hpp), on a stage.
 /// Law       a pack of all tokens takes no longer than several of them, and no less than one of fewer
 /// Requires  rates not negative
 struct vocabulary_rates {
@@ -61,6 +64,11 @@ struct vocabulary_rates {
   }
   friend constexpr bool operator==(const vocabulary_rates&, const vocabulary_rates&) = default;
 };
+
+/// Those of a stage.            Shapes    all: one for all stages, or one per stage
+[[nodiscard]] constexpr const vocabulary_rates& rates_on(std::span<const vocabulary_rates> all, int stage) noexcept {
+  return all.size() == 1 ? all.front() : all[static_cast<std::size_t>(stage)];
+}
 
 }  // namespace slimpack::costs
 

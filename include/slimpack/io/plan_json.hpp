@@ -63,6 +63,8 @@
 ///             over the stages; packs then have the times of their calls on each stage, forward "embed", "output" and
 ///             "output_weights", backward "embed_gradients", and "message" has what these send and are sent:
 ///             "embedded", "hidden", "partial", "statistics", "gradients", and "to_gradients", from B to G
+///             "words": [14032, 16318, ...]
+///             of that vocabulary on each stage, where these have unequal shares (shape::words)
 ///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32],
 ///                        "context": [0, 0, 32]}, ...]
 ///             of a replica whose stages lend each other attention (core/lending/loan.hpp): who lends, its stage and
@@ -106,6 +108,12 @@ namespace detail {
     if (spread->text() != name_of(vocabulary::spread)) spread->expected("\"spread\"");
     if (s.stages < 2) spread->expected("2 stages or more, to spread it over");
     s.vocabulary = vocabulary::spread;
+  }
+  if (const std::optional<json_place> words = file.find({"words"})) {
+    if (s.vocabulary != vocabulary::spread) words->expected("none, where no vocabulary is spread");
+    words->must_have(static_cast<std::size_t>(s.stages), "one per stage");
+    for (std::size_t stage = 0; stage < words->size(); ++stage)
+      s.words.push_back(words->at(stage).integer<std::int64_t>(1, std::int64_t{1} << 40));
   }
   s.quantum = {file["quantum"].integer(1, longest_supported.value)};
   return s;
@@ -235,6 +243,7 @@ namespace detail {
                        is_second ? "reduction" : "format",
                        is_second ? "ep" : "format",
                        is_second ? "vocabulary" : "format",
+                       is_second ? "words" : "format",
                        is_second ? "mfu" : "format",
                        is_second ? "any_layout_bound" : "format",
                        is_second ? "made_with" : "format",

@@ -160,6 +160,10 @@ class timeline_writer {
     json_.field("chunks", p.shape.chunks).field("quantum", p.shape.quantum.value);
     if (p.shape.expert > 1) json_.field("expert", p.shape.expert);
     if (p.shape.vocabulary != vocabulary::last) json_.field("vocabulary", name_of(p.shape.vocabulary));
+    if (!p.shape.words.empty()) {
+      json_.key("words");
+      list(p.shape.words, [](std::int64_t count) { return count; });
+    }
     if (const std::string* const again = recompute_of(p)) json_.field("recompute", *again);
     if (!p.layers.empty()) {
       json_.key("layers");

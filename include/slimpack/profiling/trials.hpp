@@ -62,7 +62,8 @@ struct trial {
 
 /// The plan of a trial: all forwards chunk after chunk, then all backwards. Each stage runs every pack on each chunk.
 [[nodiscard]] inline plan plan_of(const trial& t, shape on) {
-  on.replicas = 1, on.memory.reset(), on.vocabulary = vocabulary::last;
+  on = with_whole_vocabulary(std::move(on));
+  on.replicas = 1, on.memory.reset();
   on.quantum = {1};  // the last slice of the longest may lie before others
   plan p;
   p.shape = on;

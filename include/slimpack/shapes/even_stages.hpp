@@ -39,6 +39,7 @@ result<layer_times> layer_times_of(const costs::model_shape& model, const layout
                                    std::span<const pass> passes = both_passes) {
   layout alone = on;
   alone.shape.stages = alone.shape.chunks = 1;
+  alone.shape.words.clear();
   alone.layers.clear();
   const auto time_of = [&](costs::layer_kind kind, int layers) -> result<seconds> {
     costs::model_shape variant = model;

@@ -19,9 +19,10 @@ struct layout {
   [[nodiscard]] std::int64_t gpus() const noexcept {
     return std::int64_t{shape.replicas} * shape.stages * shape.tensor * shape.context;
   }
-  /// How many of dp, pp, tp, cp, ep, vpp, vocabulary and recompute are not those of `other`.
+  /// How many of dp, pp, tp, cp, ep, vpp, vocabulary (its words among it) and recompute are not those of `other`.
   [[nodiscard]] int changes(const layout& other) const noexcept {
-    int n = (recompute != other.recompute ? 1 : 0) + (shape.vocabulary != other.shape.vocabulary ? 1 : 0);
+    const bool same_words = shape.vocabulary == other.shape.vocabulary && shape.words == other.shape.words;
+    int n = (recompute != other.recompute ? 1 : 0) + (same_words ? 0 : 1);
     using of = slimpack::shape;
     for (int of::*degree : {&of::replicas, &of::stages, &of::tensor, &of::context, &of::expert, &of::chunks})
       n += shape.*degree != other.shape.*degree ? 1 : 0;

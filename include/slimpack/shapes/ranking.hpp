@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slimpack::shapes {
@@ -44,6 +46,12 @@ struct candidate {
   [[nodiscard]] double efficiency() const noexcept { return step_time > seconds{} ? lower_bound / step_time : 1; }
 };
 
+/// The order of a ranking: the planned ones by time, then the others by what is known of them, then by their bounds.
+[[nodiscard]] inline bool ranks_before(const candidate& a, const candidate& b) noexcept {
+  if (a.outcome != b.outcome) return a.outcome < b.outcome;
+  return a.outcome == outcome::planned ? a.step_time < b.step_time : a.lower_bound < b.lower_bound;
+}
+
 /// What a search found: every candidate, the planned ones first and the fastest of them in front.
 struct ranking {
   std::vector<candidate> candidates{};
@@ -57,6 +65,13 @@ struct ranking {
   [[nodiscard]] std::size_t count(outcome what) const noexcept {
     return static_cast<std::size_t>(
         std::count_if(candidates.begin(), candidates.end(), [what](const candidate& c) { return c.outcome == what; }));
+  }
+  /// Takes in what another search found of other layouts for the same batches; of equals, this one's come first.
+  void add(ranking other) {
+    if (other.best() && (!best() || ranks_before(*other.best(), *best()))) plans = std::move(other.plans);
+    candidates.insert(candidates.end(), std::make_move_iterator(other.candidates.begin()),
+                      std::make_move_iterator(other.candidates.end()));
+    std::stable_sort(candidates.begin(), candidates.end(), ranks_before);
   }
   /// Tokens that each GPU trains in a second.
   [[nodiscard]] double rate(const candidate& c) const noexcept {

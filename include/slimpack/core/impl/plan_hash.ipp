@@ -41,6 +41,7 @@ struct plan_hasher {
     h.add(on.quantum);
     if (on.expert > 1) h.add(std::string_view{"expert"}), h.add(on.expert);
     if (on.vocabulary != vocabulary::last) h.add(name_of(on.vocabulary));
+    if (!on.words.empty()) h.add(std::string_view{"words"}), add_all(on.words);
   }
 
   void add(const micropacks& packs) const {

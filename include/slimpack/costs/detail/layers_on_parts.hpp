@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <span>
 #include <string>
@@ -60,17 +61,29 @@ namespace slimpack::detail {
   return all;
 }
 
+/// Whether the words that a shape gives each stage are those of a model.
+/// Errors    invalid_input: fault_of; words that do not add up to the vocabulary
+[[nodiscard]] inline result<void> check_words(const costs::model_shape& model, const shape& on) {
+  if (on.words.empty()) return success();
+  if (const char* const fault = fault_of(on)) return error{errc::invalid_input, std::string("the shape has ") + fault};
+  const auto all = std::accumulate(on.words.begin(), on.words.end(), std::int64_t{});
+  if (all == model.vocabulary) return success();
+  return error{errc::invalid_input, "words of the stages add up to " + std::to_string(all) + ", but " + model.name +
+                                        " has " + std::to_string(model.vocabulary)};
+}
+
 /// How many layers each part has: `wanted`, or, where that is empty, even, and what is left over to the inner parts
 /// before the first and the last, which have the embedding and the logits besides. Where these are of one part each,
 /// `wanted` may give such a part no layer (shape::may_be_empty).
 /// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
 ///           of layers that does not add up, a part with neither a layer nor an end of the model, and those of
-///           check_experts
+///           check_experts and check_words
 [[nodiscard]] inline result<std::vector<int>> layers_on_parts(const costs::model_shape& model, const shape& on,
                                                               std::vector<int> wanted, const costs::routing& how = {}) {
   if (std::min({on.stages, on.replicas, on.tensor, on.context, on.chunks, on.expert}) < 1)
     return error{errc::invalid_input, "every degree of the shape must be at least 1"};
   if (result<void> r = check_experts(model, on, how); !r) return std::move(r).error();
+  if (result<void> r = check_words(model, on); !r) return std::move(r).error();
   const int parts = on.parts();
   if (wanted.empty() && parts > model.layers)
     return error{errc::invalid_input, std::to_string(on.stages) + " stages x " + std::to_string(on.chunks) +
@@ -117,11 +130,11 @@ struct stage_states {
     for (int r = 0; r < on.stages; ++r) {
       const bool last = r == on.stages - 1;
       // A tied head is a copy on the last stage, unless that is the first stage too.
-      const double embeddings = on.vocabulary == vocabulary::spread ? (model.tied ? 1.0 : 2.0) / on.stages
+      const double embeddings = on.vocabulary == vocabulary::spread ? on.share_of_words(r, model.tied ? 1.0 : 2.0)
                                 : on.stages == 1                    ? (model.tied ? 1 : 2)
                                                                     : (r == 0 || last ? 1 : 0);
       const std::vector<costs::layer>& own = on_stage[static_cast<std::size_t>(r)];
-      made.memory.push_back(rule.of(model, on, own, embeddings, last));
+      made.memory.push_back(rule.of(model, on, own, embeddings, last, r));
       made.evaluation.push_back(rule.of_evaluation(model, on, own, embeddings, last));
       made.pair_bytes.push_back(rule.pair_bytes(on, own));
       double weights = embeddings * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;

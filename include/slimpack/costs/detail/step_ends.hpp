@@ -124,7 +124,7 @@ struct weight_bucket {
     if (buckets.back().all() == 0) buckets.pop_back();
   }
   for (int stage = 0; spread && stage < on.stages; ++stage)
-    parts.push_back({{0, (model.tied ? 1 : 2) * matrix / on.stages, 0}});
+    parts.push_back({{0, on.share_of_words(stage, (model.tied ? 1 : 2) * matrix), 0}});
   return parts;
 }
 

@@ -12,31 +12,33 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace slimpack::detail {
 
 /// What one rank takes for its stage's share of a spread vocabulary: straight lines through packs of 2048 and 16384
-/// tokens, the slowest stage's for all.
+/// tokens. Stages with even shares have the rates of one; of a message all have the slowest stage's.
 ///
 ///   V   two products of a token's hidden row and a word each: logits, and the gradient of the row; a logit moves 24
 ///       bytes (cast to fp32, its maximum and sum of exponentials, its gradient, cast back: detail/part_times.hpp).
 ///       Tensor-parallel ranks gather the rows and scatter the gradients, half a layer's traffic in each pass
 ///   U   the third product
 ///   E   6 bytes of a row's element: one read, a sum read and written; and half a layer's traffic
-///   G   2 bytes read, and 8 of those elements whose word is the stage's own, a p-th
+///   G   2 bytes read, and 8 of those elements whose word is the stage's own, as many as its share
 /// Kernels are launched at a twelfth of a layer's time: V has six, the others two. Messages to and from the last stage
 /// share its adapter: each takes as long as all of its kind.
 /// Source    derived, as layer_pricing            Requires  more than one stage            Errors  none
-[[nodiscard]] inline costs::vocabulary_rates vocabulary_lines(const costs::model_shape& model, const shape& on,
-                                                              const rank_kernels& kernels, const costs::traffic& wires,
-                                                              const costs::stage_options& with) {
+/// Shapes    result: one for all stages, or one per stage where shape.words has their shares
+[[nodiscard]] inline std::vector<costs::vocabulary_rates> vocabulary_lines(const costs::model_shape& model,
+                                                                           const shape& on, const rank_kernels& kernels,
+                                                                           const costs::traffic& wires,
+                                                                           const costs::stage_options& with) {
   constexpr std::int64_t few = 2048, many = 16384;
   const auto line = [](const auto& time) {
     const double a = time(tokens{few}).value, b = time(tokens{many}).value;
     const double token = std::max(0.0, (b - a) / (many - few));
     return costs::vocabulary_rate{std::max(0.0, a - token * few), token};
   };
-  const std::int64_t words = std::max<std::int64_t>(1, model.vocabulary / on.tensor / on.stages);
   const auto mine = [&](tokens n) { return static_cast<double>(n.value) / on.context; };
   const auto rows = [&](tokens n) { return std::max<std::int64_t>(1, n.value / on.context); };
   const auto hidden = static_cast<double>(model.hidden);
@@ -45,20 +47,34 @@ namespace slimpack::detail {
     return (layer.exposed + layer.hidden * with.slowdown.exposed) * 0.5;
   };
   const seconds kernel = with.launch * (1.0 / 12);
-  costs::vocabulary_rates made;
-  made.embed = line(
-      [&](tokens n) { return kernel * 2 + kernels.moved(mine(n) * hidden * 6).time + half_traffic(n, pass::forward); });
-  made.output = line([&](tokens n) {
-    return kernel * 6 + kernels.moved(mine(n) * static_cast<double>(words) * 24).time +
-           kernels.product(rows(n), words, model.hidden).time + kernels.product(rows(n), model.hidden, words).time +
-           half_traffic(n, pass::forward) + half_traffic(n, pass::backward);
-  });
-  made.output_weights = line([&](tokens n) { return kernel * 2 + kernels.product(words, model.hidden, rows(n)).time; });
-  made.embed_gradients =
-      line([&](tokens n) { return kernel * 2 + kernels.moved(mine(n) * hidden * (2 + 8.0 / on.stages)).time; });
+  std::vector<costs::vocabulary_rates> all(on.words.empty() ? 1 : on.words.size());
+  for (int stage = 0; stage < static_cast<int>(all.size()); ++stage) {
+    costs::vocabulary_rates& made = all[static_cast<std::size_t>(stage)];
+    const std::int64_t words =
+        std::max<std::int64_t>(1, on.words.empty() ? model.vocabulary / on.tensor / on.stages
+                                                   : on.words[static_cast<std::size_t>(stage)] / on.tensor);
+    made.embed = line([&](tokens n) {
+      return kernel * 2 + kernels.moved(mine(n) * hidden * 6).time + half_traffic(n, pass::forward);
+    });
+    made.output = line([&](tokens n) {
+      return kernel * 6 + kernels.moved(mine(n) * static_cast<double>(words) * 24).time +
+             kernels.product(rows(n), words, model.hidden).time + kernels.product(rows(n), model.hidden, words).time +
+             half_traffic(n, pass::forward) + half_traffic(n, pass::backward);
+    });
+    made.output_weights =
+        line([&](tokens n) { return kernel * 2 + kernels.product(words, model.hidden, rows(n)).time; });
+    made.embed_gradients = line([&](tokens n) {
+      return kernel * 2 + kernels.moved(mine(n) * hidden * (2 + on.share_of_words(stage, 8.0))).time;
+    });
+  }
+  const auto each_has = [&](costs::vocabulary_rate costs::vocabulary_rates::*of, const costs::vocabulary_rate& rate) {
+    for (costs::vocabulary_rates& one : all) one.*of = rate;
+  };
+  using rates = costs::vocabulary_rates;
   if (with.hop) {
-    made.embedded = made.hidden = made.partial = made.statistics = made.gradients = {with.hop->value, 0};
-    return made;
+    for (const auto of : {&rates::embedded, &rates::hidden, &rates::partial, &rates::statistics, &rates::gradients})
+      each_has(of, {with.hop->value, 0});
+    return all;
   }
   const costs::network& net = wires.net();
   const double row = 2 * hidden / (on.context * (with.sequence_parallel ? on.tensor : 1));
@@ -85,12 +101,12 @@ namespace slimpack::detail {
       return most;
     });
   };
-  made.embedded = to_next(message_kind::embedded);
-  made.gradients = to_next(message_kind::gradients);
-  made.hidden = to_last(message_kind::hidden);
-  made.partial = to_last(message_kind::partial);
-  made.statistics = to_last(message_kind::statistics);
-  return made;
+  each_has(&rates::embedded, to_next(message_kind::embedded));
+  each_has(&rates::gradients, to_next(message_kind::gradients));
+  each_has(&rates::hidden, to_last(message_kind::hidden));
+  each_has(&rates::partial, to_last(message_kind::partial));
+  each_has(&rates::statistics, to_last(message_kind::statistics));
+  return all;
 }
 
 }  // namespace slimpack::detail

@@ -92,7 +92,7 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const extras& beside, std::si
       if (!(share >= 0 && share <= 1)) return detail::no_profile("a share of collectives is " + std::to_string(share));
   // A share of a spread vocabulary on each stage comes after the parts (shape::reduced_parts).
   if (!beside.buckets.empty() && beside.buckets.size() != parts &&
-      !(beside.vocabulary && beside.buckets.size() > parts))
+      !(!beside.vocabulary.empty() && beside.buckets.size() > parts))
     return detail::no_profile("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " +
                               std::to_string(parts));
   for (const double each : beside.pair_bytes)

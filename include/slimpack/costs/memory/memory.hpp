@@ -36,7 +36,7 @@ namespace slimpack::costs {
 ///           ranks 2048 + 512, 1.25 times. It is counted of all tokens of a planner that may cut, since rates do not
 ///           tell whole sequences apart; bounds leave it out. The layer that runs backward counts in full:
 ///           checkpointing makes new keys and values of the slice's own tokens
-///           Of a vocabulary that is spread over p stages, a p-th of its matrices, and from V to U
+///           Of a vocabulary that is spread over the stages, a share of its matrices, and from V to U
 ///           (core/wiring/step_kinds.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient
 ///           of that row, from V to B
 /// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
@@ -50,9 +50,9 @@ struct memory {
 
   /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2, or a share of them where the
   /// vocabulary is spread over the stages); `has_head`: it has the last layer, and computes logits where the vocabulary
-  /// is not spread.
+  /// is not spread; `stage`: whose words of a spread vocabulary it has.
   [[nodiscard]] memory_rates of(const model_shape& m, const shape& on, std::span<const layer> layers, double embeddings,
-                                bool has_head) const {
+                                bool has_head, int stage = 0) const {
     const bool spread = on.vocabulary == vocabulary::spread;
     const double c = on.context;
     const double vocabulary = static_cast<double>(m.vocabulary) / on.tensor;
@@ -106,7 +106,7 @@ struct memory {
     }
     if (spread) {
       const double hidden = 2 * static_cast<double>(m.hidden) / (on.tensor * c);
-      rates.logit_token = tensors.logit_backward * vocabulary / on.stages / c + hidden;
+      rates.logit_token = on.share_of_words(stage, tensors.logit_backward * vocabulary) / c + hidden;
       if (has_head) rates.turned_token = hidden;
     }
     return rates;

@@ -616,6 +616,7 @@ function showFigures({plan, kind}) {
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
      'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.expert ? ', ep ' + plan.expert : '') +
      (plan.vocabulary ? ', vocabulary ' + plan.vocabulary : '') +
+     (plan.words ? ', words ' + plan.words.join(' ') : '') +
      (plan.layers ? ', layers ' + plan.layers.join(' ') : '')],
     ['Packs', count(packs(0) + packs(1)), count(packs(0)) + ' forward, ' + count(packs(1)) + ' backward'],
   ];
@@ -718,10 +719,10 @@ function showCards({plan, kind}) {
   rows[plans.indexOf(plan)].className = 'main';
   plans.forEach((p, k) => rows[k].lastChild.previousSibling.classList.toggle('over', overMemory(p)));
 }
-function showControls({plan, kind}) {
-  const many = plan.replicas.length > 1;
 )page",
-    R"page(  $('replica').hidden = !many;
+    R"page(function showControls({plan, kind}) {
+  const many = plan.replicas.length > 1;
+  $('replica').hidden = !many;
   $('replica').replaceChildren(element('option', 'all replicas', {value: -1}), ...plan.replicas.map((r, k) =>
       element('option', 'replica ' + k + ', ' + timeText(r.makespan), {value: k})));
   $('replica').value = show.replica;
@@ -1004,9 +1005,9 @@ function drawNames(c, from, width) {
   const joins = (k, end) => many || show.below >= 0 ? !isTitled(lanes, end) : rows[end].y < rows[k].y + 13;
   for (let k = 0; k < rows.length;) {
     let end = k + 1;
-    while (end < rows.length && joins(k, end)) ++end;
 )page",
-    R"page(    const {lane, y} = rows[k], part = rows.slice(k, end), middle = (y + rows[end - 1].y + rows[end - 1].h) / 2 - from;
+    R"page(    while (end < rows.length && joins(k, end)) ++end;
+    const {lane, y} = rows[k], part = rows.slice(k, end), middle = (y + rows[end - 1].y + rows[end - 1].h) / 2 - from;
     const idle = part.reduce((sum, {lane}) => sum + 1 - lane.busy / lane.step, 0) / part.length;
     c.textAlign = 'left';
     c.fillStyle = colour.text;
@@ -1273,9 +1274,9 @@ function details(lane, i, pointed) {
   const all = plan.replicas[lane.r].passes[pass];
   const slices = [], isFollowed = k => all.slices[3 * k] === show.sequence;
   const inOrder = Array.from({length: all.counts[pack]}, (_, k) => all.first[pack] + k);
-  for (const k of [...inOrder.filter(isFollowed), ...inOrder.filter(k => !isFollowed(k))].slice(0, 8)) {
 )page",
-    R"page(    const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
+    R"page(  for (const k of [...inOrder.filter(isFollowed), ...inOrder.filter(k => !isFollowed(k))].slice(0, 8)) {
+    const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
     const whole = ' of ' + sequenceText(plan, sequence);
     const shared = plan.merges.find(m => m.sequence === sequence);
@@ -1558,9 +1559,9 @@ lanesCanvas.addEventListener('pointerup', event => {
   if (drag) writeAddress();
   drag = null;
 });
-lanesCanvas.addEventListener('pointerleave', () => { if (!show.pick) select(null); });
 )page",
-    R"page(function centre(event) {
+    R"page(lanesCanvas.addEventListener('pointerleave', () => { if (!show.pick) select(null); });
+function centre(event) {
   const t = (event.offsetX - left) / plotWidth() * fullEnd(), half = (show.t1 - show.t0) / 2;
   move(t - half, t + half);
 }

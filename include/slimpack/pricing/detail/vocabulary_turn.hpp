@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -59,9 +60,9 @@ class vocabulary_turn {
   [[nodiscard]] bool empty() const noexcept { return stages_ == 0; }
 
   /// What a solver is asked for instead of a shape.
-  [[nodiscard]] static shape searched(shape on) noexcept {
+  [[nodiscard]] static shape searched(shape on) {
     if (on.vocabulary == vocabulary::last) return on;
-    on.vocabulary = vocabulary::last;
+    on = with_whole_vocabulary(std::move(on));
     ++on.stages;
     return on;
   }

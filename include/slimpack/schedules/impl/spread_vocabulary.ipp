@@ -50,7 +50,7 @@ namespace slimpack::detail {
 [[nodiscard]] inline result<std::vector<program>> lock_step_calls(const workload& work,
                                                                   std::span<const program> layers) {
   workload alone = work;
-  alone.shape.vocabulary = vocabulary::last;
+  alone.shape = with_whole_vocabulary(std::move(alone.shape));
   const std::uint32_t only = 0;
   const result<simulators::task_graph> graph = simulators::joint_graph(
       std::span(&only, 1), [&](std::uint32_t) -> const workload& { return alone; },
@@ -123,7 +123,7 @@ SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(
   }
   for (std::size_t g = 0; g < works.size(); ++g) {
     workload layers = works[g];
-    layers.shape.vocabulary = vocabulary::last;
+    layers.shape = with_whole_vocabulary(std::move(layers.shape));
     if (result<void> sound = slimpack::detail::walk(wiring(layers.shape), layers, programs[g],
                                                     [](const slimpack::detail::step_of_walk&) {});
         !sound)

@@ -402,12 +402,9 @@ class contest {
     return std::accumulate(times.begin(), times.end(), seconds{}) * (1.0 / static_cast<double>(times.size()));
   }
 
-  /// The planned ones by time, then the others by what is known of them, then by their bounds.
   void sort() {
-    std::stable_sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) {
-      if (a.known.outcome != b.known.outcome) return a.known.outcome < b.known.outcome;
-      return a.is_planned() ? a.known.step_time < b.known.step_time : a.known.lower_bound < b.known.lower_bound;
-    });
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const entry& a, const entry& b) { return shapes::ranks_before(a.known, b.known); });
   }
 
   std::span<const std::vector<tokens>> batches_;

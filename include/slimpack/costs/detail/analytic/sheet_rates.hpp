@@ -14,7 +14,9 @@
 #include <slimpack/costs/vocabulary_rates.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
+#include <vector>
 
 namespace slimpack::detail {
 
@@ -92,20 +94,25 @@ class sheet_rates {
   /// Of calls for a spread vocabulary. V: logits and the gradient of their input, a product each, whose rows
   /// tensor-parallel ranks gather and whose sums they scatter; U: the third product. E reads a row and adds it to one;
   /// G adds one in fp32, where the word is the stage's own. A kernel takes a twelfth of what a layer's launches do.
-  [[nodiscard]] costs::vocabulary_rates of_vocabulary() const {
+  /// Shapes    result: one for all stages, or one per stage where shape.words has their shares
+  [[nodiscard]] std::vector<costs::vocabulary_rates> of_vocabulary() const {
     const auto h = static_cast<double>(model_.hidden);
-    const double product = 2 * h * static_cast<double>(model_.vocabulary) / (shape_.tensor * shape_.stages) /
-                           (device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context);
+    const double products = 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor;
+    const double speed = device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context;
     const double traffic = 2 * 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor_.bandwidth;
     const double waits = shape_.tensor > 1 ? 2 * tensor_.latency.value : 0;
     const double kernel = launch_.value / 12;
     const double moved = h / (shape_.tensor * shape_.context) / device_.memory_bandwidth;
-    costs::vocabulary_rates ends;
-    ends.embed = {2 * kernel, 6 * moved};
-    ends.output = {6 * kernel + waits, 2 * product + traffic};
-    ends.output_weights = {2 * kernel, product};
-    ends.embed_gradients = {2 * kernel, (2 + 8.0 / shape_.stages) * moved};
-    return ends;
+    std::vector<costs::vocabulary_rates> all(shape_.words.empty() ? 1 : shape_.words.size());
+    for (int stage = 0; stage < static_cast<int>(all.size()); ++stage) {
+      const double product = shape_.share_of_words(stage, products) / speed;
+      costs::vocabulary_rates& ends = all[static_cast<std::size_t>(stage)];
+      ends.embed = {2 * kernel, 6 * moved};
+      ends.output = {6 * kernel + waits, 2 * product + traffic};
+      ends.output_weights = {2 * kernel, product};
+      ends.embed_gradients = {2 * kernel, (2 + shape_.share_of_words(stage, 8.0)) * moved};
+    }
+    return all;
   }
 
  private:

@@ -59,6 +59,7 @@ class plan_writer {
     json_.field("vpp", s.chunks).field("quantum", s.quantum.value);
     if (s.expert > 1) json_.field("ep", s.expert);
     if (spreads()) json_.field("vocabulary", name_of(s.vocabulary));
+    if (!s.words.empty()) list("words", s.words, [](std::int64_t count) { return count; });
     json_.line();
     if (!plan_.layers.empty()) {
       list("layers", plan_.layers, [](int count) { return count; });

@@ -47,6 +47,10 @@ SLIMPACK_DECL result<void> batch_check(const shape& on, const batch_view& batch,
     return error{errc::invalid_input,
                  "shape.vocabulary is spread, but there is one stage to spread it over: use at least 2 stages, or "
                  "vocabulary::last"};
+  if (const char* const fault = on.words.empty() ? nullptr : fault_of(on))
+    return error{errc::invalid_input, std::string("the shape has ") + fault +
+                                          "; give shape.words a count of at least 1 for each stage, or none for even "
+                                          "shares"};
   if (on.vocabulary == vocabulary::spread && !has.spreads_vocabulary)
     return error{errc::invalid_input,
                  "shape.vocabulary is spread, but the cost model has no vocabulary_time (costs/hooks.hpp): "
