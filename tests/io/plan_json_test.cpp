@@ -671,7 +671,10 @@ TEST(PlanJson, OfASpreadVocabularyIsRefusedWithThePlaceThatIsWrong) {
   EXPECT_EQ(said([](json& d) { d["stages"] = 1; }),
             "vocabulary is \"spread\", expected 2 stages or more, to spread it over");
   EXPECT_EQ(said([](json& d) { d["words"] = {1, 2, 3}; }), "words has size 3, expected 2, one per stage");
-  EXPECT_EQ(said([](json& d) { d["words"] = {0, 5}; }), "words[0] is 0, expected a whole number from 1 to 1099511627776");
+  EXPECT_EQ(said([](json& d) {
+              d["words"] = {0, 5};
+            }),
+            "words[0] is 0, expected a whole number from 1 to 1099511627776");
   EXPECT_EQ(said([](json& d) { d["format"] = "slimpack-plan/1", d.erase("transfers"); }),
             "vocabulary is not a known key");
   EXPECT_EQ(said([](json& d) { d.erase("vocabulary"); }), "replicas[0].forward[0].embed is not a known key");
