@@ -5,6 +5,7 @@
 #include <slimpack/solvers/detail/search_tuning.hpp>
 #include <slimpack/solvers/search_constants.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -31,6 +32,13 @@ struct search_budget {
   static constexpr search_budget fast() noexcept { return {220'000, 40}; }
   static constexpr search_budget normal() noexcept { return {3'300'000, 400}; }
   static constexpr search_budget high() noexcept { return {260'000'000, 20'000}; }
+
+  /// The efforts by name, the least first.
+  static constexpr std::array<search_budget, 3> named() noexcept { return {fast(), normal(), high()}; }
+  /// Whether it is spent where the other is, `largest` aside.
+  [[nodiscard]] constexpr bool is_within(const search_budget& other) const noexcept {
+    return tasks <= other.tasks && candidates <= other.candidates;
+  }
 
   friend constexpr bool operator==(const search_budget&, const search_budget&) = default;
   template <class Traits>

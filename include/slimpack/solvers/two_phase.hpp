@@ -40,6 +40,21 @@ struct two_phase {
                                    ///< it
   bool plans_prefixes{true};       ///< samples may share beginnings (core/forest/forest.hpp)
 
+  /// Efforts from fast on: those by name that are within its own, and its own. None where that is less than fast.
+  [[nodiscard]] constexpr std::size_t efforts() const noexcept {
+    std::size_t within = 0;
+    for (const search_budget& one : search_budget::named()) within += one.is_within(effort);
+    return within + (within > 0 && !effort.is_within(search_budget::named()[within - 1]));
+  }
+  /// The same, but with so many of its efforts less.            Requires  less < efforts(), or 0
+  [[nodiscard]] constexpr two_phase with_less(std::size_t less) const noexcept {
+    two_phase one = *this;
+    if (less == 0) return one;
+    one.effort = search_budget::named()[efforts() - 1 - less];
+    one.effort.largest = effort.largest;
+    return one;
+  }
+
   /// For who runs each sample as a sequence of its own.
   constexpr void plan_flat() noexcept { plans_prefixes = false; }
   /// For who runs each sequence on one replica (solvers/hooks.hpp).

@@ -1,0 +1,118 @@
+#include <slimpack/costs/model/gpus.hpp>
+#include <slimpack/costs/transformer.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
+
+#include "../costs/models.hpp"
+#include "../laws/cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+// More memory, or more effort, gives no slower plan, and refuses nothing that less of it plans.
+namespace slimpack::room_and_effort_test {
+namespace {
+
+const std::array<const char*, 7> lists{"mooncake_conversation", "arxiv_summarization", "azure_chat_2023",
+                                       "azure_code_2023",       "gsm8k_sft",           "linux_source",
+                                       "narrativeqa_stories"};
+
+/// The first lengths of a shipped list.
+std::vector<tokens> lengths_of(const std::string& list, std::size_t count) {
+  std::ifstream in(std::filesystem::path(__FILE__).parent_path() / "../../examples/data/lengths" / (list + ".txt"));
+  std::vector<tokens> lengths;
+  for (std::string line; lengths.size() < count && std::getline(in, line);)
+    if (!line.empty() && line.front() != '#') lengths.push_back({std::min(std::stoll(line), 131072LL)});
+  EXPECT_EQ(lengths.size(), count) << list;
+  return lengths;
+}
+
+/// A model on a shape, whose memory limits are multiples of what the longest sequence needs alone.
+struct situation {
+  const char* name;
+  costs::model_shape model;
+  shape on;
+};
+
+const std::array<situation, 3> situations{
+    {{"llama-3.1-8b, 4 stages, 2 replicas, vocabulary spread",
+      tests::llama_3_1_8b(),
+      {.stages = 4, .replicas = 2, .vocabulary = vocabulary::spread}},
+     {"mixtral-8x7b, 8 stages", tests::mixtral_8x7b(), {.stages = 8, .tensor = 2}},
+     {"gpt-3-175b, 4 stages, 4 replicas", tests::gpt_3_175b(), {.stages = 4, .replicas = 4, .tensor = 8}}}};
+
+constexpr std::array<double, 6> rooms{1.06, 1.2, 1.5, 2, 3, 6};  // of the longest sequence
+
+const std::array<solvers::search_budget, 3> efforts{
+    solvers::search_budget::fast(), solvers::search_budget::normal(),
+    {2 * solvers::search_budget::normal().tasks, 2 * solvers::search_budget::normal().candidates}};
+
+/// What each stage holds at most beside `room` times the longest sequence.
+double limit_of(const costs::transformer& cost, const shape& on, std::span<const tokens> lengths, double room) {
+  const std::vector<memory_rates> rates = rates_of(cost, on).value();
+  const tokens longest = *std::max_element(lengths.begin(), lengths.end());
+  double most = 0;
+  for (const memory_rates& r : rates)
+    most = std::max(most, r.fixed + room * (solvers::least_held(r, on, longest) - r.fixed));
+  return most;
+}
+
+// Between limits of a search's own, chance decides which plan is faster where both are about as fast: what more effort
+// finds then differs by less than a hundredth. With one limit nothing is left to chance.
+TEST(RoomAndEffort, MoreOfThemIsNeverSlowerNorRefused) {
+  int cell = 0, pairs = 0, longer = 0;
+  double worst = 0;
+  for (std::size_t s = 0; s < situations.size(); ++s) {
+    for (std::size_t l = 0; l < lists.size(); ++l) {
+      if (!tests::is_tried(cell++, 7)) continue;
+      const auto& [name, model, given] = situations[s];
+      const std::vector<tokens> lengths = lengths_of(lists[l], 64);
+      shape on = given;
+      on.memory = memory_limit{memory_unit::byte, 0};
+      const costs::transformer cost = costs::transformer::sheet(model, costs::gpus::h100(), on).value();
+      std::array<double, efforts.size()> fastest;  // within the limits so far
+      fastest.fill(std::numeric_limits<double>::infinity());
+      for (const double room : rooms) {
+        on.memory->amount = limit_of(cost, on, lengths, room);
+        std::optional<double> less;  // with less effort
+        for (std::size_t e = 0; e < efforts.size(); ++e) {
+          const std::string where = std::string(lists[l]) + ", " + name + ", " + std::to_string(room) +
+                                    " times the room, effort " + std::to_string(e);
+          const result<plan> made =
+              planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = efforts[e]}}(lengths);
+          EXPECT_TRUE(made || (!less && fastest[e] == std::numeric_limits<double>::infinity()))
+              << where << ": " << made.error().detail;
+          if (!made) continue;
+          const double step = made.value().step_time.value;
+          EXPECT_LE(made.value().lower_bound.value, step) << where;
+          if (less) EXPECT_LE(step, *less * (1 + 1e-9)) << where;
+          less = step;
+          ++pairs;
+          longer += step > fastest[e] * (1 + 1e-9);
+          worst = std::max(worst, step / fastest[e] - 1);
+          if (step > fastest[e] * (1 + 1e-9))
+            std::printf("%s: %.4f %% longer than within less\n", where.c_str(), 100 * (step / fastest[e] - 1));
+          EXPECT_LE(step, fastest[e] * 1.01) << where;
+          fastest[e] = std::min(fastest[e], step);
+        }
+      }
+    }
+  }
+  std::printf("%d of %d plans are longer than one within less memory, by up to %.3f %%\n", longer, pairs, 100 * worst);
+  EXPECT_GT(pairs, 0);
+}
+
+}  // namespace
+}  // namespace slimpack::room_and_effort_test
