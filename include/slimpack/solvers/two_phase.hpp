@@ -25,7 +25,8 @@ namespace slimpack::solvers {
 ///           MILP is not public, and the search is derived: size_ratios explains the shapes it searches over
 /// Law       never worse than its own first candidate; with two candidates or more, nor than the packs that
 ///           solvers::megatron makes of what a replica gets, on the same schedule, where the slicer allows them and
-///           they are no more than the quickest search could simulate; equal problems give equal solutions
+///           they are no more than the quickest search could simulate; equal problems give equal solutions. The plan
+///           that a planner makes of it is no slower than with an effort by name that is less
 /// Errors    out_of_memory: a sequence does not fit, or no candidate's programs do; the detail has the shortfall
 ///           invalid_input: a constant of `options` is out of its range
 /// Complexity O(effort) for each replica

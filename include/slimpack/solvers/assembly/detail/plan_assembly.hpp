@@ -147,9 +147,10 @@ class plan_assembly {
   [[nodiscard]] result<plan> within(const std::optional<memory_limit>& limit, std::size_t less,
                                     const search_request& asked) const;
 
-  /// The fastest plan of all efforts within a limit of memory, and of the least effort within smaller ones.
-  [[nodiscard]] result<plan> fastest_within(const std::optional<memory_limit>& limit, std::size_t efforts,
-                                            const search_request& asked) const;
+  /// The fastest plan of all efforts within the limit of memory, and within those lower ones that are faster with the
+  /// least effort, or alone have a plan. A lower one is asked for the least effort where the limit has no plan, or one
+  /// that is far from its bound.
+  [[nodiscard]] result<plan> fastest(std::size_t efforts, const search_request& asked) const;
 
   /// The highest of every `step`-th of memory_rungs below a limit, if there is one.
   [[nodiscard]] std::optional<double> rung_below(double limit, int step) const;

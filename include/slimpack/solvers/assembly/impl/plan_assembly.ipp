@@ -63,41 +63,42 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(const batch_view& batch, cons
                                                    function_ref<result<solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
   const search_request asked{batch, stop, faults, solve};
-  std::optional<memory_limit> limit = shape_.memory;
-  result<plan> made = efforts == 0 ? within(limit, 0, asked) : fastest_within(limit, efforts, asked);
-  // It is no search option: what has room beside others within less of the memory may be cut for it alone within more.
-  constexpr int lower_limits = 3;
-  for (int i = 0; i < lower_limits && efforts > 0 && limit && !made && made.error().code == errc::out_of_memory; ++i) {
-    const std::optional<double> rung = rung_below(limit->amount, 1);
-    if (!rung || stop.stop_requested()) break;
-    limit->amount = *rung;
-    if (result<plan> lower = fastest_within(limit, efforts, asked); lower) made = std::move(lower);
-  }
+  result<plan> made = efforts == 0 ? within(shape_.memory, 0, asked) : fastest(efforts, asked);
   if (faults.any()) return faults.told(batch, shape_.quantum);
   if (made) sign(made.value(), stop, begin);
   return made;
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::fastest_within(const std::optional<memory_limit>& limit, std::size_t efforts,
-                                                         const search_request& asked) const {
+SLIMPACK_DECL result<plan> plan_assembly::fastest(std::size_t efforts, const search_request& asked) const {
   // They are no search options: a plan so near its bound gains little within less memory, and the next rung tells
-  // little.
-  constexpr double near_bound = 0.97;
-  constexpr int rung_step = 2, most_misses = 2;
+  // little. Who asks for the least effort alone looks no further unless the plan is far from its bound.
+  const double near_bound = efforts == 1 ? 0.85 : 0.97;
+  constexpr int rung_step = 2, most_misses = 2, most_refused = 3;
   const std::size_t least = efforts - 1;
-  result<plan> best = within(limit, least, asked);
-  if (!best && best.error().code != errc::out_of_memory) return best;
+  const std::optional<memory_limit>& limit = shape_.memory;
+  std::vector<std::optional<memory_limit>> limits{limit};  // of those tried, which are for more effort
   const auto stopped = [&] { return asked.faults.any() || asked.stop.stop_requested(); };
+  result<plan> best = within(limit, least, asked);
+  double top = limit ? limit->amount : 0;
+  // What is shared within less memory may be one replica's within more, and leave it no room for others.
+  for (int refused = 0; refused < most_refused && limit && !stopped(); ++refused) {
+    if (best || best.error().code != errc::out_of_memory) break;
+    const std::optional<double> rung = rung_below(top, 1);
+    if (!rung) break;
+    top = *rung;
+    const memory_limit lower{limit->unit, top};
+    if (result<plan> made = within(lower, least, asked); made) best = std::move(made), limits.push_back(lower);
+  }
+  if (!best && best.error().code != errc::out_of_memory) return best;
   const auto take = [&](const result<plan>& made, bool is_own) {
     if (!made) return false;
     const bool faster = !best || made.value().step_time < best.value().step_time;
     if (faster || (is_own && made.value().step_time == best.value().step_time)) best = made;
     return faster;
   };
-  std::vector<std::optional<memory_limit>> limits{limit};
   if (best && best.value().efficiency < near_bound) {
     const memory_unit unit = best.value().memory_unit;
-    double top = limit ? std::min(limit->amount, peak_of(best.value())) : peak_of(best.value());
+    top = peak_of(best.value());
     for (int misses = 0; misses < most_misses && !stopped();) {
       const std::optional<double> rung = rung_below(top, rung_step);
       if (!rung) break;
