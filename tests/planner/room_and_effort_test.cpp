@@ -99,7 +99,7 @@ TEST(RoomAndEffort, MoreOfThemIsNoLoss) {
           }
           const double step = made.value().step_time.value;
           EXPECT_LE(made.value().lower_bound.value, step) << where;
-          if (less) EXPECT_LE(step, *less * (1 + 1e-9)) << where;
+          EXPECT_LE(step, less.value_or(step) * (1 + 1e-9)) << where;
           less = step;
           const double share = step / fastest[e].value_or(step);
           EXPECT_LE(share, 1.01) << where;

@@ -29,7 +29,9 @@ TEST(MemoryRungs, AreTheSameBelowEveryLimit) {
     EXPECT_LT(rung, limit);
     EXPECT_GT(100 + (rung - 100) * 1.125 * 1.125 * 1.125 * (1 + 1e-12), limit);
     EXPECT_GE(rung, above);
-    if (rung > above && above > 0) EXPECT_NEAR((rung - 100) / (above - 100), 1.423828125, 1e-12);
+    if (rung > above && above > 0) {
+      EXPECT_NEAR((rung - 100) / (above - 100), 1.423828125, 1e-12);
+    }
     above = rung;
   }
 }
