@@ -20,8 +20,8 @@ namespace slimpack::solvers {
 /// Moves of single packs from there may take a 32nd of the tasks more. Where the order may change too
 /// (orders_may_change_of), that takes half of the tasks, or up to nine tenths of many, if these are enough for several
 /// sweeps over the plan. Where replicas could share sequences in several ways, the search is two thirds longer, to
-/// compare them. A planner spends the efforts by name that are less, too, and those of fast within less memory where the
-/// plan of fast is far from its bound (solvers/assembly/detail/plan_assembly.hpp).
+/// compare them. A planner spends the efforts by name that are less, too, and that of fast within less memory where its
+/// plan is far from its bound (solvers/assembly/detail/plan_assembly.hpp).
 struct search_budget {
   std::uint64_t tasks{};            ///< simulated tasks and priced slices
   std::uint64_t candidates{};       ///< pack sizes tried
