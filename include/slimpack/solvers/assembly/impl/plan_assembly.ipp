@@ -71,8 +71,9 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(const batch_view& batch, cons
 
 SLIMPACK_DECL result<plan> plan_assembly::fastest(std::size_t efforts, const search_request& asked) const {
   // They are no search options: a plan so near its bound gains little within less memory, and the next rung tells
-  // little. Who asks for the least effort alone looks no further unless the plan is far from its bound.
-  const double near_bound = efforts == 1 ? 0.85 : 0.97;
+  // little. Searches that do not see the calls of a vocabulary are less sure. Who asks for the least effort alone looks
+  // no further unless the plan is far from its bound.
+  const double near_bound = efforts == 1 ? 0.85 : shape_.vocabulary == vocabulary::spread ? 0.97 : 0.95;
   constexpr int rung_step = 2, most_misses = 2, most_refused = 3;
   const std::size_t least = efforts - 1;
   const std::optional<memory_limit>& limit = shape_.memory;
