@@ -24,14 +24,11 @@ class memory_rungs {
     }
   }
 
-  /// The highest of every `step`-th rung that is below a limit; none where no rung is.            Complexity  O(rungs)
-  [[nodiscard]] std::optional<double> below(double limit, int step) const {
+  /// The highest rung that is below a limit; none where no rung is.            Complexity  O(rungs)
+  [[nodiscard]] std::optional<double> below(double limit) const {
     std::optional<double> found;
     if (!(quantum_ > 0)) return found;
-    for (double room = quantum_; fixed_ + room < limit;) {
-      found = fixed_ + room;
-      for (int i = 0; i < step; ++i) room *= 1.125;
-    }
+    for (double room = quantum_; fixed_ + room < limit; room *= 1.125) found = fixed_ + room;
     return found;
   }
 

@@ -152,8 +152,8 @@ class plan_assembly {
   /// that is far from its bound.
   [[nodiscard]] result<plan> fastest(std::size_t efforts, const search_request& asked) const;
 
-  /// The highest of every `step`-th of memory_rungs below a limit, if there is one.
-  [[nodiscard]] std::optional<double> rung_below(double limit, int step) const;
+  /// The highest of memory_rungs below a limit, if there is one.
+  [[nodiscard]] std::optional<double> rung_below(double limit) const;
 
   /// The fastest plan of a solution and its runners-up, if the solution has one; a runner-up is left at its first
   /// replica that is slower. Where `stop` ends the search, the fastest so far.

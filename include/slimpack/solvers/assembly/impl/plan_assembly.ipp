@@ -73,8 +73,9 @@ SLIMPACK_DECL result<plan> plan_assembly::fastest(std::size_t efforts, const sea
   // They are no search options: a plan so near its bound gains little within less memory, and the next rung tells
   // little. Searches that do not see the calls of a vocabulary are less sure. Who asks for the least effort alone looks
   // no further unless the plan is far from its bound.
-  const double near_bound = efforts == 1 ? 0.85 : shape_.vocabulary == vocabulary::spread ? 0.97 : 0.95;
-  constexpr int rung_step = 2, most_misses = 2, most_refused = 3;
+  constexpr double far = 0.85;
+  const double near_bound = efforts == 1 ? far : shape_.vocabulary == vocabulary::spread ? 0.97 : 0.95;
+  constexpr int most_refused = 3;
   const std::size_t least = efforts - 1;
   const std::optional<memory_limit>& limit = shape_.memory;
   std::vector<std::optional<memory_limit>> limits{limit};  // of those tried, which are for more effort
@@ -84,7 +85,7 @@ SLIMPACK_DECL result<plan> plan_assembly::fastest(std::size_t efforts, const sea
   // What is shared within less memory may be one replica's within more, and leave it no room for others.
   for (int refused = 0; refused < most_refused && limit && !stopped(); ++refused) {
     if (best || best.error().code != errc::out_of_memory) break;
-    const std::optional<double> rung = rung_below(top, 1);
+    const std::optional<double> rung = rung_below(top);
     if (!rung) break;
     top = *rung;
     const memory_limit lower{limit->unit, top};
@@ -99,13 +100,13 @@ SLIMPACK_DECL result<plan> plan_assembly::fastest(std::size_t efforts, const sea
   };
   if (best && best.value().efficiency < near_bound) {
     const memory_unit unit = best.value().memory_unit;
+    const int most_misses = best.value().efficiency < far ? 4 : 1;
     top = peak_of(best.value());
     for (int misses = 0; misses < most_misses && !stopped();) {
-      const std::optional<double> rung = rung_below(top, rung_step);
+      const std::optional<double> rung = rung_below(top);
       if (!rung) break;
       top = *rung;
       const result<plan> made = within(memory_limit{unit, top}, least, asked);
-      if (!made) break;
       if (take(made, false))
         limits.resize(1), limits.push_back(memory_limit{unit, top}), misses = 0;
       else
@@ -149,10 +150,10 @@ SLIMPACK_DECL result<plan> plan_assembly::within(const std::optional<memory_limi
   }
 }
 
-SLIMPACK_DECL std::optional<double> plan_assembly::rung_below(double limit, int step) const {
+SLIMPACK_DECL std::optional<double> plan_assembly::rung_below(double limit) const {
   const result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
   if (!rates) return std::nullopt;
-  return memory_rungs(shape_, rates.value()).below(limit, step);
+  return memory_rungs(shape_, rates.value()).below(limit);
 }
 
 SLIMPACK_DECL result<plan> plan_assembly::fastest_of(const batch_view& batch, const std::stop_token& stop,
