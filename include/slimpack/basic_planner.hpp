@@ -225,7 +225,7 @@ basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator()(const batch
   if (result<void> fine = check(batch); !fine) return std::move(fine).error();
   detail::time_faults faults(stop);
   const searched_cost cost(cost_, faults, shape_);
-  return acceptance(*this, faults).assembly.searched(batch, stop, faults, [&](const problem& one) {
+  return acceptance(*this, faults).assembly.searched(batch, stop, faults, efforts_of(solver_), [&](const problem& one) {
     return solution_of(one, cost, faults);
   });
 }

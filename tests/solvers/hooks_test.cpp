@@ -2,6 +2,7 @@
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <gtest/gtest.h>
 
@@ -37,6 +38,22 @@ TEST(SolverHooks, SayHowReplicasShare) {
   EXPECT_EQ(any.solver.exchanges, exchange_set::all());
   EXPECT_EQ(any.solver.most_sharers, 4u);
   EXPECT_EQ(without_sharing(any).solver.most_sharers, 1u);
+}
+
+TEST(SolverHooks, StepThroughEffortsByNameUpToTheirOwn) {
+  using solvers::search_budget;
+  EXPECT_EQ(efforts_of(solvers::two_phase{.effort = {7, 3}}), 0u) << "less than fast is asked once";
+  EXPECT_EQ(efforts_of(solvers::two_phase{.effort = search_budget::fast()}), 1u);
+  EXPECT_EQ(efforts_of(solvers::refined{solvers::two_phase{}}), 2u) << "fast and normal";
+  EXPECT_EQ(efforts_of(solvers::two_phase_estimated{}), 0u) << "ranks plan alone";
+  EXPECT_EQ(efforts_of(solvers::megatron{}), 0u);
+  const search_budget own{2 * search_budget::normal().tasks, 500, 9};
+  const solvers::two_phase longer{.effort = own, .threads = 2};
+  ASSERT_EQ(efforts_of(longer), 3u);
+  EXPECT_EQ(longer.with_less(0).effort, own);
+  EXPECT_EQ(longer.with_less(1).effort, (search_budget{search_budget::normal().tasks, 400, 9})) << "as large a first";
+  EXPECT_EQ(longer.with_less(2).effort, (search_budget{search_budget::fast().tasks, 40, 9}));
+  EXPECT_EQ(longer.with_less(2).threads, 2u);
 }
 
 }  // namespace

@@ -21,6 +21,9 @@
 ///   bool plans_prefixes, or                 it plans samples that share beginnings (problem::parents)  false
 ///   plans_prefixes() const
 ///   void plan_flat()                        from then on it plans no such samples                      nothing
+///   std::size_t efforts() const             efforts that it steps through, its own the last: the        0
+///                                           planner asks it with each (problem::less), and takes the
+///                                           fastest plan; 0: it is asked once
 ///
 /// A member of one of these names that cannot be read or called so is an error of compilation, not a default. A solver
 /// around another one offers all, and gives the other's answers.
@@ -32,6 +35,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(threads);
 SLIMPACK_DETAIL_HAS_MEMBER(share_by);
 SLIMPACK_DETAIL_HAS_MEMBER(plans_prefixes);
 SLIMPACK_DETAIL_HAS_MEMBER(plan_flat);
+SLIMPACK_DETAIL_HAS_MEMBER(efforts);
 
 template <class T>
 concept counts_threads = std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, bool>;
@@ -74,6 +78,20 @@ template <class Solver>
     static_assert(!detail::has_member_plans_prefixes<Solver>,
                   "a solver's plans_prefixes is a public bool, or a public const function that gives one");
     return false;
+  }
+}
+
+/// Efforts that the solver steps through; 0: it is asked once.
+template <class Solver>
+[[nodiscard]] constexpr std::size_t efforts_of(const Solver& solver) {
+  if constexpr (requires {
+                  { solver.efforts() } -> std::same_as<std::size_t>;
+                }) {
+    return solver.efforts();
+  } else {
+    static_assert(!detail::has_member_efforts<Solver>,
+                  "a solver's efforts is a public const function that gives a size_t");
+    return 0;
   }
 }
 

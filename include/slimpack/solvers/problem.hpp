@@ -4,6 +4,7 @@
 #include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/shape.hpp>
 
+#include <cstddef>
 #include <span>
 #include <stop_token>
 
@@ -20,6 +21,7 @@ struct problem {
                        ///< on several parts; a solver may give runners-up, and the fastest plan of all is taken
   std::span<const sequence_id> parents{};  ///< of each sequence, no_parent of a root, where samples share beginnings;
                                            ///< else empty. A solver that does not say `plans_prefixes` never gets any
+  std::size_t less{};  ///< by how many of its efforts (efforts_of, solvers/hooks.hpp) a solver spends less than its own
 
   [[nodiscard]] constexpr batch_view batch() const noexcept { return {lengths, parents}; }
 };

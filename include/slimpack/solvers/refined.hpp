@@ -75,6 +75,7 @@ struct refined {
   }
 
   [[nodiscard]] constexpr std::size_t threads() const { return threads_of(solver); }
+  [[nodiscard]] constexpr std::size_t efforts() const { return efforts_of(solver); }
   constexpr void share_by(exchange_set these) { solver = sharing_by(solver, these); }
 
   template <class Traits>

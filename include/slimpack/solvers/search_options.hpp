@@ -5,6 +5,7 @@
 #include <slimpack/solvers/detail/search_tuning.hpp>
 #include <slimpack/solvers/search_constants.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -19,7 +20,8 @@ namespace slimpack::solvers {
 /// Moves of single packs from there may take a 32nd of the tasks more. Where the order may change too
 /// (orders_may_change_of), that takes half of the tasks, or up to nine tenths of many, if these are enough for several
 /// sweeps over the plan. Where replicas could share sequences in several ways, the search is two thirds longer, to
-/// compare them.
+/// compare them. A planner spends the efforts by name that are less, too, and that of fast within less memory where its
+/// plan is far from its bound (solvers/assembly/detail/plan_assembly.hpp).
 struct search_budget {
   std::uint64_t tasks{};            ///< simulated tasks and priced slices
   std::uint64_t candidates{};       ///< pack sizes tried
@@ -31,6 +33,13 @@ struct search_budget {
   static constexpr search_budget fast() noexcept { return {220'000, 40}; }
   static constexpr search_budget normal() noexcept { return {3'300'000, 400}; }
   static constexpr search_budget high() noexcept { return {260'000'000, 20'000}; }
+
+  /// The efforts by name, the least first.
+  static constexpr std::array<search_budget, 3> named() noexcept { return {fast(), normal(), high()}; }
+  /// Whether it is spent where the other is, `largest` aside.
+  [[nodiscard]] constexpr bool is_within(const search_budget& other) const noexcept {
+    return tasks <= other.tasks && candidates <= other.candidates;
+  }
 
   friend constexpr bool operator==(const search_budget&, const search_budget&) = default;
   template <class Traits>

@@ -25,7 +25,8 @@ namespace slimpack::solvers {
 ///           MILP is not public, and the search is derived: size_ratios explains the shapes it searches over
 /// Law       never worse than its own first candidate; with two candidates or more, nor than the packs that
 ///           solvers::megatron makes of what a replica gets, on the same schedule, where the slicer allows them and
-///           they are no more than the quickest search could simulate; equal problems give equal solutions
+///           they are no more than the quickest search could simulate; equal problems give equal solutions. The plan
+///           that a planner makes of it is no slower than with an effort by name that is less
 /// Errors    out_of_memory: a sequence does not fit, or no candidate's programs do; the detail has the shortfall
 ///           invalid_input: a constant of `options` is out of its range
 /// Complexity O(effort) for each replica
@@ -39,6 +40,21 @@ struct two_phase {
   search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on
                                    ///< it
   bool plans_prefixes{true};       ///< samples may share beginnings (core/forest/forest.hpp)
+
+  /// Efforts from fast on: those by name that are within its own, and its own. None where that is less than fast.
+  [[nodiscard]] constexpr std::size_t efforts() const noexcept {
+    std::size_t within = 0;
+    for (const search_budget& one : search_budget::named()) within += one.is_within(effort);
+    return within + (within > 0 && !effort.is_within(search_budget::named()[within - 1]));
+  }
+  /// The same, but with so many of its efforts less.            Requires  less < efforts(), or 0
+  [[nodiscard]] constexpr two_phase with_less(std::size_t less) const noexcept {
+    two_phase one = *this;
+    if (less == 0) return one;
+    one.effort = search_budget::named()[efforts() - 1 - less];
+    one.effort.largest = effort.largest;
+    return one;
+  }
 
   /// For who runs each sample as a sequence of its own.
   constexpr void plan_flat() noexcept { plans_prefixes = false; }

@@ -32,6 +32,11 @@ template <improve::move_list Moves, divide::divider Divider = divide::searched>
 struct two_phase_with : two_phase {
   Divider divider{};
 
+  /// None where each rank may plan its own part, since only who knows all parts can tell which plan is the fastest.
+  [[nodiscard]] constexpr std::size_t efforts() const noexcept {
+    return divide::divides_without_plans<Divider> ? 0 : two_phase::efforts();
+  }
+
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
@@ -56,7 +61,7 @@ struct two_phase_with : two_phase {
     const slimpack::detail::cost_behind<Cost> prices(cost);
     const slimpack::detail::slicer_behind<Slicer, Cost> cuts(slicer, prices);
     const slimpack::detail::schedule_behind<Schedule> order(schedule);
-    return ask(slimpack::detail::forest_search<Moves>(*this, batch, cuts, prices, order));
+    return ask(slimpack::detail::forest_search<Moves>(with_less(batch.less), batch, cuts, prices, order));
   }
 };
 

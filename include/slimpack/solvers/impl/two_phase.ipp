@@ -12,7 +12,7 @@ namespace slimpack::solvers {
 SLIMPACK_DECL result<solution> two_phase::search(const problem& batch, const detail::any_slicer& slicer,
                                                  const detail::any_cost& cost,
                                                  const detail::any_schedule& schedule) const {
-  return slimpack::detail::forest_search<improve::shipped>(*this, batch, slicer, cost, schedule)
+  return slimpack::detail::forest_search<improve::shipped>(with_less(batch.less), batch, slicer, cost, schedule)
       .solve(divide::searched{});
 }
 

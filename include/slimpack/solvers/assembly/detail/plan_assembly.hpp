@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string_view>
@@ -87,12 +88,14 @@ class plan_assembly {
                 weight_gradients weights)
       : shape_(on), cost_(cost), simulator_(simulator), threads_(threads), weights_(weights) {}
 
-  /// Asks a solver for a solution, and makes a plan of it: timed, hashed, and marked as truncated where `stop` could
-  /// have ended the search. A search leaves room for what V, U and B hold between them; where it was not enough, it
-  /// gets less memory to fill and is asked again.
-  /// Shapes    faults: those of the cost model's answers, by whose token the search is stopped
+  /// Asks a solver for a solution with each of its efforts (efforts_of), and makes a plan of the fastest: timed,
+  /// hashed, and marked as truncated where `stop` could have ended the search. Where the plan of the least effort is far
+  /// from its bound, or there is none, smaller limits of memory (memory_rungs) have their turn.
+  /// Law       no slower than with fewer of the efforts
+  /// Shapes    faults: those of the cost model's answers, by whose token the search is stopped; efforts: 0: the solver
+  ///           is asked once
   [[nodiscard]] result<plan> searched(const batch_view& batch, const std::stop_token& stop, time_faults& faults,
-                                      function_ref<result<solution>(const problem&)> solve) const;
+                                      std::size_t efforts, function_ref<result<solution>(const problem&)> solve) const;
 
   /// The same of the group of a replica.
   [[nodiscard]] result<rank_plan> searched_group(const batch_view& batch, const std::stop_token& stop,
@@ -134,6 +137,27 @@ class plan_assembly {
                         seconds to_beat = never, bool forward_only = false) const;
 
  private:
+  /// What a solver is asked, but for its efforts.
+  struct search_request {
+    const batch_view& batch;
+    const std::stop_token& stop;
+    time_faults& faults;
+    function_ref<result<solution>(const problem&)> solve;
+  };
+
+  /// The plan of a solver's answer within a limit of memory. A search leaves room for what V, U and B hold between
+  /// them; where it was not enough, it gets less memory to fill and is asked again.
+  [[nodiscard]] result<plan> within(const std::optional<memory_limit>& limit, std::size_t less,
+                                    const search_request& asked) const;
+
+  /// The fastest plan of all efforts within the limit of memory, and within those lower ones that are faster with the
+  /// least effort, or alone have a plan. A lower one is asked for the least effort where the limit has no plan, or one
+  /// that is far from its bound.
+  [[nodiscard]] result<plan> fastest(std::size_t efforts, const search_request& asked) const;
+
+  /// The highest of memory_rungs below a limit, if there is one.
+  [[nodiscard]] std::optional<double> rung_below(double limit) const;
+
   /// The fastest plan of a solution and its runners-up, if the solution has one; a runner-up is left at its first
   /// replica that is slower. Where `stop` ends the search, the fastest so far.
   [[nodiscard]] result<plan> fastest_of(const batch_view& batch, const std::stop_token& stop, solution&& solved) const;

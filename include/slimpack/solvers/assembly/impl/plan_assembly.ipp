@@ -22,6 +22,7 @@
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/assembly/detail/checks.hpp>
+#include <slimpack/solvers/assembly/detail/memory_rungs.hpp>
 #include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
@@ -29,10 +30,12 @@
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,29 +50,110 @@ SLIMPACK_DECL solution plan_assembly::of_layers(solution&& solved) const {
   return std::move(solved);
 }
 
+/// The most that a stage of a plan holds.
+[[nodiscard]] inline double peak_of(const plan& p) {
+  double most = 0;
+  for (const replica_plan& r : p.replicas)
+    for (const double peak : r.peak_memory) most = std::max(most, peak);
+  return most;
+}
+
 SLIMPACK_DECL result<plan> plan_assembly::searched(const batch_view& batch, const std::stop_token& stop,
-                                                   time_faults& faults,
+                                                   time_faults& faults, std::size_t efforts,
                                                    function_ref<result<solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
+  const search_request asked{batch, stop, faults, solve};
+  result<plan> made = efforts == 0 ? within(shape_.memory, 0, asked) : fastest(efforts, asked);
+  if (faults.any()) return faults.told(batch, shape_.quantum);
+  if (made) sign(made.value(), stop, begin);
+  return made;
+}
+
+SLIMPACK_DECL result<plan> plan_assembly::fastest(std::size_t efforts, const search_request& asked) const {
+  // They are no search options: a plan so near its bound gains little within less memory, and the next rung tells
+  // little. Searches that do not see the calls of a vocabulary are less sure. Who asks for the least effort alone looks
+  // no further unless the plan is far from its bound.
+  constexpr double far = 0.85;
+  const double near_bound = efforts == 1 ? far : shape_.vocabulary == vocabulary::spread ? 0.97 : 0.95;
+  constexpr int most_refused = 3;
+  const std::size_t least = efforts - 1;
+  const std::optional<memory_limit>& limit = shape_.memory;
+  std::vector<std::optional<memory_limit>> limits{limit};  // of those tried, which are for more effort
+  const auto stopped = [&] { return asked.faults.any() || asked.stop.stop_requested(); };
+  result<plan> best = within(limit, least, asked);
+  double top = limit ? limit->amount : 0;
+  // What is shared within less memory may be one replica's within more, and leave it no room for others.
+  for (int refused = 0; refused < most_refused && limit && !stopped(); ++refused) {
+    if (best || best.error().code != errc::out_of_memory) break;
+    const std::optional<double> rung = rung_below(top);
+    if (!rung) break;
+    top = *rung;
+    const memory_limit lower{limit->unit, top};
+    if (result<plan> made = within(lower, least, asked); made) best = std::move(made), limits.push_back(lower);
+  }
+  if (!best && best.error().code != errc::out_of_memory) return best;
+  const auto take = [&](const result<plan>& made, bool is_own) {
+    if (!made) return false;
+    const bool faster = !best || made.value().step_time < best.value().step_time;
+    if (faster || (is_own && made.value().step_time == best.value().step_time)) best = made;
+    return faster;
+  };
+  if (best && best.value().efficiency < near_bound) {
+    const memory_unit unit = best.value().memory_unit;
+    const int most_misses = best.value().efficiency < far ? 4 : 1;
+    top = peak_of(best.value());
+    for (int misses = 0; misses < most_misses && !stopped();) {
+      const std::optional<double> rung = rung_below(top);
+      if (!rung) break;
+      top = *rung;
+      const result<plan> made = within(memory_limit{unit, top}, least, asked);
+      if (take(made, false))
+        limits.resize(1), limits.push_back(memory_limit{unit, top}), misses = 0;
+      else
+        ++misses;
+    }
+  }
+  for (std::size_t less = least; less > 0; --less)
+    for (const std::optional<memory_limit>& one : limits) {
+      if (stopped()) return best;
+      const result<plan> made = within(one, less - 1, asked);
+      if (!made && made.error().code == errc::invalid_input) return made;  // unsound: not to be passed over in silence
+      take(made, one == limit);
+    }
+  return best;
+}
+
+SLIMPACK_DECL result<plan> plan_assembly::within(const std::optional<memory_limit>& limit, std::size_t less,
+                                                 const search_request& asked) const {
   shape on = vocabulary_turn::searched(shape_);
+  on.memory = limit;
   const bool estimated =
       shape_.vocabulary == vocabulary::spread || (shape_.parts() > 1 && simulators::reduction_of(cost_, shape_));
   // Neither 5 nor 0.97 is a search option: any solver is asked so, and they do not tune its search. In most plans of a
   // spread vocabulary the first answer fits; each try leaves what calls hold between packs a little more room.
-  for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
-    result<solution> solved = solve({.lengths = batch.lengths(),
-                                     .shape = on,
-                                     .stop = faults.token(),
-                                     .estimated = estimated,
-                                     .parents = batch.parents()});
-    if (faults.any()) return faults.told(batch, shape_.quantum);
+  for (int tries = shape_.vocabulary == vocabulary::spread && limit ? 5 : 1;; --tries) {
+    result<solution> solved = asked.solve({.lengths = asked.batch.lengths(),
+                                           .shape = on,
+                                           .stop = asked.faults.token(),
+                                           .estimated = estimated,
+                                           .parents = asked.batch.parents(),
+                                           .less = less});
+    if (asked.faults.any()) return asked.faults.told(asked.batch, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    result<plan> made = fastest_of(batch, stop, std::move(solved).value());
-    if (faults.any()) return faults.told(batch, shape_.quantum);
-    if (made) sign(made.value(), stop, begin);
+    result<plan> made = fastest_of(asked.batch, asked.stop, std::move(solved).value());
+    if (asked.faults.any()) return asked.faults.told(asked.batch, shape_.quantum);
+    if (made && limit && peak_of(made.value()) > limit->amount)
+      made = error{errc::out_of_memory, "the plan needs " + detail::amount(peak_of(made.value()), limit->unit) +
+                                            ", the limit is " + detail::amount(limit->amount, limit->unit)};
     if (made || made.error().code != errc::out_of_memory || tries == 1) return made;
     on.memory->amount *= 0.97;
   }
+}
+
+SLIMPACK_DECL std::optional<double> plan_assembly::rung_below(double limit) const {
+  const result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
+  if (!rates) return std::nullopt;
+  return memory_rungs(shape_, rates.value()).below(limit);
 }
 
 SLIMPACK_DECL result<plan> plan_assembly::fastest_of(const batch_view& batch, const std::stop_token& stop,
