@@ -89,8 +89,8 @@ class plan_assembly {
       : shape_(on), cost_(cost), simulator_(simulator), threads_(threads), weights_(weights) {}
 
   /// Asks a solver for a solution with each of its efforts (efforts_of), and makes a plan of the fastest: timed,
-  /// hashed, and marked as truncated where `stop` could have ended the search. Where the plan of the least effort is far
-  /// from its bound, or there is none, smaller limits of memory (memory_rungs) have their turn.
+  /// hashed, and marked as truncated where `stop` could have ended the search. Where the plan of the least effort is
+  /// far from its bound, or there is none, smaller limits of memory (memory_rungs) have their turn.
   /// Law       no slower than with fewer of the efforts
   /// Shapes    faults: those of the cost model's answers, by whose token the search is stopped; efforts: 0: the solver
   ///           is asked once
