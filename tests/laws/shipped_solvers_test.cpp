@@ -45,7 +45,7 @@ struct thorough : solvers::two_phase {  // ten times as long, so with the effort
   }
 };
 struct by_estimates : solvers::two_phase_estimated {
-  by_estimates() : two_phase_estimated{quick{}} {}
+  by_estimates() : solvers::two_phase_estimated{quick{}} {}
 };
 struct narrow : slicers::uniform {
   narrow() : uniform{.at_most = {512}} {}
