@@ -95,9 +95,9 @@ std::map<std::pair<std::uint32_t, std::int64_t>, int> counted(const plan& p,
 
 TEST(PackflowEdges, AreHandedOnOnceEachByStepsAndEvaluations) {
   std::size_t idle = 0;
-  for (const shape on : {shape{.stages = 1, .quantum = {4}}, shape{.stages = 3, .replicas = 2, .quantum = {4}},
-                         shape{.stages = 2, .replicas = 2, .chunks = 2, .quantum = {3}},
-                         shape{.stages = 2, .replicas = 20, .quantum = {4}}}) {
+  for (const shape& on : {shape{.stages = 1, .quantum = {4}}, shape{.stages = 3, .replicas = 2, .quantum = {4}},
+                          shape{.stages = 2, .replicas = 2, .chunks = 2, .quantum = {3}},
+                          shape{.stages = 2, .replicas = 20, .quantum = {4}}}) {
     const plan p = small_plan(on);
     for (const replica_plan& r : p.replicas) idle += r.sequences.empty();
     std::map<std::pair<std::uint32_t, std::int64_t>, int> expected;

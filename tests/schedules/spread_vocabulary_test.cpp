@@ -130,8 +130,8 @@ TEST(SpreadVocabulary, RefusesLayersThatCannotRun) {
 TEST(SpreadVocabulary, RefusesLayersThatLendAndTakeNoTime) {
   const auto made = [](const tests::per_slice& layers) {
     const partition packs = tests::sliced(2, 4);
-    workload work = price(packs, costs::with_vocabulary<tests::per_slice>{layers, costs::vocabulary_rates{}}, spread(2),
-                          std::vector<memory_rates>(2));
+    workload work =
+        price(packs, costs::with_vocabulary<tests::per_slice>{layers, {}}, spread(2), std::vector<memory_rates>(2));
     work.loans = loans_of(packs, work.shape, attention_lending::level, 4).value();
     return faster_than({std::numeric_limits<double>::infinity()}, work, layers_of(work));
   };

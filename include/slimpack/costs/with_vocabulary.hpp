@@ -5,6 +5,7 @@
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 
+#include <concepts>
 #include <utility>
 #include <vector>
 
@@ -27,8 +28,9 @@ class with_vocabulary : public Cost {
  public:
   with_vocabulary() = default;
   with_vocabulary(Cost layers, const vocabulary_rates& ends) : Cost(std::move(layers)), ends_(1, ends) {}
-  with_vocabulary(Cost layers, std::vector<vocabulary_rates> of_stages)
-      : Cost(std::move(layers)), ends_(std::move(of_stages)) {}
+  /// A template, so that {} and {.output = ...} are rates of all stages.
+  template <std::same_as<std::vector<vocabulary_rates>> Rates>
+  with_vocabulary(Cost layers, Rates of_stages) : Cost(std::move(layers)), ends_(std::move(of_stages)) {}
 
   [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const noexcept {
     return rates_on(ends_, stage).of(call)(size);
