@@ -27,7 +27,7 @@ ALIKE = {"max-context": "150", "batch": "5", "seed": "2", "layers": "2,2", "hidd
          "vocabulary": "spread", "transport": "threads", "planner": "megatron", "compare": "megatron", "slices": "8", "relay": "proxies",
          "lending": "pairs", "effort": "fast", "weight-gradients": "apart", "sharers": "1", "exchange": "ring", "rows": "joined",
          "ranks-per-node": "1", "reduction": "exposed", "divide": "estimated", "quantum": "32", "memory": "9000tokens", "cost": "quadratic:1,1,1,1,1,1",
-         "measure-for": "0.2", "refit": "1", "checksums": "on"}  # the last is a flag
+         "measure-for": "0.2", "refit": "1", "recompute": "none", "checksums": "on"}  # the last is a flag
 MAY_DIFFER = "documents tree evaluate time-out profile json trace timeline log".split()
 # What an option needs beside it, on both ranks.
 BESIDE = {"layers": ["--layers", "1,3"], "dp": ["--transport", "mpi"], "slices": ["--planner", "slimpipe", "--slices", "4"], "lending": ["--planner", "slimpipe"],

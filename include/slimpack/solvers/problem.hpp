@@ -22,6 +22,8 @@ struct problem {
   std::span<const sequence_id> parents{};  ///< of each sequence, no_parent of a root, where samples share beginnings;
                                            ///< else empty. A solver that does not say `plans_prefixes` never gets any
   std::size_t less{};  ///< by how many of its efforts (efforts_of, solvers/hooks.hpp) a solver spends less than its own
+  bool lowered{};      ///< its memory limit is below the one asked for; a solver may refuse it whose rules give way to
+                       ///< memory, since here they would give way to nothing that was asked for
 
   [[nodiscard]] constexpr batch_view batch() const noexcept { return {lengths, parents}; }
 };

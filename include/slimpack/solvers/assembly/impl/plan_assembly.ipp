@@ -98,8 +98,8 @@ SLIMPACK_DECL result<plan> plan_assembly::fastest(std::size_t efforts, const sea
     if (faster || (is_own && made.value().step_time == best.value().step_time)) best = made;
     return faster;
   };
-  if (best && best.value().efficiency < near_bound) {
-    const memory_unit unit = best.value().memory_unit;
+  if (best && limit && best.value().efficiency < near_bound) {
+    const memory_unit unit = limit->unit;
     const int most_misses = best.value().efficiency < far ? 4 : 1;
     top = peak_of(best.value());
     for (int misses = 0; misses < most_misses && !stopped();) {
@@ -137,7 +137,8 @@ SLIMPACK_DECL result<plan> plan_assembly::within(const std::optional<memory_limi
                                            .stop = asked.faults.token(),
                                            .estimated = estimated,
                                            .parents = asked.batch.parents(),
-                                           .less = less});
+                                           .less = less,
+                                           .lowered = limit != shape_.memory});
     if (asked.faults.any()) return asked.faults.told(asked.batch, shape_.quantum);
     if (!solved) return std::move(solved).error();
     result<plan> made = fastest_of(asked.batch, asked.stop, std::move(solved).value());

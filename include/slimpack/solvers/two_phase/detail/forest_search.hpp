@@ -15,6 +15,7 @@
 #include <slimpack/solvers/pack/sequence_orders.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
 
@@ -48,6 +49,8 @@ class forest_search {
 
   template <class Divider>
   [[nodiscard]] result<solution> solve(const Divider& divider) const {
+    if (batch_.lowered && how_.zone != solvers::sharing_zones{})
+      return error{errc::out_of_memory, "zones give way to the memory that was asked for, not to less"};
     if (!cuts_paths()) return search(batch_).solve(divider, how_.effort);
     if constexpr (divide::divides_without_plans<Divider>) {
       result<forest_cut> cut = most_even(divider);
