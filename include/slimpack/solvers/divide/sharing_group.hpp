@@ -24,8 +24,8 @@ namespace slimpack::detail {
 /// A sequence shared by m sharers stands as one of near L / m tokens; a slice of it is a row, m times as long, of which
 /// each sharer runs its slices. The sharers' other sequences stand in tuples, one of near equal length from each
 /// sharer, as the longest of them, and all are cut at the same fractions. A tree of samples that share beginnings is on
-/// one sharer, and stands as itself. All trees hang from one stand-in of no sharer, so that nothing shared comes between
-/// them: sharers run theirs at the same time. unfold.hpp has what packs of stand-ins are on each sharer.
+/// one sharer, and stands as itself. All trees hang from one stand-in of no sharer, so that nothing shared comes
+/// between them: sharers run theirs at the same time. unfold.hpp has what packs of stand-ins are on each sharer.
 /// Source    derived
 class sharing_group {
  public:
