@@ -245,7 +245,8 @@ TEST(CopiesTimelinePage, IsWrittenForTheBrowser) {
   const forest tree = one_tree(random);
   forest flat;
   for (const sample_end& s : tree.samples) flat.lengths.push_back(s.at);
-  const std::vector<plan> plans{planned(tree, 3), planned(flat, 3)};
+  std::vector<plan> plans{planned(tree, 3), planned(flat, 3)};
+  plans[0].planner = "slimpack", plans[1].planner = "flat";
   ASSERT_FALSE(plans[0].copies.empty());
   ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return io::write_timeline(out, plans); }));
 }
