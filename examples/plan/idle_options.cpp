@@ -97,8 +97,6 @@ std::string idle_on_layout(const beside& all) {
     return name + " is about experts that ranks divide: give --ep, or leave it out";
   if (all.is({"layers"}) && all.o.even_stages && on.parts() == 1)
     return "--layers auto is about several parts, and --pp x --vpp is 1: give --pp, or leave it out";
-  if (all.is({"words"}) && on.vocabulary == slimpack::vocabulary::last && !all.o.automatic)
-    return "--words is about a vocabulary that is spread over the stages: give --vocabulary spread, or leave it out";
   return {};
 }
 

@@ -38,8 +38,8 @@ struct measurements {
 /// each planner of a comparison asks for the same ones.
 class made_costs {
  public:
-  /// That of a layout, for planners that cut sequences or do not, which `make` makes the first time:
-  /// result<profiled>().
+  /// The cost model of a layout, for planners that cut sequences or for those that do not. `make` makes it the first
+  /// time: result<profiled>().
   template <class Make>
   slimpack::result<slimpack::costs::profiled> of(const slimpack::shapes::layout& on, bool cuts, const Make& make) {
     const std::string key = options_of(on) + (cuts ? "" : ", whole");

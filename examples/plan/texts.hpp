@@ -75,7 +75,7 @@ std::string time_of(slimpack::seconds s);
 /// "9,9,9,5": what --layers takes.
 std::string layers_text(const std::vector<int>& layers);
 
-/// The same of what --words takes.
+/// "8192,17408": what --words takes.
 std::string words_text(const std::vector<std::int64_t>& words);
 
 /// "--dp 1 --pp 8 --recompute full": the options of a layout, all degrees but those of 1; or, with `from`, those that

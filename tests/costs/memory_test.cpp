@@ -85,8 +85,8 @@ TEST(Memory, FreesNothingByAttentionAloneUnderFlashAttention) {
   EXPECT_EQ(tiny({.recompute = recompute::attention}), tiny({}));
 }
 
-// Of whole sequences nobody reads keys and values once their forward has ended. Bounds count no more than that,
-// whatever is recomputed.
+// Nobody reads keys and values of a whole sequence once its forward has ended. Bounds count no more than that, whatever
+// is recomputed.
 TEST(Memory, KeepsWhatLaterSlicesReadOfSequencesThatAreCut) {
   for (const recompute what : costs::all_recompute) {
     const memory_rates cut = tiny({.recompute = what}), whole = tiny({.recompute = what, .cuts = false});

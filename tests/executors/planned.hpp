@@ -15,7 +15,7 @@ result<plan> planned(const shape& on, const batch_view& batch, Slicer slicer, So
   return basic_planner{on, slicer, cost, solver, schedule, simulators::sweep{}}(batch);
 }
 
-/// Its forward alone, of a few candidates.
+/// A batch planned to run forward alone, by a search of a few candidates.
 inline result<plan> planned_forward(const shape& on, const batch_view& batch) {
   const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
   const solvers::two_phase search{.options = {.evaluation_growth = 2}};

@@ -241,7 +241,7 @@ TEST(ForestFiles, HaveAPageThatKnowsCopiesAndTheSequencesOfEachPlan) {
 TEST(CopiesTimelinePage, IsWrittenForTheBrowser) {
   const char* path = std::getenv("SLIMPACK_COPIES_PAGE");
   if (path == nullptr) GTEST_SKIP() << "SLIMPACK_COPIES_PAGE names no file";
-  slimpack::testing::generator random(5);
+  slimpack::testing::generator random(4);
   const forest tree = one_tree(random);
   forest flat;
   for (const sample_end& s : tree.samples) flat.lengths.push_back(s.at);

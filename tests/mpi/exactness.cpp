@@ -80,8 +80,8 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
   }
 }
 
-/// The same with the vocabulary spread over the stages, half of it in unequal shares. Of each rank the same bits as on
-/// threads.
+/// Runs steps whose vocabulary is spread over the stages, half of them in unequal shares. Each rank has the same bits
+/// as on threads.
 void run_spread(const tests::exact_batch& batch, const std::vector<tests::named_planner>& planners, int replicas,
                 int seed, transports::mpi& transport, tally& seen) {
   for (const tests::named_planner& planner : planners)

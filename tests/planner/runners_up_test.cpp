@@ -19,7 +19,7 @@ namespace {
 const std::vector<tokens> lengths{{9000}, {300}, {4000}, {200}, {2500}, {7000}, {100}, {600}};
 constexpr shape on{.stages = 2, .replicas = 2};
 const costs::quadratic cost{.linear = 1e-6, .attention = 4e-9, .per_pack = {1e-4}};
-// Of the least effort, which a planner asks for once.
+// It has the least effort, which a planner asks for once.
 const solvers::two_phase search{.effort = solvers::search_budget::fast()};
 
 /// Answers with one chunk after the other, and with what two_phase would do as its runner-up.

@@ -85,7 +85,7 @@ TEST(UnequalWords, AreNoneWhereStagesAreEvenAndMemoryIsAmple) {
   EXPECT_TRUE(shapes::with_unequal_words(tests::llama_3_1_8b(), last, batches, cost_of).empty());
 }
 
-// Of every model, depth and limit: lists of a count for each stage, at least 1, that add up; none twice; and where
+// Every model, depth and limit has lists of a count for each stage, at least 1, that add up, and none twice. Where
 // memory is short, the first stage, which holds most packs, gives words to others.
 TEST(UnequalWords, AddUpAndRelieveTheFirstStage) {
   int lists = 0, relieved = 0;

@@ -22,7 +22,7 @@ namespace slimpack::tests {
 
 inline const train::config small_model{.layers = 4, .hidden = 8, .heads = 2, .kv_heads = 1, .ffn = 12, .vocab = 16};
 
-/// The same with a layer for each part of 4 stages of 2 chunks; backward computes nothing again.
+/// The small model with a layer for each part of 4 stages of 2 chunks; its backward computes nothing again.
 inline const train::config deep_model = [] {
   train::config c = small_model;
   c.recompute = slimpack::costs::recompute::none;

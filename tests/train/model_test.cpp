@@ -450,7 +450,7 @@ TEST(Model, SlicedEqualsUnslicedInSinglePrecision) {
   RecordProperty("error", std::to_string(error * 1e7) + "e-7");
 }
 
-// Of random plans, with weight gradients apart or not: what is computed again has the bits of what is kept, and either
+// In random plans, with weight gradients apart or not, what is computed again has the bits of what is kept, and either
 // way a stage holds what its plan says.
 TEST(Model, ComputedAgainHasTheBitsOfWhatIsKept) {
   generator random(9);

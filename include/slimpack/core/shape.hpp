@@ -60,7 +60,7 @@ struct shape {
   tokens quantum{128};  ///< sequences may be cut at its multiples (default_quantum)
   std::optional<memory_limit> memory{};  ///< none: memory is reported, not limited
   slimpack::vocabulary vocabulary{};     ///< where embedding and output layer are; spread: over 2 stages or more
-  /// Of a spread vocabulary, the words of each stage, at least 1; empty: each stage has a p-th of them.
+  /// How many words of a spread vocabulary each stage has, at least 1; empty: each of the p stages has a p-th of them.
   std::vector<std::int64_t> words{};
 
   /// Parts that the model is cut into: part c * stages + r is chunk c of stage r.
@@ -69,7 +69,7 @@ struct shape {
   [[nodiscard]] constexpr bool may_be_empty(int part) const noexcept {
     return vocabulary == slimpack::vocabulary::last && (part == 0 || part == parts() - 1);
   }
-  /// Of an amount of all words of a spread vocabulary, what a stage has.
+  /// What a stage has of an amount that all words of a spread vocabulary have together.
   [[nodiscard]] constexpr double share_of_words(int stage, double amount) const noexcept {
     if (words.empty()) return amount / stages;
     std::int64_t all = 0;
@@ -108,7 +108,7 @@ struct shape {
   return nullptr;
 }
 
-/// The same shape with its vocabulary in one place.
+/// A shape with its vocabulary in one place.
 [[nodiscard]] constexpr shape with_whole_vocabulary(shape s) {
   s.vocabulary = vocabulary::last;
   s.words.clear();

@@ -65,7 +65,7 @@ struct vocabulary_rates {
   friend constexpr bool operator==(const vocabulary_rates&, const vocabulary_rates&) = default;
 };
 
-/// Those of a stage.            Shapes    all: one for all stages, or one per stage
+/// The rates on a stage.            Shapes    all: one for all stages, or one per stage
 [[nodiscard]] constexpr const vocabulary_rates& rates_on(std::span<const vocabulary_rates> all, int stage) noexcept {
   return all.size() == 1 ? all.front() : all[static_cast<std::size_t>(stage)];
 }

@@ -22,6 +22,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <ostream>
@@ -67,7 +68,8 @@ struct page_facts {
 namespace detail {
 
 /// Writes the data that the page draws: everything that the simulator found, in whole nanoseconds, without one object
-/// per event. Starts are told by their gaps after the instruction before, memory by its changes.
+/// per event. Starts are told by their gaps after the instruction before, of which one of three nanoseconds below zero
+/// takes back what durations were rounded up by, and memory by its changes.
 template <class Simulator>
 class timeline_writer {
  public:
@@ -357,7 +359,7 @@ class timeline_writer {
     json_.key("gaps").open('[');
     for (std::size_t i = 0; i < lane.size(); ++i) {
       const std::int64_t gap = ticks(lane[i].begin) - known;
-      if (gap > 2) {
+      if (std::abs(gap) > 2) {
         json_.value(i - last).value(gap);
         last = i;
         known += gap;

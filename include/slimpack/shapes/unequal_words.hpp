@@ -32,7 +32,7 @@ struct stage_words {
   double logits{};  ///< bytes of a token whose logits are there, of no words
 };
 
-/// The same of all stages, and what a word takes on each of them.
+/// What words take on all stages: each word takes the same on any of them.
 struct word_rates {
   std::vector<stage_words> stages{};
   double word_busy{};                                      ///< seconds of the batches
@@ -41,7 +41,7 @@ struct word_rates {
   double memory{std::numeric_limits<double>::infinity()};  ///< the limit in bytes
 };
 
-/// Those of a layout whose vocabulary is spread evenly.
+/// What words take on the stages of a layout whose vocabulary is spread.
 /// cost_of   result<Cost>(const costs::model_shape&, const layout&), with Cost a cost model of these layouts
 /// Formula   rates are straight lines in the words of a stage: through even shares, and through those where the first
 ///           stage gives the last half of its words

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/order/detail/local_ids.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
@@ -12,6 +13,7 @@
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
+#include <slimpack/solvers/divide/cut_contest.hpp>
 #include <slimpack/solvers/divide/forest_cuts.hpp>
 #include <slimpack/solvers/pack/forward_packs.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -22,8 +24,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -54,30 +54,15 @@ struct forward_search {
     const result<std::vector<memory_rates>> rates = evaluation_rates_of(cost, batch.shape);
     if (!rates) return rates.error();
     const int busiest = busiest_forward(cost, batch.batch().sequences(), batch.shape.parts());
-    const auto searched = [&](const problem& one, const std::vector<std::vector<sequence>>& groups, seconds& end) {
-      return each_searched(one, groups, slicer, cost, rates.value(), busiest, threads, options, end);
+    const auto searched = [&](const problem& one) {
+      return each_searched(one, divided(one, cost, busiest).groups, slicer, cost, rates.value(), busiest, threads,
+                           options);
     };
-    seconds end{};
-    if (batch.shape.replicas == 1 || !batch.batch().shares_prefixes())
-      return searched(batch, divided(batch, cost, busiest).groups, end);
-    // No plan ends before its busiest replica has done its work.
-    constexpr std::size_t enough = 4;
-    std::vector<contender> all = contenders(batch, cost, busiest);
-    std::optional<solution> best;
-    std::optional<error> why;
-    seconds least{std::numeric_limits<double>::infinity()};
-    for (std::size_t tried = 0; contender & c : all) {
-      if (best && (batch.stop.stop_requested() || c.on.most >= least || (tried >= enough && !c.is_flat))) continue;
-      ++tried;
-      result<solution> found = searched(cut_so(batch, c.cut), c.on.groups, end);
-      if (!found && !why) why = std::move(found).error();
-      if (!found || end >= least) continue;
-      least = end;
-      best = std::move(found).value();
-      best->cut = std::move(c.cut);
-    }
-    if (!best) return *std::move(why);
-    return *std::move(best);
+    result<divide::timed_solution> found = batch.shape.replicas == 1 || !batch.batch().shares_prefixes()
+                                               ? searched(batch)
+                                               : cuts_of(batch, cost, busiest).first_to_end(searched);
+    if (!found) return std::move(found).error();
+    return std::move(found).value().solution;
   }
 
   /// What tunes a solver of steps tunes this search, too; the defaults where the solver has no such options.
@@ -120,11 +105,6 @@ struct forward_search {
     std::vector<std::vector<sequence>> groups;  // of each replica, ascending
     seconds most{};                             // that one of them has to do on the busiest part
   };
-  struct contender {
-    forest_cut cut;
-    division on;
-    bool is_flat{};
-  };
 
   /// The part with the most work forward.
   template <class Cost>
@@ -143,60 +123,45 @@ struct forward_search {
   [[nodiscard]] static division divided(const problem& batch, const Cost& cost, int part) {
     const std::vector<sequence> all = batch.batch().sequences();
     const auto replicas = static_cast<std::size_t>(batch.shape.replicas);
-    std::vector<std::uint32_t> tree(all.size());  // of each sequence
+    const std::vector<std::uint32_t> root = detail::roots_of(all);
+    std::vector<std::uint32_t> tree(all.size());  // of roots
     std::vector<double> work;                     // of each tree
     for (const sequence& s : all)
       if (s.is_root()) tree[s.id.value] = static_cast<std::uint32_t>(work.size()), work.push_back(0);
-    for (const sequence& s : all) {
-      const sequence* root = &s;
-      while (!root->is_root()) root = &all[root->parent.value];
-      tree[s.id.value] = tree[root->id.value];
-      work[tree[s.id.value]] += cost.time(s.whole(), pass::forward, part).value;
-    }
+    for (const sequence& s : all) work[tree[root[s.id.value]]] += cost.time(s.whole(), pass::forward, part).value;
     const std::vector<std::uint32_t> replica_of = balance(work, replicas);
     division made{std::vector<std::vector<sequence>>(replicas)};
-    for (const sequence& s : all) made.groups[replica_of[tree[s.id.value]]].push_back(s);
+    for (const sequence& s : all) made.groups[replica_of[tree[root[s.id.value]]]].push_back(s);
     std::vector<double> sums(replicas);
     for (std::size_t t = 0; t < work.size(); ++t) sums[replica_of[t]] += work[t];
     made.most = {*std::max_element(sums.begin(), sums.end())};
     return made;
   }
 
-  [[nodiscard]] static problem cut_so(problem batch, const forest_cut& cut) {
-    batch.lengths = cut.lengths, batch.parents = cut.parents;
-    return batch;
-  }
-
-  /// Each cut once, the most even first.
+  /// Cuts worth trying.
   template <class Cost>
-  [[nodiscard]] static std::vector<contender> contenders(const problem& batch, const Cost& cost, int part) {
+  [[nodiscard]] static divide::cut_contest cuts_of(const problem& batch, const Cost& cost, int part) {
     const std::vector<sequence> all = batch.batch().sequences();
     std::vector<double> work;
     double sum = 0;
     for (const sequence& s : all) sum += work.emplace_back(cost.time(s.whole(), pass::forward, part).value);
     const divide::forest_cuts by(all, all, work);
-    std::vector<contender> made;
-    const auto add = [&](forest_cut cut, bool is_flat = false) {
-      if (std::any_of(made.begin(), made.end(), [&](const contender& c) { return c.cut == cut; })) return;
-      division on = divided(cut_so(batch, cut), cost, part);
-      made.push_back({std::move(cut), std::move(on), is_flat});
+    divide::cut_contest made(batch);
+    const auto enter = [&](forest_cut cut, bool is_flat = false) {
+      made.enter(std::move(cut), is_flat,
+                 [&](const problem& one) -> result<seconds> { return divided(one, cost, part).most; });
     };
-    add(by.by_work(sum));
-    by.each_for(sum / batch.shape.replicas, add);
-    add(by.flat(), true);
-    std::stable_sort(made.begin(), made.end(),
-                     [](const contender& a, const contender& b) { return a.on.most < b.on.most; });
+    enter(by.by_work(sum));
+    by.each_for(sum / batch.shape.replicas, enter);
+    enter(by.flat(), true);
     return made;
   }
 
-  /// Searches the packs of each replica.            end: when the last one ends
+  /// Searches the packs of each replica.
   template <class Slicer, class Cost>
-  [[nodiscard]] static result<solution> each_searched(const problem& batch,
-                                                      const std::vector<std::vector<sequence>>& groups,
-                                                      const Slicer& slicer, const Cost& cost,
-                                                      std::span<const memory_rates> rates, int busiest,
-                                                      std::size_t threads, const search_options& options,
-                                                      seconds& end) {
+  [[nodiscard]] static result<divide::timed_solution> each_searched(
+      const problem& batch, const std::vector<std::vector<sequence>>& groups, const Slicer& slicer, const Cost& cost,
+      std::span<const memory_rates> rates, int busiest, std::size_t threads, const search_options& options) {
     solution found;
     found.replicas.resize(groups.size());
     std::vector<seconds> ends(groups.size());
@@ -214,8 +179,7 @@ struct forward_search {
       return success();
     });
     if (!done) return std::move(done).error();
-    end = *std::max_element(ends.begin(), ends.end());
-    return found;
+    return divide::timed_solution{std::move(found), *std::max_element(ends.begin(), ends.end())};
   }
 };
 

@@ -59,7 +59,7 @@ struct packed_forward : forward_search {
   }
 
  private:
-  /// Of a baseline that cuts paths a solution, which says where; of others the replicas.
+  /// The packs of a baseline. One that cuts paths answers with a solution, which says where.
   template <class Slicer, class Cost, class Solver>
   [[nodiscard]] static result<solution> packed(const Solver& solver, const problem& batch, const Slicer& slicer,
                                                const Cost& cost) {

@@ -179,11 +179,11 @@ class layer_pricing {
     double streamed{};
     double by_row{};
   };
-  /// Of both norms, forward.
+  /// What both norms move for a token, forward.            Units  bytes
   [[nodiscard]] static double norm_bytes(const costs::layer& l, const costs::stage_options& with) noexcept {
     return 4 * (static_cast<double>(with.norm_reads) + 1) * l.hidden;
   }
-  /// Of the activation, forward: its inputs read and its output written.
+  /// What the activation moves for a token, forward: its inputs are read and its output is written. Units  bytes
   [[nodiscard]] static double activation_bytes(const costs::layer& l) noexcept {
     return 2 * (l.feed_forward + l.gate) + 2 * l.feed_forward;
   }
@@ -217,7 +217,7 @@ class layer_pricing {
     if (layer_.dispatched > 0) inner += moved(all, {16 * layer_.dispatched, 0}, shape_.context);
     return as_measured(all, moved(all, hidden_bytes(layer_, p, with_), hidden_ranks()), inner, p, from);
   }
-  /// Of norms and the activation alone, forward.
+  /// What norms and the activation alone take, forward.
   [[nodiscard]] seconds norms_and_activation(tokens all, costs::provenance& from) const {
     return as_measured(all, moved(all, {0, norm_bytes(layer_, with_)}, hidden_ranks()),
                        moved(all, {0, activation_bytes(layer_)}, shape_.context), pass::forward, from);

@@ -80,7 +80,7 @@ template <class Cost>
   return fill_time(cost, shape, root, at) + pack_overhead(cost, pass::forward, at) + longest * (1.0 / sharers) +
          leave_time(cost, shape, last, at);
 }
-/// That of a sequence which is a path by itself.
+/// The own way of a sequence that is a path by itself.
 template <class Cost>
 [[nodiscard]] seconds way_bound(const Cost& cost, const shape& shape, const sequence& s, int sharers = 1) {
   std::vector<seconds> work;

@@ -6,6 +6,7 @@
 #include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/forest/forest_cut.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/order/detail/local_ids.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -98,11 +99,7 @@ struct tree_micro_batches {
   /// The sequences of each tree.
   [[nodiscard]] static std::vector<micro_batch> trees_of(const forest_cut& cut) {
     std::vector<sequence> all = batch_view(cut).sequences();
-    std::vector<std::uint32_t> root(all.size());
-    for (std::uint32_t i = 0; i < all.size(); ++i) {
-      root[i] = i;
-      while (!all[root[i]].is_root()) root[i] = all[root[i]].parent.value;
-    }
+    const std::vector<std::uint32_t> root = slimpack::detail::roots_of(all);
     std::stable_sort(all.begin(), all.end(), [&](const sequence& a, const sequence& b) {
       const std::uint32_t of_a = root[a.id.value], of_b = root[b.id.value];
       return of_a != of_b ? of_a < of_b : a.begin < b.begin;

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/order/detail/local_ids.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -101,26 +103,17 @@ struct division_problem {
  private:
   /// Lets each tree stand for its sequences.
   void divide_trees() {
-    std::vector<std::uint32_t> tree_of(batch.size());
-    std::vector<bool> known(batch.size());
+    constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    const std::vector<std::uint32_t> root = slimpack::detail::roots_of(batch);
+    std::vector<std::uint32_t> tree_of(batch.size(), none);  // of roots
     std::vector<sequence> roots;
-    const auto find = [&](std::uint32_t i) {
-      std::uint32_t root = i;
-      while (!batch[root].is_root() && !known[root]) root = batch[root].parent.value;
-      if (!known[root]) {
-        tree_of[root] = static_cast<std::uint32_t>(roots.size());
-        roots.push_back({{tree_of[root]}, {}});
-      }
-      const std::uint32_t tree = tree_of[root];
-      for (std::uint32_t at = i; !known[at]; at = batch[at].parent.value) {
-        known[at] = true, tree_of[at] = tree;
-        if (batch[at].is_root()) break;
-      }
-      return tree;
-    };
     for (std::uint32_t i = 0; i < batch.size(); ++i) {
-      const std::uint32_t tree = find(i);
-      trees.resize(roots.size());
+      std::uint32_t& tree = tree_of[root[i]];
+      if (tree == none) {
+        tree = static_cast<std::uint32_t>(roots.size());
+        roots.push_back({{tree}, {}});
+        trees.emplace_back();
+      }
       trees[tree].push_back(batch[i]);
       roots[tree].length = std::max(roots[tree].length, batch[i].end());
     }

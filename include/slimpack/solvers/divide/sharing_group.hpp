@@ -57,9 +57,7 @@ class sharing_group {
     const auto add_one = [&](const sequence& s, tokens length, const sequence& parent) {
       members_.resize(members_.size() + count());
       members_[members_.size() - count() + sharer] = s;
-      add(length);
-      stand_ins_.back().begin = parent.end();
-      stand_ins_.back().parent = parent.id;
+      add(length, parent.end(), parent.id);
     };
     if (trees_ == stand_ins_.size()) add_one({}, quantum_, {no_parent, {}});
     std::vector<std::pair<sequence_id, std::size_t>> stand_in_of;
@@ -166,7 +164,9 @@ class sharing_group {
   }
 
  private:
-  void add(tokens length) { stand_ins_.push_back({{static_cast<std::uint32_t>(stand_ins_.size())}, length}); }
+  void add(tokens length, tokens begin = {}, sequence_id parent = no_parent) {
+    stand_ins_.push_back({{static_cast<std::uint32_t>(stand_ins_.size())}, length, begin, parent});
+  }
 
   std::int64_t count_;
   tokens quantum_;

@@ -36,6 +36,19 @@ namespace slimpack::detail {
   return parents;
 }
 
+/// The root of the tree of each: itself, where it is one.
+/// Shapes    sequences: by id            Complexity  O(n log n)
+[[nodiscard]] inline std::vector<std::uint32_t> roots_of(std::span<const sequence> sequences) {
+  std::vector<std::uint32_t> above(sequences.size());
+  for (std::uint32_t i = 0; i < above.size(); ++i) above[i] = sequences[i].is_root() ? i : sequences[i].parent.value;
+  for (std::uint32_t i = 0; i < above.size(); ++i) {
+    std::uint32_t at = i;
+    while (above[at] != at) at = above[at] = above[above[at]];
+    above[i] = at;
+  }
+  return above;
+}
+
 }  // namespace slimpack::detail
 
 #endif

@@ -58,7 +58,7 @@ class law_search {
     }
   }
 
-  /// Of the ends of paths, which fill a pipeline and leave it.
+  /// Compares messages of the ends of paths, which fill a pipeline and leave it, with those of packs.
   void look_at_messages(pass p, int part) {
     if (p == pass::forward ? part + 1 == plan_.shape.parts() : part == 0) return;
     const auto time = [&](tokens size) { return message_time(cost_, size, p, part); };

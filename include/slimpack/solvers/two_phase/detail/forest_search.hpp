@@ -8,6 +8,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/detail/any_policies.hpp>
+#include <slimpack/solvers/divide/cut_contest.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/estimated.hpp>
 #include <slimpack/solvers/divide/forest_cuts.hpp>
@@ -20,9 +21,9 @@
 #include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,7 @@ class forest_search {
     if constexpr (divide::divides_without_plans<Divider>) {
       result<forest_cut> cut = most_even(divider);
       if (!cut) return std::move(cut).error();
-      const problem one = problem_of(cut.value());
+      const problem one = divide::cut_contest(batch_).asked_of(cut.value());
       result<solution> found = search(one).solve(divider, how_.effort);
       if (found) found.value().cut = std::move(cut).value();
       return found;
@@ -69,7 +70,7 @@ class forest_search {
     if (!cuts_paths()) return search(batch_).solve_group(divider, replica);
     result<forest_cut> cut = most_even(divider);
     if (!cut) return std::move(cut).error();
-    const problem one = problem_of(cut.value());
+    const problem one = divide::cut_contest(batch_).asked_of(cut.value());
     result<group_solution> found = search(one).solve_group(divider, replica);
     if (found) found.value().solved.cut = std::move(cut).value();
     return found;
@@ -81,18 +82,6 @@ class forest_search {
   [[nodiscard]] two_phase_search<Moves> search(const problem& one) const {
     return two_phase_search<Moves>(how_, one, slicer_, cost_, schedule_);
   }
-  [[nodiscard]] problem problem_of(const forest_cut& cut) const {
-    problem one = batch_;
-    one.lengths = cut.lengths, one.parents = cut.parents;
-    return one;
-  }
-
-  /// A cut, and what its busiest replica has to do.
-  struct contender {
-    forest_cut cut;
-    seconds busiest{};
-    bool is_flat{};
-  };
 
   /// Whether a replica has room for a path.
   [[nodiscard]] bool fits(const sequence& s, const std::vector<memory_rates>& rates) const {
@@ -102,10 +91,10 @@ class forest_search {
     return !batch_.shape.memory || std::all_of(rates.begin(), rates.end(), has_room);
   }
 
-  /// Each cut once, the most even first; of equal ones that with fewer copies.
-  /// Errors    why the first has no division, where none has
+  /// Cuts worth trying, as a divider would divide them.
+  /// Errors    those of rates_of
   template <class Divider>
-  [[nodiscard]] result<std::vector<contender>> contenders(const Divider& divider) const {
+  [[nodiscard]] result<divide::cut_contest> contest(const Divider& divider) const {
     const std::vector<sequence> all = batch_.batch().sequences();
     const result<std::vector<memory_rates>> rates = rates_of(cost_, batch_.shape);
     if (!rates) return rates.error();
@@ -115,14 +104,9 @@ class forest_search {
     for (const sequence& s : all)
       sum += work.emplace_back(solvers::stage_time(cost_, s.whole(), stage, batch_.shape).value);
     const double mean = sum / batch_.shape.replicas;
-    std::vector<contender> made;
-    std::optional<error> why;
-    const auto add = [&](forest_cut cut, bool is_flat = false) {
-      if (std::any_of(made.begin(), made.end(), [&](const contender& c) { return c.cut == cut; })) return;
-      const problem one = problem_of(cut);
-      const result<seconds> most = search(one).busiest(divider);
-      if (most) made.push_back({std::move(cut), most.value(), is_flat});
-      if (!most && !why) why = most.error();
+    divide::cut_contest made(batch_);
+    const auto enter = [&](forest_cut cut, bool is_flat = false) {
+      made.enter(std::move(cut), is_flat, [&](const problem& one) { return search(one).busiest(divider); });
     };
     const sequence_orders orders(all);
     const std::vector<sequence> falling = orders.of(0).forward, rising = orders.of(1).forward;
@@ -139,52 +123,41 @@ class forest_search {
         count = order.size();
       }
       if (std::exchange(before, count) == count) continue;
-      add(by.front().by_work(sum));
-      for (const divide::forest_cuts& cuts : by) cuts.each_for(mean, add);
-      add(by.front().flat(), true);
+      enter(by.front().by_work(sum));
+      for (const divide::forest_cuts& cuts : by) cuts.each_for(mean, enter);
+      enter(by.front().flat(), true);
     }
-    add(divide::forest_cuts(all, {}, work).flat());
-    if (made.empty()) return *std::move(why);
-    std::stable_sort(made.begin(), made.end(),
-                     [](const contender& a, const contender& b) { return a.busiest < b.busiest; });
+    enter(divide::forest_cuts(all, {}, work).flat());
     return made;
   }
 
   template <class Divider>
   [[nodiscard]] result<forest_cut> most_even(const Divider& divider) const {
-    result<std::vector<contender>> all = contenders(divider);
-    if (!all) return std::move(all).error();
-    return std::move(all.value().front().cut);
+    result<divide::cut_contest> cuts = contest(divider);
+    if (!cuts) return std::move(cuts).error();
+    return std::move(cuts).value().most_even();
   }
 
   template <class Divider>
   [[nodiscard]] result<solution> first_to_end(const Divider& divider) const {
-    result<std::vector<contender>> all = contenders(divide::estimated{});
-    if (!all) return std::move(all).error();
-    std::optional<solution> best;
-    std::optional<error> why;
-    seconds least{std::numeric_limits<double>::infinity()};
-    const auto attempt = [&](forest_cut cut, const solvers::search_budget& effort) {
-      const problem one = problem_of(cut);
-      result<solution> found = search(one).solve(divider, effort);
-      const result<seconds> end = found ? search(one).end_of(found.value()) : found.error();
-      if (!end && !why) why = end.error();
-      if (!end || end.value() >= least) return bool{end};
-      least = end.value();
-      best = std::move(found).value();
-      best->cut = std::move(cut);
-      return true;
+    result<divide::cut_contest> cuts = contest(divide::estimated{});
+    if (!cuts) return std::move(cuts).error();
+    const auto by = [&](const solvers::search_budget& effort) {
+      return [&, effort](const problem& one) -> result<divide::timed_solution> {
+        result<solution> found = search(one).solve(divider, effort);
+        if (!found) return std::move(found).error();
+        const result<seconds> end = search(one).end_of(found.value());
+        if (!end) return end.error();
+        return divide::timed_solution{std::move(found).value(), end.value()};
+      };
     };
-    // No plan ends before its busiest replica has done its work.
-    constexpr std::size_t enough = 4;  // that have a plan
-    std::size_t planned = 0;
-    for (contender& c : all.value()) {
-      if (best && (batch_.stop.stop_requested() || c.busiest >= least || (planned >= enough && !c.is_flat))) continue;
-      planned += attempt(std::move(c.cut), solvers::search_budget::fast());
-    }
-    if (!best) return *std::move(why);
-    attempt(*best->cut, how_.effort);
-    return *std::move(best);
+    result<divide::timed_solution> best = std::move(cuts).value().first_to_end(by(solvers::search_budget::fast()));
+    if (!best) return std::move(best).error();
+    forest_cut& cut = *best.value().solution.cut;
+    result<divide::timed_solution> more = by(how_.effort)(divide::cut_contest(batch_).asked_of(cut));
+    if (!more || more.value().end >= best.value().end) return std::move(best).value().solution;
+    more.value().solution.cut = std::move(cut);
+    return std::move(more).value().solution;
   }
 
   const solvers::two_phase& how_;
