@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_COSTS_MODEL_MODEL_SHAPE_HPP
 #define SLIMPACK_COSTS_MODEL_MODEL_SHAPE_HPP
 
+#include <slimpack/costs/model/mixer.hpp>
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -32,14 +34,15 @@ struct routing {
   friend bool operator==(const routing&, const routing&) = default;
 };
 
-/// What a layer is made of: an MLP or experts, behind attention or behind a state that runs along the sequence (Mamba,
-/// linear attention). It is made of a bool, for models that know only whether a layer has experts.
+/// What a layer is made of: a mixer, and behind it an MLP, experts, or nothing. It is made of a bool, for models that
+/// know only whether a layer has experts.
 struct layer_kind {
-  bool moe{};    ///< has experts
-  bool state{};  ///< has the matrices of a state instead of those of attention
+  bool moe{};                     ///< has experts
+  int mixer{};                    ///< which one of model_shape::mixers
+  std::int64_t intermediate{-1};  ///< of a dense MLP with a width of its own, 0 where there is no MLP; -1: the model's
 
-  constexpr layer_kind(bool has_experts = false, bool has_state = false) noexcept
-      : moe(has_experts), state(has_state) {}
+  constexpr layer_kind(bool has_experts = false, int mixed_by = 0, std::int64_t width = -1) noexcept
+      : moe(has_experts), mixer(mixed_by), intermediate(width) {}
   friend constexpr auto operator<=>(const layer_kind&, const layer_kind&) = default;
 };
 
@@ -73,15 +76,31 @@ struct model_shape {
   std::int64_t kv_rank{};     ///< MLA kv_lora_rank; 0: no MLA
   std::int64_t rope_dim{};    ///< MLA qk_rope_head_dim: the part of a key shared by all heads
 
-  std::vector<bool> state_layers{};  ///< of each layer, whether it has a state instead of attention; empty: none has
-  std::int64_t state_in{};           ///< of such a layer: width of all projections of the hidden states
-  std::int64_t state_out{};          ///< and of what its output projection reads
+  std::vector<costs::mixer> mixers{};  ///< the different ones; empty: one, full attention of the heads above
+  std::vector<int> mixer_of{};         ///< which one a layer has, of each layer; empty: the first
+  int further{};  ///< of the layers the last ones, which predict tokens beyond the next one: each has besides a
+  ///< projection of two hidden states to one, and runs the output layer once more (DeepSeek-V3, arXiv:2412.19437)
+  std::vector<std::int64_t> mlp_widths{};  ///< of each layer, the width of its dense MLP, 0: it has none; empty:
+                                           ///< `intermediate`
 
   [[nodiscard]] bool is_moe(int layer) const noexcept {
     if (expert_layers.empty()) return experts > 0 && layer >= dense_layers;
     return experts > 0 && of(expert_layers, layer);
   }
-  [[nodiscard]] layer_kind kind(int layer) const noexcept { return {is_moe(layer), of(state_layers, layer)}; }
+  [[nodiscard]] layer_kind kind(int layer) const noexcept {
+    const auto i = static_cast<std::size_t>(layer);
+    const bool has_experts = is_moe(layer);
+    return {has_experts, i < mixer_of.size() ? mixer_of[i] : 0,
+            !has_experts && i < mlp_widths.size() ? mlp_widths[i] : -1};
+  }
+  [[nodiscard]] costs::mixer mixer(layer_kind kind) const noexcept {
+    if (!mixers.empty()) return mixers[static_cast<std::size_t>(kind.mixer)];
+    return {
+        .heads = heads, .kv_heads = kv_heads, .head_dim = head_dim, .value_dim = value_dim, .output_gate = output_gate};
+  }
+  [[nodiscard]] std::int64_t mlp_width(layer_kind kind) const noexcept {
+    return kind.intermediate < 0 ? intermediate : kind.intermediate;
+  }
   /// How many layers have experts. Those are counted in order: routing::of_layer.
   [[nodiscard]] int moe_layers() const noexcept {
     int count = 0;
