@@ -37,6 +37,8 @@ class batch_quanta {
   [[nodiscard]] std::int64_t group_size() const noexcept { return size_; }  ///< quanta
   [[nodiscard]] std::span<const quantum_group> groups() const noexcept { return groups_; }
   [[nodiscard]] std::span<const slice> rests() const noexcept { return rests_; }  ///< shorter than a quantum
+  /// Whether some begin between two multiples of the quantum.
+  [[nodiscard]] bool has_between() const noexcept { return between_; }
 
   /// Calls visit(slice) for slices of which the cheapest takes no more than any quantum of the group.
   template <class Visit>
@@ -67,7 +69,7 @@ class batch_quanta {
  private:
   tokens quantum_;
   std::int64_t size_{1};
-  bool between_{};  // whether some begin between two multiples
+  bool between_{};
   std::vector<quantum_group> groups_;
   std::vector<slice> rests_;
 };
