@@ -169,7 +169,7 @@ inline void read_further(const model_keys& keys, model_reading& made) {
   model_reading made;
   costs::model_shape& m = made.shape;
   refuse_unpriced(keys, always_unpriced);
-  m.layers = model_keys::integer<int>(keys.need(layers_names), 1, most_layers);
+  m.layers = layers_of(keys);
   const layer_kinds kinds = layer_kinds_of(keys, m.layers);
   refuse_unpriced(keys, unpriced_keys);
   refuse_unlike_layers(keys);

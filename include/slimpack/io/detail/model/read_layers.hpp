@@ -5,6 +5,7 @@
 #include <slimpack/io/detail/model/further_layers.hpp>
 #include <slimpack/io/detail/model/layer_rules.hpp>
 #include <slimpack/io/detail/model/model_keys.hpp>
+#include <slimpack/io/detail/model/read_dimensions.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -158,6 +159,13 @@ struct layer_kinds {
     throw malformed("linear_attn_config lists layer " + std::to_string(left - made.mixers.begin() + 1) +
                     " neither in kda_layers nor in full_attn_layers");
   return made;
+}
+
+/// How many layers there are; of Nemotron-H the list of them may say it alone.
+[[nodiscard]] inline int layers_of(const model_keys& keys) {
+  if (const std::optional<json_place> list = keys.find({"layers_block_type"}); list && !keys.find(layers_names))
+    if (list->size() > 0 && list->size() <= most_layers) return static_cast<int>(list->size());
+  return model_keys::integer<int>(keys.need(layers_names), 1, most_layers);
 }
 
 /// A family's key all_states means that all layers are a state alone.
