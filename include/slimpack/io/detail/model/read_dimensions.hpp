@@ -104,8 +104,8 @@ inline void read_attention(const model_keys& keys, costs::model_shape& m) {
     m.head_dim = width ? model_keys::integer(*width, 1, widest) : m.hidden / m.heads;
     const std::optional<json_place> value = keys.telling({"v_head_dim"});
     m.value_dim = value ? model_keys::integer(*value, 1, widest) : m.head_dim;
-    m.output_gate = keys.flag("attn_output_gate");
   }
+  m.output_gate = keys.telling({"attn_output_gate", "mla_use_output_gate"}).has_value();
   if (m.heads * std::max(m.head_dim, m.value_dim) > widest)
     heads.expected("heads x head width of at most " + std::to_string(widest));
 }

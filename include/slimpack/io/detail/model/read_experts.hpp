@@ -42,6 +42,7 @@ inline constexpr expert_rule expert_rules[]{
     {{"moe_layers", marks::indices}},
     {{"moe_layers_enum", marks::indices}},
     {{"mlp_layer_types", marks::names}},
+    {{"is_moe_layer", marks::flags}},
     {{"mlp_only_layers", marks::indices}, false},
     {{"decoder_sparse_step", marks::period, 1}},
     {{"interleave_moe_layer_step", marks::period, 1}},

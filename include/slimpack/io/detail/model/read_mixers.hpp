@@ -100,21 +100,7 @@ inline void read_heads(const model_keys& keys, const head_names& named, costs::m
 class mixers_by_kind {
  public:
   mixers_by_kind(const model_keys& keys, const layer_kinds& kinds, const costs::model_shape& m) {
-    const costs::mixer attention = m.mixer({});
-    full_ = near_ = attention;
-    read_heads(keys, heads_of_full, full_);
-    if (const std::int64_t window = stated_window(keys), chunk = stated_chunk(keys); window > 0 || chunk > 0) {
-      near_.span = window > 0 ? costs::attention_span{costs::mixing::window, window}
-                              : costs::attention_span{costs::mixing::chunks, chunk};
-      read_heads(keys, heads_of_near, near_);
-    } else {
-      near_ = full_;
-    }
-    if (keys.find({"index_topk"}) || kinds.has(mixes::chosen)) {
-      chosen_ = of_chosen_keys(keys, full_, m.max_positions);
-      if (!kinds.has(mixes::chosen)) full_ = chosen_;
-      if (near_.span.how == costs::mixing::full) near_ = full_;
-    }
+    if (kinds.has_attention()) read_attentions(keys, kinds, m);
     if (kinds.has(mixes::state)) state_ = read_state(keys, kinds, m);
   }
   [[nodiscard]] const costs::mixer& of(mixes how) const noexcept {
@@ -134,6 +120,24 @@ class mixers_by_kind {
   }
 
  private:
+  void read_attentions(const model_keys& keys, const layer_kinds& kinds, const costs::model_shape& m) {
+    const costs::mixer attention = m.mixer({});
+    full_ = near_ = attention;
+    read_heads(keys, heads_of_full, full_);
+    if (const std::int64_t window = stated_window(keys), chunk = stated_chunk(keys); window > 0 || chunk > 0) {
+      near_.span = window > 0 ? costs::attention_span{costs::mixing::window, window}
+                              : costs::attention_span{costs::mixing::chunks, chunk};
+      read_heads(keys, heads_of_near, near_);
+    } else {
+      near_ = full_;
+    }
+    if (keys.find({"index_topk"}) || kinds.has(mixes::chosen)) {
+      chosen_ = of_chosen_keys(keys, full_, m.max_positions);
+      if (!kinds.has(mixes::chosen)) full_ = chosen_;
+      if (near_.span.how == costs::mixing::full) near_ = full_;
+    }
+  }
+
   costs::mixer full_, near_, chosen_, state_, none_{.span = {costs::mixing::none}};
 };
 

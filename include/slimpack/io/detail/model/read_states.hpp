@@ -50,6 +50,8 @@ namespace states {
 /// Kimi delta attention: queries, keys, values, heads' strengths, and two gates of a low rank, the width of a head.
 [[nodiscard]] inline costs::mixer kimi_delta(const model_keys& keys, const costs::model_shape&) {
   const json_place config = *keys.telling({"linear_attn_config"});
+  if (const std::optional<json_place> gate = config.find({"use_full_rank_gate"}); gate && gate->boolean())
+    gate->expected("false: gates of a full rank are not priced; give times of its stages instead");
   const std::int64_t heads = state_width(config, {"num_heads"}), width = state_width(config, {"head_dim"}),
                      all = heads * width;
   return {.span = {costs::mixing::delta},

@@ -33,6 +33,7 @@ inline constexpr unpriced_key always_unpriced[]{
     {"use_short_conv", "layers have a state of matrices that are not known"},
     {"shared_blocks", "several layers share one block of attention"},
     {"moe_latent_size", "experts work on hidden states of a width of their own"},
+    {"routed_expert_hidden_size", "experts work on hidden states of a width of their own", {}, "hidden_size"},
     {"differential_attention", "attention is the difference of two, with values that are twice as wide as keys"},
     {"visual_experts", "layers have matrices of their own for images"},
     {"mean_recurrence", "some layers run several times"},
