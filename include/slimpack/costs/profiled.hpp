@@ -10,6 +10,7 @@
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>
 #include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/provenance.hpp>
@@ -33,6 +34,8 @@ namespace slimpack::costs {
 /// of the pack (linear layers and all that works token by token: 64 sequences of 128 tokens are one product of 8192
 /// rows). Where whole slices were measured, the second is left out.
 /// Formula   slice = slices(q, prefix) + rate tokens: its share of a large pack; rate is the least time of a token
+///           slices(q, prefix) is the sum over tables, one of full attention and one of each other span of keys; chunks
+///           are asked one by one (attention_span::each_chunk)
 ///           pack = overhead + max(sum over slices of slices(q, prefix), the longest of alone(q, prefix))
 ///                  + pack table(all tokens)
 ///           Weight gradients of a token, where they are known, are the same in every pack: tables hold the rest
@@ -52,6 +55,8 @@ class profiled {
     tokens keys;      ///< what they attend to: prefix + queries
     seconds time;     ///< among others, without what each pack costs besides its slices
     seconds alone{};  ///< where a thin slice takes longer when it has the device for itself; 0: `time`
+    int span{};       ///< of layers that attend otherwise, by themselves: which of extras::spans, counted from 1; 0: of
+                      ///< full attention, or of all layers together
   };
 
   /// One measurement of what runs once over all tokens of a pack.
@@ -87,14 +92,17 @@ class profiled {
     seconds message_token{};              ///< and for each of its tokens
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
     std::vector<memory_rates> evaluation_memory{};  ///< the same while it evaluates; empty: as in steps
-    std::vector<double> pair_bytes{};        ///< kept by dense attention, by stage, see memory::kept; empty: none
-    std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
-    bool joins_rows{};                       ///< packs are called whole (executors/joined/joined_row.hpp): attention of
-                                             ///< their own sequences covers exchanges, where it was measured apart from
-                                             ///< what runs once over a pack
-    std::optional<loan_rows> lending{};      ///< of attention that stages lend each other; without, its messages take
-                                             ///< no time
-    seconds reduce{};                        ///< gradient reduction and optimizer, after the step
+    std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
+    std::vector<double> piece_bytes{};    ///< kept by a piece for states, by stage, see memory::kept; empty: none
+    std::vector<attention_span> spans{};  ///< of samples of layers that attend otherwise than to all keys
+    by_pass<std::vector<seconds>> slice_call{};  ///< of each slice besides, by part, for states; empty: none
+    std::optional<row_exchange> exchange{};      ///< between replicas that share a sequence; without, it takes no time
+    bool joins_rows{};                   ///< packs are called whole (executors/joined/joined_row.hpp): attention of
+                                         ///< their own sequences covers exchanges, where it was measured apart from
+                                         ///< what runs once over a pack
+    std::optional<loan_rows> lending{};  ///< of attention that stages lend each other; without, its messages take
+                                         ///< no time
+    seconds reduce{};                    ///< gradient reduction and optimizer, after the step
     std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, behind them of each stage's share of a
                                                           ///< spread vocabulary, reduced beside the work: then reduce
                                                           ///< is the optimizer alone; empty: none
@@ -123,7 +131,7 @@ class profiled {
   [[nodiscard]] static result<profiled> make(std::span<const sample> samples) { return make(samples, extras{}); }
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const noexcept {
-    return slices_[index(p, part)](s.length, s.begin) + rate(p, part) * static_cast<double>(s.length.value);
+    return attended(index(p, part), s) + rate(p, part) * static_cast<double>(s.length.value);
   }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const noexcept {
     const std::size_t i = index(p, part);
@@ -131,8 +139,8 @@ class profiled {
     seconds longest{};
     tokens size{};
     for (const slice& s : pack) {
-      sum += slices_[i](s.length, s.begin);
-      if (!alone_.empty()) longest = std::max(longest, alone_[i](s.length, s.begin));
+      sum += attended(i, s);
+      if (!alone_.empty()) longest = std::max(longest, alone_[i](s.length, s.begin) + near(i, s));
       size += s.length;
     }
     sum = std::max(sum, overhead(p, part) + longest);
@@ -142,12 +150,12 @@ class profiled {
   /// Measured times do not add up, so bounds rest on the part of them that does; and so does useful work, which is then
   /// no more than the time of any packs.
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const noexcept {
-    return slices_[index(p, part)].least(s.length, s.begin) + rate(p, part) * static_cast<double>(s.length.value);
+    return attended_least(index(p, part), s) + rate(p, part) * static_cast<double>(s.length.value);
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const noexcept {
     const useful_share own =
         p == pass::forward || beside_.useful.empty() ? useful_share{} : beside_.useful[static_cast<std::size_t>(part)];
-    return slices_[index(p, part)].least(s.length, s.begin) * own.attention +
+    return attended_least(index(p, part), s) * own.attention +
            rate(p, part) * (own.tokens * static_cast<double>(s.length.value));
   }
   /// Nothing of what slices take by themselves: of attention it is not known.
@@ -169,7 +177,10 @@ class profiled {
     const std::vector<seconds>& all = beside_.overhead(p);
     return all.empty() ? seconds{} : all[static_cast<std::size_t>(part)];
   }
-  [[nodiscard]] seconds call_overhead(pass, int /*part*/) const noexcept { return beside_.call; }
+  [[nodiscard]] seconds call_overhead(pass p, int part) const noexcept {
+    const std::vector<seconds>& own = beside_.slice_call[p];
+    return own.empty() ? beside_.call : beside_.call + own[static_cast<std::size_t>(part)];
+  }
   [[nodiscard]] seconds message(tokens size, pass, int /*part*/) const noexcept {
     return beside_.message + beside_.message_token * static_cast<double>(size.value);
   }
@@ -181,7 +192,7 @@ class profiled {
     if (!beside_.exchange) return {};
     seconds attention{};
     if (!packs_.empty())
-      for (const slice& s : mine) attention += slices_[index(p, part)](s.length, s.begin);
+      for (const slice& s : mine) attention += attended(index(p, part), s);
     return (*beside_.exchange)(row, mine, attention, p, part);
   }
   /// Nothing where slices were not measured apart from what runs once over a pack.
@@ -190,7 +201,7 @@ class profiled {
     return packs_[index(p, part)](size) + weights(p, part) * static_cast<double>(size.value);
   }
   [[nodiscard]] seconds covers(const slice& s, pass p, int part) const noexcept {
-    return beside_.joins_rows && !packs_.empty() ? slices_[index(p, part)](s.length, s.begin) : seconds{};
+    return beside_.joins_rows && !packs_.empty() ? attended(index(p, part), s) : seconds{};
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const noexcept {
     const auto at = static_cast<std::size_t>(stage);
@@ -202,7 +213,8 @@ class profiled {
   }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const noexcept {
     const auto at = static_cast<std::size_t>(stage);
-    return at < beside_.pair_bytes.size() ? costs::memory::kept(piece, beside_.pair_bytes[at]) : bytes{};
+    const auto of = [&](const std::vector<double>& each) { return at < each.size() ? each[at] : 0.0; };
+    return costs::memory::kept(piece, of(beside_.pair_bytes), of(beside_.piece_bytes));
   }
   /// No number where the samples are of a model whose vocabulary is not spread.
   [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const noexcept {
@@ -227,6 +239,7 @@ class profiled {
     double most = 0;
     for (const std::vector<time_table>* tables : {&slices_, &alone_})
       for (const time_table& t : *tables) most = std::max(most, t.largest_change());
+    for (const near_table& one : near_) most = std::max(most, one.times.largest_change());
     for (const token_table& t : packs_) most = std::max(most, t.largest_change());
     return most;
   }
@@ -239,6 +252,40 @@ class profiled {
  private:
   profiled() = default;
 
+  /// Of layers that attend to a span of keys, on a kind of part in a pass.
+  struct near_table {
+    std::size_t index{};
+    attention_span span{};
+    time_table times;
+  };
+
+  /// What layers that do not attend to all keys take of a slice; `value(table, queries, prefix)`: of what is asked.
+  template <class Value>
+  [[nodiscard]] seconds near(std::size_t i, const slice& s, const Value& value) const noexcept {
+    seconds sum{};
+    for (const near_table& one : near_) {
+      if (one.index != i) continue;
+      if (one.span.how == mixing::chunks)
+        one.span.each_chunk(s.length, s.begin, [&](double count, tokens queries, tokens prefix) {
+          sum += value(one.times, queries, prefix) * count;
+        });
+      else
+        sum += value(one.times, s.length, s.begin);
+    }
+    return sum;
+  }
+  [[nodiscard]] seconds near(std::size_t i, const slice& s) const noexcept {
+    return near(i, s, [](const time_table& t, tokens queries, tokens prefix) { return t(queries, prefix); });
+  }
+  [[nodiscard]] seconds attended(std::size_t i, const slice& s) const noexcept {
+    return near_.empty() ? slices_[i](s.length, s.begin) : slices_[i](s.length, s.begin) + near(i, s);
+  }
+  [[nodiscard]] seconds attended_least(std::size_t i, const slice& s) const noexcept {
+    const seconds full = slices_[i].least(s.length, s.begin);
+    if (near_.empty()) return full;
+    return full +
+           near(i, s, [](const time_table& t, tokens queries, tokens prefix) { return t.least(queries, prefix); });
+  }
   /// Of its tables.
   [[nodiscard]] std::size_t index(pass p, int part) const noexcept {
     return 2 * kind_[static_cast<std::size_t>(part)] + (p == pass::forward ? 0 : 1);
@@ -247,7 +294,8 @@ class profiled {
     const auto a = static_cast<std::size_t>(part), b = static_cast<std::size_t>(other);
     const auto same = [&](const auto& list) { return list.empty() || list[a] == list[b]; };
     return kind_[a] == kind_[b] && same(beside_.forward_overhead) && same(beside_.backward_overhead) &&
-           same(beside_.weight_token) && same(beside_.useful) && same(beside_.collectives) &&
+           same(beside_.slice_call.forward) && same(beside_.slice_call.backward) && same(beside_.weight_token) &&
+           same(beside_.useful) && same(beside_.collectives) &&
            (!beside_.exchange || beside_.exchange->alike(part, other));
   }
   /// Least time of a token of what runs once over a pack, and of weight gradients.
@@ -269,6 +317,7 @@ class profiled {
   std::vector<int> like_;           ///< by part
   std::vector<time_table> slices_;  ///< [kind * 2 + pass]
   std::vector<time_table> alone_;   ///< likewise, or empty: no slice is slower alone
+  std::vector<near_table> near_;    ///< of other spans, each of one kind and pass; empty: none
   std::vector<token_table> packs_;  ///< likewise, or empty: nothing runs once over a pack
   extras beside_;
 };

@@ -95,7 +95,7 @@ class transformer {
   }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return at(part).of(p).priced(s); }
   [[nodiscard]] seconds overhead(pass p, int part) const { return at(part).of(p).overhead; }
-  [[nodiscard]] seconds call_overhead(pass, int /*part*/) const { return call_; }
+  [[nodiscard]] seconds call_overhead(pass p, int part) const { return call_ + at(part).of(p).call; }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
     const slimpack::detail::pass_rates& r = at(part).of(p);
     seconds sum{};
@@ -103,15 +103,13 @@ class transformer {
     return r.overhead + std::max(sum, r.floor);
   }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
-    double pairs = 0;
-    for (const slice& s : mine) pairs += s.pairs();
-    return exchange_(row, mine, {at(part).of(p).pair * pairs}, p, part);
+    return exchange_(row, mine, at(part).of(p).attended(mine), p, part);
   }
   [[nodiscard]] seconds token_time(tokens size, pass p, int part) const {
     return {at(part).of(p).token * static_cast<double>(size.value)};
   }
   [[nodiscard]] seconds covers(const slice& s, pass p, int part) const {
-    return joins_rows_ ? seconds{at(part).of(p).pair * s.pairs()} : seconds{};
+    return joins_rows_ ? at(part).of(p).attended({&s, 1}) : seconds{};
   }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const { return lending_(l, part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
@@ -129,9 +127,7 @@ class transformer {
   [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
     return states_.evaluation[static_cast<std::size_t>(stage)];
   }
-  [[nodiscard]] bytes kept(const slice& piece, int stage) const {
-    return costs::memory::kept(piece, states_.pair_bytes[static_cast<std::size_t>(stage)]);
-  }
+  [[nodiscard]] bytes kept(const slice& piece, int stage) const { return states_.kept(piece, stage); }
   [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const {
     return rates_on(vocabulary_, stage).of(call)(size);
   }

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -46,7 +47,10 @@ result<layer_times> layer_times_of(const costs::model_shape& model, const layout
     variant.layers = layers;
     variant.dense_layers = 0;
     variant.expert_layers.clear();
-    variant.state_layers.assign(kind.state ? static_cast<std::size_t>(layers) : 0, true);
+    const auto count = static_cast<std::size_t>(layers);
+    if (!model.mixer_of.empty()) variant.mixer_of.assign(count, kind.mixer);
+    variant.mlp_widths.assign(kind.intermediate < 0 ? 0 : count, kind.intermediate);
+    variant.further = kind.further ? layers : 0;
     if (!kind.moe) variant.experts = 0;
     const auto cost = cost_of(variant, alone);
     if (!cost) return cost.error();
@@ -58,11 +62,10 @@ result<layer_times> layer_times_of(const costs::model_shape& model, const layout
   };
   layer_times times;
   times.layers.resize(static_cast<std::size_t>(model.layers));
-  for (const costs::layer_kind kind : {costs::layer_kind{}, {false, true}, {true, false}, {true, true}}) {
+  std::set<costs::layer_kind> kinds;
+  for (int i = 0; i < model.layers; ++i) kinds.insert(model.kind(i));
+  for (const costs::layer_kind kind : kinds) {
     const auto has = [&](int layer) { return model.kind(layer) == kind; };
-    int first = 0;
-    while (first < model.layers && !has(first)) ++first;
-    if (first == model.layers) continue;  // there are none
     const result<seconds> one = time_of(kind, 1);
     if (!one) return one.error();
     const result<seconds> two = time_of(kind, 2);

@@ -4,10 +4,12 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/measured_layer.hpp>
+#include <slimpack/costs/detail/mixer_pricing.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/model/detail/layer_products.hpp>
 #include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/provenance.hpp>
@@ -50,6 +52,7 @@ namespace slimpack::detail {
 ///                 softmax, dropout and its mask, and their gradients, each written and read once
 ///   context       c ranks have two slices of q / 2c queries each, the first and the last of 2c (zigzag), and exchange
 ///                 keys and values as costs::traffic says
+///   mixers        other than full attention: mixer_pricing
 ///   experts       that ranks divide: the busiest rank's products; four times each row that it gets is read and written
 ///                 in another order, twice on each side of them. All-to-alls as costs::traffic says: 1 - overlap of
 ///                 them is waited for, the rest where the layer's products are shorter. Hidden states are gathered and
@@ -69,6 +72,7 @@ class layer_pricing {
                 const rank_kernels& kernels, std::span<const costs::layer_sample> measured, const costs::traffic& wires,
                 const costs::stage_options& with)
       : layer_(costs::layer::of(model, kind, on.tensor, on.expert, imbalance)),
+        mixer_(model, model.mixer(kind), layer_, on, kernels, with),
         products_(products_of(model, kind, on.tensor, on.expert, imbalance)),
         imbalance_(imbalance),
         model_(model),
@@ -76,7 +80,7 @@ class layer_pricing {
         kernels_(kernels),
         wires_(wires),
         with_(with) {
-    if (kind != costs::layer_kind{}) return;  // no such layer was measured
+    if (!is_plain(model, kind)) return;  // no such layer was measured
     measured_ = measured_layer::of(measured, model, on.tensor);
     if (measured_) return;
     others_ = other_layers::of(measured, model, [&](const costs::model_shape& m, int tensor, tokens all) {
@@ -94,7 +98,8 @@ class layer_pricing {
     const costs::traffic::share moved = tensor_traffic(all, p);
     const costs::origin source = tensor_source(wires_, mine(all) * layer_.hidden, with_.sequence_parallel);
     from.add(costs::work::traffic, source, moved.exposed);
-    const seconds beside = elementwise(all, p, from) + casts(all, p, from) + moved.exposed;
+    const seconds beside =
+        elementwise(all, p, from) + casts(all, p, from) + mixer_.scan(mine(all), p, from) + moved.exposed;
     if (p == pass::forward) {
       const seconds products = forward(all, false, from);
       return beside + products + dispatched(all, products, from);
@@ -114,17 +119,36 @@ class layer_pricing {
     return sum;
   }
 
+  /// What a slice takes for a state besides, whatever its tokens.
+  [[nodiscard]] seconds slice_time(pass p) const { return mixer_.slice_time(p); }
+
+  /// Which keys its queries attend to.
+  [[nodiscard]] const costs::attention_span& span() const noexcept { return layer_.span; }
   /// A slice's attention, one of `copies` alike that share the device.
   [[nodiscard]] seconds attention(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
     return with_repeated(p, [&](pass of) { return on_all_ranks(queries, prefix, of, copies, from); });
   }
-  /// The same where one rank has the whole slice, whatever the shape's context-parallel ranks.
+  /// The same where one rank has the whole slice, whatever the shape's context-parallel ranks, and every query attends
+  /// to all keys: at this rate pairs run.
   [[nodiscard]] seconds undivided_attention(tokens queries, tokens prefix, pass p) const {
     costs::provenance unused;
-    return with_repeated(p, [&](pass of) { return core(queries, prefix + queries, of, 1, unused); });
+    return with_repeated(p, [&](pass of) { return mixer_.attended(queries, prefix + queries, of, 1, {}, unused); });
+  }
+  /// What an indexer takes for the scores by which it chooses keys, over all ranks.
+  [[nodiscard]] seconds index(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
+    return with_repeated(p, [&](pass of) {
+      return mixer_.indexed(queries, prefix + queries, of, copies, from) * (1.0 / shape_.context);
+    });
   }
 
  private:
+  /// Whether a layer is made of attention of the model's heads and of its dense MLP.
+  [[nodiscard]] static bool is_plain(const costs::model_shape& model, costs::layer_kind kind) noexcept {
+    costs::mixer own = model.mixer(kind);
+    own.span = {};
+    return kind == costs::layer_kind{false, kind.mixer} && model.mixer(kind).attends() &&
+           own == costs::model_shape::full_attention(model);
+  }
   /// Of a pass, and of what backward computes again.
   template <class Time>
   [[nodiscard]] seconds with_repeated(pass p, const Time& time) const {
@@ -181,7 +205,7 @@ class layer_pricing {
   };
   /// What both norms move for a token, forward.            Units  bytes
   [[nodiscard]] static double norm_bytes(const costs::layer& l, const costs::stage_options& with) noexcept {
-    return 4 * (static_cast<double>(with.norm_reads) + 1) * l.hidden;
+    return 2 * l.blocks * (static_cast<double>(with.norm_reads) + 1) * l.hidden;
   }
   /// What the activation moves for a token, forward: its inputs are read and its output is written. Units  bytes
   [[nodiscard]] static double activation_bytes(const costs::layer& l) noexcept {
@@ -191,8 +215,9 @@ class layer_pricing {
   [[nodiscard]] static moved_bytes hidden_bytes(const costs::layer& l, pass p,
                                                 const costs::stage_options& with) noexcept {
     const double reads = with.norm_reads;
-    if (p == pass::forward) return {(12 + (with.dropout ? 2 : 0)) * l.hidden, norm_bytes(l, with)};
-    return {(with.dropout ? 10 : 0) * l.hidden, 4 * (2 * reads + 2) * l.hidden};
+    const double half = l.blocks / 2;
+    if (p == pass::forward) return {half * (12 + (with.dropout ? 2 : 0)) * l.hidden, norm_bytes(l, with)};
+    return {half * (with.dropout ? 10 : 0) * l.hidden, 2 * l.blocks * (2 * reads + 2) * l.hidden};
   }
   /// Of positions and the activation.
   [[nodiscard]] static moved_bytes inner_bytes(const costs::layer& l, pass p,
@@ -261,7 +286,9 @@ class layer_pricing {
 
   [[nodiscard]] costs::traffic::share tensor_traffic(tokens all, pass p) const {
     costs::traffic::share moved = wires_.tensor(all, model_.hidden, p, with_.sequence_parallel);
-    if (layer_.dispatched > 0 && model_.shared_width() == 0) moved = moved * 0.5;  // of attention alone
+    double blocks = layer_.blocks;
+    if (layer_.dispatched > 0 && model_.shared_width() == 0) blocks -= 1;  // of the mixer alone
+    if (blocks != 2) moved = moved * (blocks / 2);
     if (with_.hides_tensor_traffic) return moved;
     return {moved.exposed + moved.hidden * with_.slowdown.exposed, {}};
   }
@@ -288,29 +315,23 @@ class layer_pricing {
   [[nodiscard]] seconds on_all_ranks(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
     const int ranks = shape_.context;
     const tokens keys = prefix + queries;
-    if (ranks == 1) return core(queries, keys, p, copies, from);
+    if (ranks == 1) return mixer_.core(queries, keys, p, copies, from);
     const tokens half = share_of(queries, 2 * ranks);
-    const seconds computed = core(half, prefix + half, p, copies, from) + core(half, keys, p, copies, from);
+    const seconds computed =
+        mixer_.core(half, prefix + half, p, copies, from) + mixer_.core(half, keys, p, copies, from);
+    const tokens seen = queries + layer_.span.seen_before({{}, prefix, queries});
     const seconds exposed =
-        wires_.context(keys * copies, layer_.kv_elements, p, with_.exchange, computed * copies).exposed *
+        wires_.context(seen * copies, layer_.kv_elements, p, with_.exchange, computed * copies).exposed *
         (1.0 / copies);
     from.add(costs::work::traffic,
              wires_.net().source(costs::collective::all_gather, wires_.context_ranks(),
-                                 bytes{2 * layer_.kv_elements * static_cast<double>(keys.value)}),
+                                 bytes{2 * layer_.kv_elements * static_cast<double>(seen.value)}),
              exposed);
     return computed + exposed;
   }
 
-  [[nodiscard]] seconds core(tokens queries, tokens keys, pass p, int copies, costs::provenance& from) const {
-    const int heads = model_.heads / shape_.tensor * copies;
-    const int kv_heads = model_.kv_rank > 0 ? heads : (model_.kv_heads + shape_.tensor - 1) / shape_.tensor * copies;
-    const auto width = static_cast<int>((model_.head_dim + model_.value_dim) / 2);
-    const known_time all = kernels_.attention(p, queries, keys, heads, kv_heads, width);
-    from.add(costs::work::attention, all.source, all.time * (1.0 / copies));
-    return all.time * (1.0 / copies);
-  }
-
   costs::layer layer_;
+  mixer_pricing mixer_;
   std::vector<layer_product> products_;
   double imbalance_;
   std::optional<measured_layer> measured_;

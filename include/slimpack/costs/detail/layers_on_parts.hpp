@@ -72,12 +72,31 @@ namespace slimpack::detail {
                                         " has " + std::to_string(model.vocabulary)};
 }
 
+/// Whether ranks can divide the mixers of a model so.
+/// Errors    invalid_input: tensor-parallel ranks that do not divide the heads of one; context-parallel ranks where a
+///           state runs along the sequence, which has no order there
+[[nodiscard]] inline result<void> check_mixers(const costs::model_shape& model, const shape& on) {
+  for (int i = 0; i < model.layers; ++i) {
+    const costs::mixer by = model.mixer(model.kind(i));
+    const std::string heads = by.has_state() ? " heads of states of " : " query heads of ";
+    if (by.span.how != costs::mixing::none && by.heads % on.tensor != 0)
+      return error{errc::invalid_input, "tensor parallelism of " + std::to_string(on.tensor) + " does not divide the " +
+                                            std::to_string(by.heads) + heads + model.name};
+    if (by.has_state() && on.context > 1)
+      return error{errc::invalid_input, "context parallelism of " + std::to_string(on.context) + ": layer " +
+                                            std::to_string(i) + " of " + model.name +
+                                            " has a state that runs along the sequence, which context-parallel ranks " +
+                                            "have in pieces at the same time; leave it 1"};
+  }
+  return success();
+}
+
 /// How many layers each part has: `wanted`, or, where that is empty, even, and what is left over to the inner parts
 /// before the first and the last, which have the embedding and the logits besides. Where these are of one part each,
 /// `wanted` may give such a part no layer (shape::may_be_empty).
-/// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
+/// Errors    invalid_input: a degree below 1, more parts than layers, a list
 ///           of layers that does not add up, a part with neither a layer nor an end of the model, and those of
-///           check_experts and check_words
+///           check_experts, check_mixers and check_words
 [[nodiscard]] inline result<std::vector<int>> layers_on_parts(const costs::model_shape& model, const shape& on,
                                                               std::vector<int> wanted, const costs::routing& how = {}) {
   if (std::min({on.stages, on.replicas, on.tensor, on.context, on.chunks, on.expert}) < 1)
@@ -89,9 +108,7 @@ namespace slimpack::detail {
     return error{errc::invalid_input, std::to_string(on.stages) + " stages x " + std::to_string(on.chunks) +
                                           " chunks exceed the " + std::to_string(model.layers) + " layers of " +
                                           model.name};
-  if (model.heads % on.tensor != 0)
-    return error{errc::invalid_input, "tensor parallelism of " + std::to_string(on.tensor) + " does not divide the " +
-                                          std::to_string(model.heads) + " query heads of " + model.name};
+  if (result<void> r = check_mixers(model, on); !r) return std::move(r).error();
   if (wanted.empty()) {
     wanted.assign(static_cast<std::size_t>(parts), model.layers / parts);
     for (int i = 0; i < model.layers % parts; ++i) ++wanted[static_cast<std::size_t>(i < parts - 2 ? i + 1 : 0)];
@@ -115,9 +132,14 @@ struct stage_states {
   std::vector<memory_rates> memory{};      ///< in steps
   std::vector<memory_rates> evaluation{};  ///< while forward runs alone
   std::vector<double> pair_bytes{};        ///< of dense attention, see memory::kept
+  std::vector<double> piece_bytes{};       ///< of states, see memory::state_bytes
   double heaviest{};                       ///< parameters of the stage with the most, but for experts that ranks divide
   double heaviest_experts{};               ///< those of that stage
 
+  [[nodiscard]] bytes kept(const slice& piece, int stage) const {
+    const auto at = static_cast<std::size_t>(stage);
+    return costs::memory::kept(piece, pair_bytes[at], piece_bytes[at]);
+  }
   /// `layers`: of each part, from layers_on_parts.
   [[nodiscard]] static stage_states of(const costs::model_shape& model, const shape& on, std::span<const int> layers,
                                        const costs::memory& rule, const costs::routing& how = {}) {
@@ -137,6 +159,7 @@ struct stage_states {
       made.memory.push_back(rule.of(model, on, own, embeddings, last, r));
       made.evaluation.push_back(rule.of_evaluation(model, on, own, embeddings, last));
       made.pair_bytes.push_back(rule.pair_bytes(on, own));
+      made.piece_bytes.push_back(costs::memory::state_bytes(own));
       double weights = embeddings * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
       double experts = 0;
       for (const costs::layer& l : own) weights += l.weights, experts += l.expert_weights;

@@ -5,6 +5,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layer_pricing.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/provenance.hpp>
@@ -55,11 +56,14 @@ class part_times {
     if (own_.head) {
       const double moved =
           hidden() * (p == pass::forward ? 4 : 8) + static_cast<double>(vocabulary()) * (p == pass::forward ? 14 : 10);
-      sum += spent(work::elementwise, kernels_.moved(mine(all) * moved), from);
-      if (p == pass::forward)
-        return sum + spent(work::products, kernels_.product(rows(all), vocabulary(), model_.hidden), from);
-      sum += spent(work::products, kernels_.product(rows(all), model_.hidden, vocabulary()), from) +
-             head_weight_gradients(all, from) + half_traffic(all, p, from);
+      for (int run = 0; run <= model_.further; ++run) {
+        sum += spent(work::elementwise, kernels_.moved(mine(all) * moved), from);
+        if (p == pass::forward)
+          sum += spent(work::products, kernels_.product(rows(all), vocabulary(), model_.hidden), from);
+        else
+          sum += spent(work::products, kernels_.product(rows(all), model_.hidden, vocabulary()), from) +
+                 head_weight_gradients(all, from) + half_traffic(all, p, from);
+      }
     }
     return sum;
   }
@@ -69,20 +73,47 @@ class part_times {
     costs::provenance unused;
     const seconds sum =
         layers(unused, [&](const layer_pricing& l, costs::provenance& of) { return l.weight_gradients(all, of); });
-    return own_.head ? sum + head_weight_gradients(all, unused) : sum;
+    return own_.head ? sum + head_weight_gradients(all, unused) * (1.0 + model_.further) : sum;
   }
 
-  /// A slice's attention, one of `copies` alike that share the device. Adds what it took to `from`.
-  seconds attention(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
+  /// The ways in which its layers attend, full attention first, with it or without any.
+  [[nodiscard]] std::vector<costs::attention_span> spans() const {
+    std::vector<costs::attention_span> all{{}};
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
+      if (const costs::attention_span& own = kinds_[kind].span();
+          own_.layers[kind] > 0 && costs::attends(own.how) && std::find(all.begin(), all.end(), own) == all.end())
+        all.push_back(own);
+    return all;
+  }
+
+  /// Attention to a span of a slice, one of `copies` alike that share the device; what indexers take counts as full
+  /// attention. Adds what it took to `from`.
+  seconds attention(const costs::attention_span& span, tokens queries, tokens prefix, pass p, int copies,
+                    costs::provenance& from) const {
+    const bool is_full = span == costs::attention_span{};
     return layers(from, [&](const layer_pricing& l, costs::provenance& of) {
-      return l.attention(queries, prefix, p, copies, of);
+      const seconds own = l.span() == span ? l.attention(queries, prefix, p, copies, of) : seconds{};
+      return is_full ? own + l.index(queries, prefix, p, copies, of) : own;
     });
   }
-  /// The same where one rank has the whole slice.
-  [[nodiscard]] seconds undivided_attention(tokens queries, tokens prefix, pass p) const {
-    costs::provenance unused;
-    return layers(
-        unused, [&](const layer_pricing& l, costs::provenance&) { return l.undivided_attention(queries, prefix, p); });
+  /// Of all its layers.
+  seconds attention(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
+    return layers(from, [&](const layer_pricing& l, costs::provenance& of) {
+      return l.attention(queries, prefix, p, copies, of) + l.index(queries, prefix, p, copies, of);
+    });
+  }
+  /// Of a span, were it full, where one rank has the whole slice: the rate of its pairs.
+  [[nodiscard]] seconds undivided_attention(const costs::attention_span& span, tokens queries, tokens prefix,
+                                            pass p) const {
+    const bool is_full = span == costs::attention_span{};
+    return layers([&](const layer_pricing& l, costs::provenance& of) {
+      const seconds own = l.span() == span ? l.undivided_attention(queries, prefix, p) : seconds{};
+      return is_full ? own + l.index(queries, prefix, p, 1, of) * static_cast<double>(shape_.context) : own;
+    });
+  }
+  /// What each slice takes for states besides, whatever its tokens.
+  [[nodiscard]] seconds slice_time(pass p) const {
+    return layers([&](const layer_pricing& l, costs::provenance&) { return l.slice_time(p); });
   }
 
  private:
@@ -120,6 +151,12 @@ class part_times {
       from.add(of, own_.layers[kind]);
     }
     return sum;
+  }
+
+  template <class Time>
+  [[nodiscard]] seconds layers(const Time& time) const {
+    costs::provenance unused;
+    return layers(unused, time);
   }
 
   const costs::model_shape& model_;

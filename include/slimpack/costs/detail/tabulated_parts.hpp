@@ -7,6 +7,7 @@
 #include <slimpack/costs/detail/part_times.hpp>
 #include <slimpack/costs/detail/step_ends.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/stage_options.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,8 +25,10 @@
 namespace slimpack::detail {
 
 /// The times of a part, as a table holds them.
-/// Source    grid: queries double from 64 on, prefixes grow fourfold from 256, packs by 3/2 and 4/3 in turn; between
-///           such points tables are off by less than measurements are
+/// Source    grid: queries double from 64 on, prefixes grow fourfold from 256, packs by 3/2 and 4/3 in turn; of windows
+///           and chosen keys queries do, too, and prefixes are also those from which on a window is full, since tables
+///           of them are straight in queries; of chunks none beyond one. Between such points tables are off by less than
+///           measurements are
 struct part_samples {
   std::vector<costs::profiled::sample> slices{};
   std::vector<costs::profiled::pack_sample> packs{};
@@ -42,11 +46,13 @@ struct part_samples {
         const std::int64_t tiles = (q.value + 127) / 128 * heads;
         const auto copies = static_cast<int>((full + tiles - 1) / tiles);
         for (tokens prefix{}; prefix + q <= top; prefix = std::max(tokens{256}, prefix * 4)) {
-          const seconds together = part.attention(q, prefix, p, copies, unused);
-          const seconds alone = copies > 1 ? part.attention(q, prefix, p, 1, unused) : together;
+          const seconds together = part.attention({}, q, prefix, p, copies, unused);
+          const seconds alone = copies > 1 ? part.attention({}, q, prefix, p, 1, unused) : together;
           made.slices.push_back({p, 0, q, prefix + q, together, alone});
         }
       }
+      const std::vector<costs::attention_span> spans = part.spans();
+      for (std::size_t i = 1; i < spans.size(); ++i) made.add(part, spans[i], p, top, full, heads);
       for (tokens size{64}; size <= top; size += size)
         for (const tokens each : {size, {size.value / 2 * 3}})
           made.packs.push_back({p, 0, each, part.tokens_time(each, p, unused)});
@@ -57,6 +63,31 @@ struct part_samples {
         made.weight_token =
             std::min(made.weight_token, part.weight_gradients(s.size) * (1 / static_cast<double>(s.size.value)));
     return made;
+  }
+
+  std::vector<costs::attention_span> spans{};  ///< of `slices`, counted from 1
+
+ private:
+  /// Samples of layers that do not attend to all keys.
+  void add(const part_times& part, const costs::attention_span& span, pass p, tokens top, std::int64_t full,
+           std::int64_t heads) {
+    const auto known = std::find(spans.begin(), spans.end(), span);
+    const auto number = static_cast<int>(known - spans.begin()) + 1;
+    if (known == spans.end()) spans.push_back(span);
+    costs::provenance unused;
+    const tokens most = span.has_borders() ? std::min(top, tokens{span.reach}) : top;
+    std::set<tokens> queries{std::min(tokens{64}, most), most};
+    for (tokens q{64}; q <= most; q += q) queries.insert({q, std::min(most, tokens{q.value / 2 * 3})});
+    for (const tokens q : queries) {
+      std::set<tokens> prefixes{tokens{}, most - q};
+      for (const tokens each : {tokens{span.reach} - q, tokens{span.reach - 1}})
+        if (span.reach > 0 && each > tokens{} && each + q <= most) prefixes.insert(each);
+      for (tokens each{256}; each + q <= most; each = each * 4) prefixes.insert(each);
+      const std::int64_t tiles = (q.value + 127) / 128 * heads;
+      const auto copies = static_cast<int>((full + tiles - 1) / tiles);
+      for (const tokens prefix : prefixes)
+        slices.push_back({p, 0, q, prefix + q, part.attention(span, q, prefix, p, copies, unused), {}, number});
+    }
   }
 };
 
@@ -84,12 +115,22 @@ class tabulated_parts {
     add_shares(times, useful_.times(useful_.parts()[static_cast<std::size_t>(part)]), beside);
 
     const part_samples& known = table_of(own, times);
-    for (costs::profiled::sample s : known.slices) s.part = part, slices_.push_back(s);
+    for (costs::profiled::sample s : known.slices) {
+      s.part = part;
+      if (s.span > 0) s.span = number_of(known.spans[static_cast<std::size_t>(s.span) - 1], beside.spans);
+      slices_.push_back(s);
+    }
     for (costs::profiled::pack_sample s : known.packs) {
       s.part = part;
       s.time += waited.empty + waited.token * static_cast<double>(s.size.value);
       if (s.pass == pass::backward) s.time += added.time;
       packs_.push_back(s);
+    }
+    if (const seconds call = times.slice_time(pass::forward); call > seconds{} || !beside.slice_call.forward.empty()) {
+      for (const pass p : both_passes) {
+        beside.slice_call[p].resize(static_cast<std::size_t>(part));
+        beside.slice_call[p].push_back(times.slice_time(p));
+      }
     }
     const seconds launches = with_.launch * static_cast<double>(own.layers.size());
     beside.forward_overhead.push_back(launches);
@@ -122,6 +163,13 @@ class tabulated_parts {
                times.attention(whole, {}, pass::backward, 1, unused), 1)});
   }
 
+  /// Of a span among all, counted from 1.
+  static int number_of(const costs::attention_span& span, std::vector<costs::attention_span>& all) {
+    const auto known = std::find(all.begin(), all.end(), span);
+    const auto number = static_cast<int>(known - all.begin()) + 1;
+    if (known == all.end()) all.push_back(span);
+    return number;
+  }
   const part_samples& table_of(const model_parts::part& own, const part_times& times) {
     std::vector<double> holds = own.holds.layers;
     holds.insert(holds.end(),

@@ -98,6 +98,20 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const extras& beside, std::si
   for (const double each : beside.pair_bytes)
     if (!(each >= 0) || !std::isfinite(each))
       return detail::no_profile("a pair keeps " + std::to_string(each) + " bytes");
+  for (const double each : beside.piece_bytes)
+    if (!(each >= 0) || !std::isfinite(each))
+      return detail::no_profile("a piece keeps " + std::to_string(each) + " bytes for states");
+  for (const pass p : both_passes) {
+    const std::vector<seconds>& all = beside.slice_call[p];
+    if (!all.empty() && all.size() != parts)
+      return detail::no_profile(std::to_string(all.size()) + " " + name_of(p) + " times of a slice for " +
+                                std::to_string(parts) + " parts");
+    for (const seconds t : all)
+      if (!is_time(t)) return detail::no_profile("a slice takes " + std::to_string(t.value) + " s besides");
+  }
+  for (const attention_span& span : beside.spans)
+    if (!attends(span.how) || span.reach < 0 || (span.how != mixing::sampled && span.reach == 0))
+      return detail::no_profile("a span of keys needs a reach of at least one token");
   for (const std::vector<memory_rates>* const rates : {&beside.memory, &beside.evaluation_memory})
     if (!rates->empty() && parts % rates->size() != 0)
       return detail::no_profile(std::to_string(rates->size()) + " memory rates for " + std::to_string(parts) +
@@ -111,6 +125,7 @@ struct profiled::measured {
 
   struct of_part {
     by_pass<slice_points> together, alone;
+    by_pass<std::vector<slice_points>> near;  // of each span
     by_pass<pack_points> packs;
     friend bool operator==(const of_part&, const of_part&) = default;
   };
@@ -131,6 +146,15 @@ struct profiled::measured {
     if (std::optional<error> wrong = fault(s, i, has_packs, weights)) return wrong;
     of_part& own = parts[static_cast<std::size_t>(s.part)];
     const tokens prefix = s.keys - s.queries;
+    if (s.span < 0 || static_cast<std::size_t>(s.span) > beside.spans.size())
+      return detail::no_profile("sample " + std::to_string(i) + " is of span " + std::to_string(s.span) + " of " +
+                                std::to_string(beside.spans.size()));
+    if (s.span > 0) {
+      std::vector<slice_points>& all = own.near[s.pass];
+      all.resize(beside.spans.size());
+      all[static_cast<std::size_t>(s.span) - 1].push_back({s.queries, prefix, s.time});
+      return std::nullopt;
+    }
     own.together[s.pass].push_back({s.queries, prefix, s.time - weights});
     own.alone[s.pass].push_back({s.queries, prefix, std::max(s.time, s.alone) - weights});
     thin = thin || s.alone > s.time;
@@ -189,6 +213,11 @@ SLIMPACK_DECL result<profiled> profiled::make(std::span<const sample> samples, s
   for (const std::size_t part : first)
     for (const pass p : both_passes) {
       made.slices_.emplace_back(std::move(seen.parts[part].together[p]));
+      std::vector<measured::slice_points>& near = seen.parts[part].near[p];
+      for (std::size_t i = 0; i < near.size(); ++i)
+        if (!near[i].empty())
+          made.near_.push_back(
+              {made.slices_.size() - 1, beside.spans[i], time_table(std::move(near[i]), beside.spans[i])});
       if (seen.thin) made.alone_.emplace_back(std::move(seen.parts[part].alone[p]));
       if (seen.has_packs) made.packs_.emplace_back(std::move(seen.parts[part].packs[p]));
     }

@@ -39,6 +39,7 @@ SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape
   profiled::extras beside{.memory = std::move(states.memory),
                           .evaluation_memory = std::move(states.evaluation),
                           .pair_bytes = std::move(states.pair_bytes),
+                          .piece_bytes = std::move(states.piece_bytes),
                           .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
                           .joins_rows = with.joins_rows,
                           .lending = loan_rows(model, on, count, with.recompute, net, with.slowdown.exposed),

@@ -85,10 +85,20 @@ class attention_table {
     return attention_table(std::move(model), reference, std::move(all));
   }
 
-  /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1
+  /// `window`: keys that a query attends to at most; 0: all. Tables have no windows: where one limits a slice, the time
+  /// is that of the wave model with it, times what full attention to the window and the slice took over the wave model.
+  /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1, window >= 0
   [[nodiscard]] answer operator()(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim,
-                                  int batch = 1) const noexcept {
-    const place at{queries.value, keys.value, heads, kv_heads, head_dim, batch};
+                                  tokens window = {}) const noexcept {
+    const bool limited = window > tokens{} && window < keys;
+    if (limited) keys = std::min(keys, queries + window - tokens{1});
+    const place at{queries.value, keys.value, heads, kv_heads, head_dim, 1};
+    if (limited) {
+      const seconds full = modelled(model_, p, at);
+      const answer known = (*this)(p, queries, keys, heads, kv_heads, head_dim);
+      return {known.time * (model_.attention(p, queries, keys, heads, kv_heads, head_dim, window) / full),
+              origin::derived};
+    }
     const scatter::place logs = logs_of(at);
     const scatter::answer forward = forward_(logs);
     const seconds time = modelled(model_, pass::forward, at) * std::exp(forward.value);

@@ -44,16 +44,17 @@ class kernel_times {
     return made;
   }
 
-  /// Causal attention of a slice of one sequence: its last query is the last key.
-  /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1
-  [[nodiscard]] seconds attention(pass p, tokens queries, tokens keys, int heads, int kv_heads,
-                                  int head_dim) const noexcept {
-    return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim).time
-                      : model_.attention(p, queries, keys, heads, kv_heads, head_dim);
+  /// Causal attention of a slice of one sequence: its last query is the last key. `window`: keys that a query attends
+  /// to at most; 0: all.
+  /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1, window >= 0
+  [[nodiscard]] seconds attention(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim,
+                                  tokens window = {}) const noexcept {
+    return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim, window).time
+                      : model_.attention(p, queries, keys, heads, kv_heads, head_dim, window);
   }
-  [[nodiscard]] origin attention_source(pass p, tokens queries, tokens keys, int heads, int kv_heads,
-                                        int head_dim) const noexcept {
-    return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim).source : origin::modelled;
+  [[nodiscard]] origin attention_source(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim,
+                                        tokens window = {}) const noexcept {
+    return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim, window).source : origin::modelled;
   }
 
   /// An m x k matrix times a k x n matrix; m counts tokens.

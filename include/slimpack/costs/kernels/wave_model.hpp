@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace slimpack::costs {
@@ -27,6 +28,8 @@ namespace slimpack::costs {
 ///                       all times backward_cost. So a thin slice after a long prefix is many short tiles backward
 ///                       where it is few long ones forward. Only whole sequences were measured: they cannot tell what a
 ///                       tile of keys costs from what its queries cost, so both cost the same
+///   ... of a window     of W keys, derived: no key counts that is before the window of the first query; a tile's work is
+///                       at most W + 128, of a query and the window of the first in its tile, and backward likewise
 ///   product             a tile is 128 x 128 of m x n, its work k + tile_depth; c = rounds(w) 2 x 128 x 128 S / (peak
 ///                       share), b = passes 2 (m k + n k + m n) / memory bandwidth; t = launch + (c^4 + b^4)^(1/4): one
 ///                       hides the other but where they are alike
@@ -34,7 +37,8 @@ namespace slimpack::costs {
 ///           published tables follow the forward formula to 1 % to 6 % on average once its constants are fitted,
 ///           products to 6 %
 /// Units     tokens, heads, matrix sizes in; seconds out; bf16
-/// Law       time does not fall when queries, keys, heads, m, n or k grow; nor when queries grow and keys with them
+/// Law       time does not fall when queries, keys, heads, the window, m, n or k grow; nor when queries grow and keys
+///           with them
 /// Errors    none            Complexity  attention O(queries / 128), of long slices O(log queries); products O(1)
 class wave_model {
  public:
@@ -74,30 +78,49 @@ class wave_model {
   wave_model(costs::gpu device, attention_constants attention, product_constants product)
       : device_(std::move(device)), attention_(attention), product_(product) {}
 
-  /// Causal attention of a slice: its last query is the last key.
-  /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1
+  /// Causal attention of a slice: its last query is the last key. `window`: keys that a query attends to at most; 0: all.
+  /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1, window >= 0
   [[nodiscard]] seconds attention(pass p, tokens queries, tokens keys, std::int64_t heads, std::int64_t kv_heads,
-                                  std::int64_t head_dim) const noexcept {
+                                  std::int64_t head_dim, tokens window = {}) const noexcept {
+    const bool limited = window > tokens{} && window < keys;
+    if (limited) keys = std::min(keys, queries + window - tokens{1});
+    const double most = limited ? static_cast<double>(window.value + tile) : std::numeric_limits<double>::infinity();
     const auto q = static_cast<double>(queries.value);
     const auto k = static_cast<double>(keys.value);
     const auto width = 4 * static_cast<double>(head_dim);  // flops of a pair; bytes of a key and its value
     const double pair = width * tile / (device_.peak_bf16_flops * attention_.share) * device_.multiprocessors;
+    /// Of tiles 0 <= i < n of falling work, how many have the most.
+    const auto alike_of = [](std::int64_t n, double largest, const auto& uncut) {
+      std::int64_t first = 0, end = n;  // uncut(i) >= largest before `first`
+      while (first < end) {
+        const std::int64_t middle = first + (end - first) / 2;
+        if (uncut(middle) >= largest)
+          first = middle + 1;
+        else
+          end = middle;
+      }
+      return first;
+    };
     if (p == pass::forward) {
-      const auto work = [&](std::int64_t row) {
-        return k - q + attention_.diagonal * (q - static_cast<double>(tile * row)) + attention_.tile_keys;
+      const auto uncut = [&](std::int64_t row) {
+        return k - q + attention_.diagonal * (q - static_cast<double>(tile * row));
       };
+      const auto work = [&](std::int64_t row) { return std::min(uncut(row), most) + attention_.tile_keys; };
       const double traffic = k * (attention_.key_passes * static_cast<double>(kv_heads) +
                                   attention_.head_passes * static_cast<double>(heads));
+      const std::int64_t rows = tiles(queries.value);
+      const std::int64_t alike = limited ? std::max<std::int64_t>(1, alike_of(rows, most, uncut)) : 1;
       return attention_.launch +
-             seconds{rounds(1, tiles(queries.value), heads, work) * pair + width * traffic / device_.memory_bandwidth};
+             seconds{rounds(alike, rows, heads, work) * pair + width * traffic / device_.memory_bandwidth};
     }
-    const auto work = [&](std::int64_t column) {
-      return std::min(q, k - static_cast<double>(tile * column)) + attention_.backward_tile;
-    };
-    const std::int64_t seen_by_all = std::min(tiles(keys.value), (keys.value - queries.value) / tile + 1);
+    const auto uncut = [&](std::int64_t column) { return std::min(q, k - static_cast<double>(tile * column)); };
+    const auto work = [&](std::int64_t column) { return std::min(uncut(column), most) + attention_.backward_tile; };
+    const std::int64_t columns = tiles(keys.value);
+    std::int64_t seen_by_all = std::min(columns, (keys.value - queries.value) / tile + 1);
+    if (most < q) seen_by_all = std::max<std::int64_t>(1, alike_of(columns, most, uncut));
     const double alone = q / tile * attention_.backward_tile * static_cast<double>(heads) / device_.multiprocessors;
     return attention_.backward_launch +
-           seconds{(rounds(seen_by_all, tiles(keys.value), heads, work) + alone) * pair * attention_.backward_cost};
+           seconds{(rounds(seen_by_all, columns, heads, work) + alone) * pair * attention_.backward_cost};
   }
 
   /// Requires  m, n, k >= 1

@@ -172,9 +172,20 @@ struct memory {
     return sum / on.context;
   }
 
-  /// What a piece keeps of those: its queries times all keys up to its end, masked ones too. For the hook `kept`.
-  [[nodiscard]] static bytes kept(const slice& piece, double pair_bytes) {
-    return {pair_bytes * static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value)};
+  /// What a piece keeps of those: its queries times all keys up to its end, masked ones too; and of states, whatever its
+  /// tokens. For the hook `kept`.
+  [[nodiscard]] static bytes kept(const slice& piece, double pair_bytes, double state_bytes = 0) {
+    return {pair_bytes * static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value) +
+            state_bytes};
+  }
+  /// Bytes that a piece keeps for the states of these layers, on a stage.
+  /// Source    derived. Each piece makes the state behind its last token, which the next piece of its sequence begins
+  ///           with and backward needs once more. The next piece's backward makes the gradient of it, in fp32, which
+  ///           stays until this piece's own: it is there while the piece is, and so counts with it
+  [[nodiscard]] static double state_bytes(std::span<const layer> layers) noexcept {
+    double sum = 0;
+    for (const layer& l : layers) sum += 2 * l.state_bytes;
+    return sum;
   }
 
  private:

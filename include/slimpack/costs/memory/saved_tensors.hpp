@@ -90,7 +90,10 @@ struct saved_tensors {
 
   /// Bytes that a token keeps on one rank of a layer, dense attention apart.
   [[nodiscard]] double token_bytes(const costs::layer& l, costs::recompute again, bool sequence_parallel) const {
-    return sum_of(layer, l, sequence_parallel, [again](const saved_tensor& t) { return t.kept(again); });
+    // Of a mixer or an MLP alone there are half as many hidden states; the input is kept of any layer.
+    const double share = again == costs::recompute::full ? 1 : l.blocks / 2;
+    return sum_of(
+        layer, l, sequence_parallel, [again](const saved_tensor& t) { return t.kept(again); }, share);
   }
   /// Bytes that it keeps besides where its sequence is cut: what later slices read of it, up to their own backward, and
   /// recomputation would drop. Of a table that marks no such tensor, keys and values in bf16.
@@ -109,7 +112,7 @@ struct saved_tensors {
   }
   /// Bytes a token beside those, on one rank of a layer while its backward runs.
   [[nodiscard]] double running_bytes(const costs::layer& l, bool sequence_parallel) const {
-    return sum_of(running, l, sequence_parallel, any);
+    return sum_of(running, l, sequence_parallel, any, l.blocks / 2);
   }
   /// The same where a part sends its output to another.
   [[nodiscard]] double boundary_bytes(const costs::layer& l, bool sequence_parallel) const {
@@ -167,12 +170,12 @@ struct saved_tensors {
   }
   template <class Which>
   static double sum_of(const std::vector<saved_tensor>& tensors, const costs::layer& l, bool sequence_parallel,
-                       const Which& which) {
-    const double hidden = sequence_parallel ? l.hidden / l.tensor : l.hidden;
+                       const Which& which, double share = 1) {
+    const double hidden = share * (sequence_parallel ? l.hidden / l.tensor : l.hidden);
     double sum = 0;
     for (const saved_tensor& t : tensors)
       if (which(t))
-        sum += t.hidden * hidden + t.gathered * l.hidden + t.query * l.query + t.key_value * l.kv_elements +
+        sum += t.hidden * hidden + t.gathered * share * l.hidden + t.query * l.query + t.key_value * l.kv_elements +
                t.output * l.output + t.feed_forward * l.feed_forward + t.gate * l.gate + t.heads * l.heads;
     return sum;
   }

@@ -46,6 +46,16 @@ struct attention_span {
     if (s.end().value <= reach) return s.pairs();
     return how == mixing::chunks ? in_chunks(s) : in_window(s);
   }
+  /// Calls visit(count, queries, prefix) for what a slice is to layers with chunks: the rest of the chunk in which it
+  /// begins, whole chunks, and the beginning of the one in which it ends.
+  template <class Visit>
+  constexpr void each_chunk(tokens queries, tokens prefix, Visit&& visit) const {
+    const tokens before{prefix.value % reach}, first = std::min(queries, tokens{reach} - before);
+    visit(1.0, first, before);
+    const std::int64_t rest = (queries - first).value;
+    if (rest >= reach) visit(static_cast<double>(rest / reach), tokens{reach}, tokens{});
+    if (rest % reach > 0) visit(1.0, tokens{rest % reach}, tokens{});
+  }
   /// Whether time may fall where the prefix of a slice grows: behind the border of a chunk.
   [[nodiscard]] constexpr bool has_borders() const noexcept { return how == mixing::chunks; }
   /// How many tokens before a slice it attends to, at most.

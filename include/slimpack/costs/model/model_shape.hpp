@@ -40,9 +40,14 @@ struct layer_kind {
   bool moe{};                     ///< has experts
   int mixer{};                    ///< which one of model_shape::mixers
   std::int64_t intermediate{-1};  ///< of a dense MLP with a width of its own, 0 where there is no MLP; -1: the model's
+  bool further{};  ///< predicts tokens beyond the next one: it has a projection of two hidden states to one before it,
+                   ///< and runs the output layer once more (DeepSeek-V3, arXiv:2412.19437, section 2.2)
 
-  constexpr layer_kind(bool has_experts = false, int mixed_by = 0, std::int64_t width = -1) noexcept
-      : moe(has_experts), mixer(mixed_by), intermediate(width) {}
+  constexpr layer_kind(bool has_experts = false, int mixed_by = 0, std::int64_t width = -1,
+                       bool predicts_further = false) noexcept
+      : moe(has_experts), mixer(mixed_by), intermediate(width), further(predicts_further) {}
+  /// Whether it has an MLP or experts.
+  [[nodiscard]] constexpr bool has_mlp() const noexcept { return moe || intermediate != 0; }
   friend constexpr auto operator<=>(const layer_kind&, const layer_kind&) = default;
 };
 
@@ -76,12 +81,11 @@ struct model_shape {
   std::int64_t kv_rank{};     ///< MLA kv_lora_rank; 0: no MLA
   std::int64_t rope_dim{};    ///< MLA qk_rope_head_dim: the part of a key shared by all heads
 
-  std::vector<costs::mixer> mixers{};  ///< the different ones; empty: one, full attention of the heads above
-  std::vector<int> mixer_of{};         ///< which one a layer has, of each layer; empty: the first
-  int further{};  ///< of the layers the last ones, which predict tokens beyond the next one: each has besides a
-  ///< projection of two hidden states to one, and runs the output layer once more (DeepSeek-V3, arXiv:2412.19437)
+  std::vector<costs::mixer> mixers{};      ///< the different ones; empty: one, full attention of the heads above
+  std::vector<int> mixer_of{};             ///< which one a layer has, of each layer; empty: the first
   std::vector<std::int64_t> mlp_widths{};  ///< of each layer, the width of its dense MLP, 0: it has none; empty:
                                            ///< `intermediate`
+  int further{};  ///< how many layers, the last ones, predict tokens beyond the next one: layer_kind::further
 
   [[nodiscard]] bool is_moe(int layer) const noexcept {
     if (expert_layers.empty()) return experts > 0 && layer >= dense_layers;
@@ -91,12 +95,18 @@ struct model_shape {
     const auto i = static_cast<std::size_t>(layer);
     const bool has_experts = is_moe(layer);
     return {has_experts, i < mixer_of.size() ? mixer_of[i] : 0,
-            !has_experts && i < mlp_widths.size() ? mlp_widths[i] : -1};
+            !has_experts && i < mlp_widths.size() ? mlp_widths[i] : -1, layer >= layers - further};
   }
   [[nodiscard]] costs::mixer mixer(layer_kind kind) const noexcept {
-    if (!mixers.empty()) return mixers[static_cast<std::size_t>(kind.mixer)];
-    return {
-        .heads = heads, .kv_heads = kv_heads, .head_dim = head_dim, .value_dim = value_dim, .output_gate = output_gate};
+    return mixers.empty() ? full_attention(*this) : mixers[static_cast<std::size_t>(kind.mixer)];
+  }
+  /// Full attention of the model's heads.
+  [[nodiscard]] static costs::mixer full_attention(const model_shape& m) noexcept {
+    return {.heads = m.heads,
+            .kv_heads = m.kv_heads,
+            .head_dim = m.head_dim,
+            .value_dim = m.value_dim,
+            .output_gate = m.output_gate};
   }
   [[nodiscard]] std::int64_t mlp_width(layer_kind kind) const noexcept {
     return kind.intermediate < 0 ? intermediate : kind.intermediate;

@@ -7,6 +7,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/placement.hpp>
@@ -66,6 +67,10 @@ struct relayed_transfer {
 ///                    gradients of outputs, and sums of 4 q n, gradients of queries
 ///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is
 ///           there. All of it `exposed` times, since compute waits (costs::slowdown)
+///           Windows and chunks of R tokens send less: a sharer has two runs of a row, before each of which its queries
+///           see at most R - 1 keys, so of k tokens that travel as keys no more than 2 (R - 1) do. A state passes through
+///           the 2 m runs of a row one after the other, 2 m - 1 handovers of it in each layer that has one, beside what
+///           each run computes from no state; derived
 ///           A handover between nodes that is relayed (core/merge.hpp) takes costs::relayed_transfer's time, its
 ///           latencies among them, and no attention covers its legs inside nodes: all segments are spread before it,
 ///           and gathered after it, so that these legs do not overlap either. A round takes at least what its other
@@ -87,16 +92,25 @@ class row_exchange {
     int next = 0;
     for (const int count : layers) {
       double keys = 0, queries = 0, outputs = 0;
+      layers_of_part made{};
       for (const int end = next + count; next < end; ++next) {
         const layer l = layer::of(model, model.kind(next), on.tensor);
+        if (l.state_bytes > 0) {
+          made.states += 1, made.state_bytes += l.state_bytes;
+          continue;
+        }
         keys += l.kv_elements, queries += l.query, outputs += l.output;
+        made.layers += l.kv_elements > 0 ? 1 : 0;
+        if (l.span.reach > 0 && l.span.how != mixing::top_k) made.near.push_back({l.span.reach, l.kv_elements});
       }
-      const double bytes_of_one = 2.0 / on.context / std::max(count, 1);  // of a layer, for one GPU
+      for (auto& [reach, share] : made.near) share = share / keys;
+      const double bytes_of_one = 2.0 / on.context / std::max(made.layers, 1.0);  // of a layer, for one GPU
       const round forward{{bytes_of_one * keys, 0}, {bytes_of_one * queries, bytes_of_one * 2 * outputs}, 1};
       const round backward{{bytes_of_one * keys, bytes_of_one * 2 * keys},
                            {bytes_of_one * (queries + outputs), bytes_of_one * 2 * queries},
                            1};
-      layers_of_part made{static_cast<double>(count), {forward.key.rows, backward.key.sums}, {{forward}, {backward}}};
+      made.kept = {forward.key.rows, backward.key.sums};
+      made.rounds = {{forward}, {backward}};
       if (again) {
         made.rounds.backward.push_back(forward);
         made.rounds.backward[0].attention = ratio / (ratio + 1);
@@ -114,17 +128,19 @@ class row_exchange {
     const layers_of_part& of = parts_[static_cast<std::size_t>(part)];
     const auto sharers = static_cast<double>(row.sharers.size());
     const rank_group between = net_.place().between(shape_, row.sharers, part % shape_.stages);
+    const seconds states = passed(of, between, sharers);
+    if (of.layers == 0) return states;
     if (row.exchange == exchange::keep) {
       const auto most = static_cast<double>(std::max(row.others, row.sent).value);
-      if (most == 0) return {};
-      const handover one = direct(between, {of.kept[p] * most});
+      if (most == 0) return states;
+      const handover one = direct(between, {of.kept[p] * of.seen(most)});
       const seconds latency = one.latency, flow = one.flow;
       const double share = own * static_cast<double>(row.begin.value) / pairs;  // of the attention, to what lies before
       const seconds before = attention * (share * of.rounds[p].front().attention);
-      return std::max(seconds{}, (latency * (sharers - 1) + flow) * of.layers - before) * exposed_;
+      return std::max(seconds{}, (latency * (sharers - 1) + flow) * of.layers - before) * exposed_ + states;
     }
     const bool is_ring = row.exchange == exchange::ring;
-    const double held = is_ring ? static_cast<double>(row.end.value) / sharers : own;  // tokens of a parcel
+    const double held = is_ring ? of.seen(static_cast<double>(row.end.value) / sharers) : own;  // tokens of a parcel
     const bool is_relayed = !row.relays.empty() && between.nodes > 1;
     const bool has_direct = is_relayed && crosses_directly(row, part % shape_.stages);
     const auto hop_of = [&](double size) {
@@ -139,7 +155,7 @@ class row_exchange {
              (sharers - 1);
       if (each.sums > 0) all += hop_of(each.sums * held).time * (of.layers * sharers);
     }
-    return all * exposed_;
+    return all * exposed_ + states;
   }
   /// Whether two parts answer alike, whichever replicas share.            Complexity  O(replicas)
   [[nodiscard]] bool alike(int part, int other) const {
@@ -201,11 +217,26 @@ class row_exchange {
   }
 
   struct layers_of_part {
-    double layers{};
+    double layers{};                                    // with attention
+    std::vector<std::pair<std::int64_t, double>> near;  // reach of windows and chunks, and their share of key bytes
+    double states{}, state_bytes{};                     // layers with a state, and bytes of all of these
     by_pass<double> kept;  // bytes of a token's keys and values in a layer, or of their gradients
     by_pass<std::vector<round>> rounds;
+
+    /// Of so many tokens that travel as keys, how many do in the mean over bytes.
+    [[nodiscard]] double seen(double all) const noexcept {
+      double less = 0;
+      for (const auto& [reach, share] : near) less += share * std::max(0.0, all - 2 * static_cast<double>(reach - 1));
+      return all - less;
+    }
     friend bool operator==(const layers_of_part&, const layers_of_part&) = default;
   };
+
+  /// States through the runs of a row.
+  [[nodiscard]] seconds passed(const layers_of_part& of, const rank_group& between, double sharers) const {
+    if (of.states == 0) return {};
+    return direct(between, {of.state_bytes / of.states}).time * (of.states * (2 * sharers - 1)) * exposed_;
+  }
 
   network net_;
   shape shape_;

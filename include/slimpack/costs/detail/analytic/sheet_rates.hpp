@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -44,44 +45,65 @@ class sheet_rates {
     const double gemm = device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context;
     const double attention = device_.peak_bf16_flops * device_.attention_efficiency * shape_.context;
     const auto h = static_cast<double>(model_.hidden);
-    double linear = 0, pair = 0, up = 0, weights = 0, gathers = 0;
+    double linear = 0, up = 0, weights = 0, gathers = 0, scan = 0, state_bytes = 0;
+    std::vector<span_rates> forward(1);  // operations of a pair, and then seconds; full attention first
     dispatch forward_dispatch, backward_dispatch;
     for (const costs::layer& l : own) {
-      linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights + l.expert_weights;
-      gathers += l.dispatched > 0 && model_.shared_width() == 0 ? 2 : 4;
+      linear += l.linear_flops, up += l.up_flops, weights += l.weights + l.expert_weights;
+      gathers += 2 * l.blocks - (l.dispatched > 0 && model_.shared_width() == 0 ? 2 : 0);
+      scan += l.scan_flops + l.chunk_flops, state_bytes += l.state_bytes;
       forward_dispatch += dispatched(l, l.linear_flops / gemm);
       backward_dispatch += dispatched(l, 2 * l.linear_flops / gemm);
+      forward.front().pair += l.index_flops;
+      if (!(l.pair_flops > 0)) continue;
+      auto known = std::find_if(forward.begin(), forward.end(), [&](const auto& one) { return one.span == l.span; });
+      if (known == forward.end()) known = forward.insert(known, span_rates{.span = l.span});
+      known->pair += l.pair_flops;
     }
-    const double head = has_head ? 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor : 0;
-    if (has_head) weights += head / 2;
+    const double once = has_head ? 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor : 0;
+    const double head = once * (1 + model_.further);
+    weights += once / 2;
     const auto count = static_cast<double>(own.size());
     // Sequence parallelism: two gathers and two scatters of the hidden states a layer; backward gathers twice more.
     const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor_.bandwidth;
     const double traffic = gathers * one_token;
     const double waits = shape_.tensor > 1 ? gathers * tensor_.latency.value : 0;
     const double turns = (shape_.context - 1.0) * count * context_.latency.value;
-    const auto ring = [&](pass p, double of_pair) {
-      return ring_rates::of(own, p, of_pair, shape_.context, context_.bandwidth);
-    };
+    std::vector<span_rates> backward = forward, repeated = forward;
+    for (std::size_t i = 0; i < forward.size(); ++i) {
+      span_rates &first = forward[i], &second = backward[i];
+      const auto ring = [&](pass p, double of_pair) {
+        return ring_rates::of(own, first.span, p, of_pair, shape_.context, context_.bandwidth);
+      };
+      first.pair = first.pair / attention;
+      first.rings[0] = ring(pass::forward, first.pair);
+      second.pair = device_.backward_attention_ratio * first.pair;
+      second.rings[0] = ring(pass::backward, second.pair);
+      repeated[i] = second;
+      if (repeats_attention(again_)) {
+        repeated[i].pair += first.pair;
+        repeated[i].rings[1] = first.rings[0];
+      }
+    }
+    const double open = scan / attention * typical_chunk / 2, states = 2 * state_bytes / device_.memory_bandwidth;
 
     part_rates r;
-    r.forward.token = (linear + head) / gemm + traffic + forward_dispatch.token;
+    put(r.forward, std::move(forward));
+    r.forward.token = (linear + head) / gemm + traffic + forward_dispatch.token + scan / attention;
     r.forward.collectives = traffic + forward_dispatch.token;
-    r.forward.pair = pair / attention;
-    r.forward.rings[0] = ring(pass::forward, r.forward.pair);
     r.forward.overhead = {count * launch_.value + waits + turns + forward_dispatch.pack};
+    r.forward.call = {open + states};
     r.forward.floor = {2 * weights / device_.memory_bandwidth};
-    r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic + backward_dispatch.token;
+    put(r.useful_backward, std::move(backward));
+    r.useful_backward.token =
+        2 * (linear + head) / gemm + 1.5 * traffic + backward_dispatch.token + 2.5 * scan / attention;
     r.useful_backward.collectives = 1.5 * traffic + backward_dispatch.token;
-    r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
-    r.useful_backward.rings[0] = ring(pass::backward, r.useful_backward.pair);
     r.useful_backward.overhead = {2 * count * launch_.value + 1.5 * waits + turns + backward_dispatch.pack};
+    r.useful_backward.call = {2.5 * open + 2 * states};
     r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
     r.backward = r.useful_backward;
-    if (repeats_attention(again_)) {
-      r.backward.pair += r.forward.pair;
-      r.backward.rings[1] = r.forward.rings[0];
-    }
+    put(r.backward, std::move(repeated));
+    if (repeats_attention(again_)) r.backward.token += scan / attention;
     if (again_ == costs::recompute::selective) r.backward.token += up / gemm;
     if (again_ == costs::recompute::full) {
       r.backward.token += linear / gemm + traffic + forward_dispatch.token;
@@ -116,6 +138,14 @@ class sheet_rates {
   }
 
  private:
+  static constexpr double typical_chunk = 128;  // tokens of a chunk of a scan, of which a slice leaves half open
+
+  static void put(pass_rates& to, std::vector<span_rates> spans) {
+    to.full = spans.front();
+    spans.erase(spans.begin());
+    to.spans = std::move(spans);
+  }
+
   /// What is waited for of both all-to-alls of a layer, in seconds a token and a pack, where its products take so long.
   struct dispatch {
     double token{};

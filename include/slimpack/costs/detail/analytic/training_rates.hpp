@@ -10,6 +10,7 @@
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/provenance.hpp>
@@ -66,8 +67,12 @@ class training_rates {
     r.backward = pass_of(own, all, pass::backward, with_.recompute, message, added);
     r.useful_backward = pass_of(own, useful, pass::backward, costs::recompute::none, message, added);
     if (repeats_attention(with_.recompute)) {
-      r.backward.rings[0] = r.useful_backward.rings[0];
-      r.backward.rings[1] = r.forward.rings[0];
+      const auto again = [](span_rates& both, const span_rates& backward, const span_rates& forward) {
+        both.rings = {backward.rings[0], forward.rings[0]};
+      };
+      again(r.backward.full, r.useful_backward.full, r.forward.full);
+      for (std::size_t i = 0; i < r.backward.spans.size(); ++i)
+        again(r.backward.spans[i], r.useful_backward.spans[i], r.forward.spans[i]);
     }
     r.weight_token = line::through([&](tokens n) { return useful.weight_gradients(n); }).token;
     return r;
@@ -97,8 +102,15 @@ class training_rates {
     const double turns = (shape_.context - 1.0) * (repeats_attention(again) ? 2 : 1) * count * context.latency.value;
     pass_rates r;
     r.token = all.token + message.token;
-    r.pair = times.undivided_attention(whole, {}, p).value / slice{{}, {}, whole}.pairs() / shape_.context;
-    r.rings[0] = ring_rates::of(own.layers, p, r.pair, shape_.context, context.bandwidth / with_.slowdown.exposed);
+    for (const costs::attention_span& span : times.spans()) {
+      const bool is_full = span == costs::attention_span{};
+      const double pair =
+          times.undivided_attention(span, whole, {}, p).value / slice{{}, {}, whole}.pairs() / shape_.context;
+      const ring_rates ring =
+          ring_rates::of(own.layers, span, p, pair, shape_.context, context.bandwidth / with_.slowdown.exposed);
+      (is_full ? r.full : r.spans.emplace_back()) = {span, pair, {ring}};
+    }
+    r.call = times.slice_time(p);
     r.overhead =
         with_.launch * (count * launches) + added + seconds{turns * with_.slowdown.exposed + all.pack + message.pack};
     r.floor = {2 * own.weights / net_.device().memory_bandwidth};

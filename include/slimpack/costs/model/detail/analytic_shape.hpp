@@ -18,14 +18,20 @@ struct timed_point {
   friend constexpr bool operator==(const timed_point&, const timed_point&) = default;
 };
 
-/// launch + linear q + attention q (2 p + q + 1) / 2: how a slice's time grows, where nothing was measured.
+/// Pairs of q queries behind a prefix of p tokens, where each attends to itself and all before it.
+struct all_pairs {
+  [[nodiscard]] constexpr double operator()(double q, double p) const noexcept { return q * (2 * p + q + 1) / 2; }
+};
+
+/// launch + linear q + attention pairs(q, p): how a slice's time grows, where nothing was measured.
 struct analytic_shape {
   double launch{};     ///< seconds
   double linear{};     ///< seconds per query
   double attention{};  ///< seconds per attended pair
 
-  [[nodiscard]] constexpr double operator()(double q, double p) const noexcept {
-    return launch + linear * q + attention * (q * (2 * p + q + 1) / 2);
+  template <class Pairs = all_pairs>
+  [[nodiscard]] constexpr double operator()(double q, double p, const Pairs& pairs = {}) const noexcept {
+    return launch + linear * q + attention * pairs(q, p);
   }
 
   friend constexpr bool operator==(const analytic_shape&, const analytic_shape&) = default;
@@ -33,13 +39,14 @@ struct analytic_shape {
   /// The coefficients >= 0 with the least sum of squared relative errors. Each set of coefficients that are not 0 is
   /// solved by its normal equations, and the best admissible one wins: of three, that is exact and cheap.
   /// Requires  a point; times > 0            Complexity  O(points)
-  [[nodiscard]] static analytic_shape fitted(std::span<const timed_point> points) {
+  template <class Pairs = all_pairs>
+  [[nodiscard]] static analytic_shape fitted(std::span<const timed_point> points, const Pairs& pairs = {}) {
     std::array<std::array<double, 4>, 3> sums{};  // of products of relative columns; the last with 1, the wanted value
     for (const timed_point& point : points) {
       const auto q = static_cast<double>(point.queries.value);
       const auto p = static_cast<double>(point.prefix.value);
       const double t = point.time.value;
-      const std::array<double, 4> row{q / t, q * (2 * p + q + 1) / 2 / t, 1 / t, 1};
+      const std::array<double, 4> row{q / t, pairs(q, p) / t, 1 / t, 1};
       for (std::size_t i = 0; i < 3; ++i)
         for (std::size_t j = 0; j < 4; ++j) sums[i][j] += row[i] * row[j];
     }

@@ -25,26 +25,37 @@ struct layer_product {
 [[nodiscard]] inline std::vector<layer_product> products_of(const costs::model_shape& m, costs::layer_kind kind,
                                                             int tensor, int expert = 1, double imbalance = 1) {
   const std::int64_t t = tensor;
-  const std::int64_t heads = m.heads / t;
+  const costs::mixer by = m.mixer(kind);
+  const std::int64_t heads = by.heads / t;
   const auto part = [t](std::int64_t width) { return std::max<std::int64_t>(1, (width + t - 1) / t); };
   const std::int64_t h = m.hidden;
   std::vector<layer_product> all;
-  if (kind.state) {
-    all.push_back({.n = part(m.state_in), .k = h});
-  } else if (m.kv_rank > 0) {
-    if (m.query_rank > 0) {
-      all.push_back({.n = part(m.query_rank), .k = h});
-      all.push_back({.n = heads * m.head_dim, .k = m.query_rank});
+  if (kind.further) all.push_back({.n = part(m.hidden), .k = 2 * h});
+  if (by.has_state()) {
+    all.push_back({.n = part(by.in), .k = h});
+    if (by.inner > 0) all.push_back({.n = part(by.inner / by.out), .k = by.out});
+    all.push_back({.n = h, .k = part(by.out)});
+  } else if (by.attends()) {
+    if (m.kv_rank > 0) {
+      if (m.query_rank > 0) {
+        all.push_back({.n = part(m.query_rank), .k = h});
+        all.push_back({.n = heads * by.head_dim, .k = m.query_rank});
+      } else {
+        all.push_back({.n = heads * by.head_dim, .k = h});
+      }
+      all.push_back({.n = part(m.kv_rank + m.rope_dim), .k = h});
+      all.push_back({.n = heads * (by.head_dim - m.rope_dim + by.value_dim), .k = m.kv_rank});
     } else {
-      all.push_back({.n = heads * m.head_dim, .k = h});
+      all.push_back({.n = heads * by.head_dim + part(by.kv_heads) * (by.head_dim + by.value_dim), .k = h});
     }
-    all.push_back({.n = part(m.kv_rank + m.rope_dim), .k = h});
-    all.push_back({.n = heads * (m.head_dim - m.rope_dim + m.value_dim), .k = m.kv_rank});
-  } else {
-    all.push_back({.n = heads * m.head_dim + part(m.kv_heads) * (m.head_dim + m.value_dim), .k = h});
+    if (by.output_gate) all.push_back({.n = heads * by.value_dim, .k = h});
+    if (by.index_heads > 0) {
+      all.push_back({.n = part(by.index_heads * by.index_width), .k = m.query_rank > 0 ? m.query_rank : h});
+      all.push_back({.n = part(by.index_width + by.index_heads), .k = h});
+    }
+    all.push_back({.n = h, .k = heads * by.value_dim});
   }
-  if (m.output_gate && !kind.state) all.push_back({.n = heads * m.value_dim, .k = h});
-  all.push_back({.n = h, .k = kind.state ? part(m.state_out) : heads * m.value_dim});
+  if (!kind.has_mlp()) return all;
   const auto mlp = [&](double rows, std::int64_t f, int experts) {
     const std::int64_t into = (m.gated ? 2 : 1) * f;
     const double each = static_cast<double>(experts) * static_cast<double>(h);
@@ -52,7 +63,7 @@ struct layer_product {
     all.push_back({.rows = rows, .n = h, .k = f, .grouped = each * static_cast<double>(f)});
   };
   if (!kind.moe) {
-    mlp(1, part(m.intermediate), 0);
+    mlp(1, part(m.mlp_width(kind)), 0);
     return all;
   }
   all.push_back({.rows = 1.0 / tensor, .n = m.experts, .k = h});
