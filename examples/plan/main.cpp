@@ -183,7 +183,6 @@ int run(const options& o) {
   s.longest = std::max(s.longest, longest_of(loaded.value()));
   for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
   for (const std::string& note : s.model_notes) out << "note      " << note << "\n";
-  if (const std::string note = overcount_note(s, loaded.value()); !note.empty()) out << "note      " << note << "\n";
   const result<contenders> chosen = contenders::of(out, s, loaded.value());
   if (!chosen) return fail(chosen.error());
   const auto& [all_planners, left_out] = chosen.value();

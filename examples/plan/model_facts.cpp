@@ -2,12 +2,13 @@
 
 #include "texts.hpp"
 
-#include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -19,26 +20,37 @@ std::string count_text(double parameters) {
 }
 
 std::string span_text(const costs::attention_span& span) {
-  using costs::attends;
-  switch (span.to) {
-    case attends::full:
+  using costs::mixing;
+  switch (span.how) {
+    case mixing::full:
       return "full";
-    case attends::window:
+    case mixing::window:
       return "window " + std::to_string(span.reach);
-    case attends::chunk:
+    case mixing::chunks:
       return "chunks of " + std::to_string(span.reach);
-    case attends::top_k:
+    case mixing::top_k:
       return "top " + std::to_string(span.reach);
-    case attends::state:
+    case mixing::sampled:
+      return "sampled " + fixed(100 * span.density, 0) + " %";
+    case mixing::selective:
+      return "Mamba";
+    case mixing::dual:
+      return "Mamba-2";
+    case mixing::delta:
+      return "delta rule";
+    case mixing::lightning:
+      return "Lightning";
+    case mixing::none:
       break;
   }
-  return "state";
+  return "without attention";
 }
 
-/// "18 layers full + 18 window 128 (counted as full)", full ones first.
-std::string kinds_text(const costs::model_shape& model, const costs::attention_kinds& kinds) {
+/// "18 layers full + 18 window 128", full ones first; heads that differ are not told.
+std::string kinds_text(const costs::model_shape& model) {
   std::vector<std::pair<costs::attention_span, int>> counts;
-  for (const costs::attention_span& span : kinds.layers) {
+  for (int i = 0; i < model.layers; ++i) {
+    const costs::attention_span span = model.mixer(model.kind(i)).span;
     const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& one) { return one.first == span; });
     if (known == counts.end())
       counts.emplace_back(span, 1);
@@ -46,14 +58,16 @@ std::string kinds_text(const costs::model_shape& model, const costs::attention_k
       ++known->second;
   }
   std::stable_partition(counts.begin(), counts.end(),
-                        [](const auto& one) { return one.first.to == costs::attends::full; });
+                        [](const auto& one) { return one.first.how == costs::mixing::full; });
   std::string text;
   for (const auto& [span, count] : counts)
     text += (text.empty() ? "" : " + ") + std::to_string(count) +
             (text.empty() ? count == 1 ? " layer " : " layers " : " ") + span_text(span);
-  if (!kinds.all_full()) text += " (counted as full)";
   if (const int moe = model.moe_layers(); moe > 0)
     text += ", experts in " + (moe == model.layers ? std::string("all") : std::to_string(moe)) + " of them";
+  if (model.further > 0)
+    text += ", the last " + (model.further == 1 ? "" : std::to_string(model.further) + " ") +
+            (model.further == 1 ? "predicts" : "predict") + " further tokens";
   return text;
 }
 
@@ -63,23 +77,7 @@ std::string model_facts(const setting& s) {
   const costs::model_shape& model = *s.model;
   std::string text = count_text(costs::parameters(model)) + " parameters, ";
   if (model.experts > 0) text += count_text(costs::active_parameters(model)) + " active, ";
-  return text + kinds_text(model, s.attention);
-}
-
-std::string overcount_note(const setting& s, const batches& batches) {
-  if (s.attention.all_full()) return {};
-  std::vector<tokens> all;
-  for (std::size_t b = 0; b < batches.lengths.size(); ++b)
-    if (const forest* const shared = batches.forest_of(b); shared && !shared->samples.empty())
-      for (const sample_end& one : shared->samples) all.insert(all.end(), one.count, one.at);
-    else
-      all.insert(all.end(), batches.lengths[b].begin(), batches.lengths[b].end());
-  const costs::overcount over = costs::overcount_of(*s.model, s.attention, all);
-  return "all layers are counted as full attention, as --as-full-attention says: " +
-         (std::isfinite(over.attention)
-              ? fixed(over.attention, 2) + " times the operations of attention that " + s.model->name + " has"
-              : "attention of which " + s.model->name + " has none") +
-         ", " + fixed(over.total, 2) + " times those of a step";
+  return text + kinds_text(model);
 }
 
 }  // namespace cli

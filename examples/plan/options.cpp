@@ -362,7 +362,8 @@ std::variant<options, int> parse(int argc, char** argv) {
                        "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                            std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
-  std::string vocabulary = "last", lending = "none", relay = "none", runs_on = "packflow", baseline, baseline_layout;
+  std::string vocabulary = "last", lending = "none", relay = "none", runs_on = "packflow", baseline, baseline_layout,
+              further_tokens = "off";
   app.set_config(
          "--config", "",
          "Read options from a file, TOML or INI: pp = 8. An option of the command line replaces that of the file")
@@ -444,11 +445,10 @@ std::variant<options, int> parse(int argc, char** argv) {
          "--list-models", [] { throw answer{list_of_models()}; }, "Print the models that are shipped and exit")
       ->configurable(false)
       ->group(machine);
-  app.add_flag("--as-full-attention", o.as_full_attention,
-               "Count all layers of the model as full attention, if some attend to less: windows, chunks, chosen keys "
-               "or a state. The\n"
-               "report says how much too much that is")
-      ->group(machine);
+  auto* further_option = add(machine, "--mtp", further_tokens, "on|off",
+                             "Plan the layers of the model that predict tokens beyond the next one, if it has such "
+                             "layers, or leave them out")
+                             ->check(CLI::IsMember({"on", "off"}));
   auto* gpu_option =
       add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, h800, or a GPU description in JSON");
   auto* auto_option = app.add_flag("--auto", automatic,
@@ -661,8 +661,9 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*limit_option) o.time_limit_ms = time_limit;
     if (*hop_option) o.hop = slimpack::seconds{hop};
     if (*model_option) o.model = model;
-    if (o.as_full_attention && !o.model)
-      throw bad_usage{"--as-full-attention is about the layers of a model: give --model, or leave it out"};
+    if (*further_option && !o.model)
+      throw bad_usage{"--mtp is about the layers of a model: give --model, or leave it out"};
+    o.further_tokens = further_tokens == "on";
     if (*gpu_option) o.gpu = gpu;
     if (const CLI::Option* const config = app.get_config_ptr(); config->count() > 0)
       o.config = config->as<std::string>();

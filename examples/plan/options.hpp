@@ -53,7 +53,7 @@ struct options {
   std::optional<slimpack::tokens> quantum;  ///< as given; none: default_quantum of each layout
 
   std::optional<std::filesystem::path> model;
-  bool as_full_attention{};  ///< count the model's layers as full attention, whatever they attend to
+  bool further_tokens{};  ///< plan the model's layers that predict tokens beyond the next one
   std::optional<std::string> gpu;
   bool limits_memory{};             ///< --memory is given
   bool force{};                     ///< let --memory exceed the GPU's

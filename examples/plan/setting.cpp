@@ -120,12 +120,17 @@ result<io::model_reading> model_of(const options& o, std::vector<plan_origin::in
   if (!model) return model;
   costs::model_shape& shape = model.value().shape;
   shape.name = read.value().title;
-  if (const std::string& unpriced = model.value().unpriced; !unpriced.empty() && !o.as_full_attention)
-    return error{errc::invalid_input, read.value().name + ": " + unpriced +
-                                          "; count all its layers as full attention with --as-full-attention"};
-  if (model.value().unpriced.empty() && o.has_typed("as-full-attention"))
-    return error{errc::invalid_input,
-                 "--as-full-attention: all layers of " + shape.name + " have full attention; leave it out"};
+  if (o.further_tokens) {
+    if (model.value().further == 0)
+      return error{errc::invalid_input, "--mtp on: " +
+                                            (model.value().left_out.empty()
+                                                 ? shape.name + " has no layers that predict further tokens"
+                                                 : shape.name + " predicts further tokens by several layers each") +
+                                            "; leave it out"};
+    shape = io::with_further(model.value());
+  } else if (!model.value().left_out.empty()) {
+    model.value().notes.push_back(model.value().left_out + (model.value().further > 0 ? " (--mtp on plans them)" : ""));
+  }
   inputs.push_back(kept("model", read.value().title, read.value().text));
   if (result<void> sound = check_parts(o, shape); !sound) return std::move(sound).error();
   return model;
@@ -290,7 +295,6 @@ result<setting> prepare(const options& o) {
     result<io::model_reading> model = model_of(o, s.inputs);
     if (!model) return std::move(model).error();
     s.model = std::move(model.value().shape);
-    s.attention = std::move(model.value().attention);
     s.model_notes = std::move(model.value().notes);
     if (result<void> sound = check_experts(o, *s.model); !sound) return std::move(sound).error();
     shape& on = s.layout.shape;

@@ -9,7 +9,6 @@
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
-#include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
@@ -62,8 +61,7 @@ class made_costs {
 struct setting {
   cli::options options;
   std::optional<slimpack::costs::model_shape> model{};
-  slimpack::costs::attention_kinds attention{};  ///< of the model's layers
-  std::vector<std::string> model_notes{};        ///< what was left out of it or taken for granted, a sentence each
+  std::vector<std::string> model_notes{};  ///< what was left out of it or taken for granted, a sentence each
   std::optional<slimpack::costs::gpu> device{};
   slimpack::costs::saved_tensors tensors{slimpack::costs::saved_tensors::flash_attention()};
   slimpack::costs::routing routing{};                  ///< as given, with the factors of a file

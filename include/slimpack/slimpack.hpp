@@ -40,7 +40,6 @@
 #include <slimpack/costs/kernels/wave_model.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
-#include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/gpus.hpp>

@@ -2,13 +2,15 @@
 #define SLIMPACK_IO_MODEL_CONFIG_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/model/further_layers.hpp>
 #include <slimpack/io/detail/model/model_keys.hpp>
-#include <slimpack/io/detail/model/read_attention_kinds.hpp>
+#include <slimpack/io/detail/model/read_blocks.hpp>
 #include <slimpack/io/detail/model/read_dimensions.hpp>
 #include <slimpack/io/detail/model/read_experts.hpp>
+#include <slimpack/io/detail/model/read_layers.hpp>
+#include <slimpack/io/detail/model/read_mixers.hpp>
 #include <slimpack/io/detail/model/unpriced_keys.hpp>
 #include <slimpack/io/detail/open.hpp>
 
@@ -116,17 +118,12 @@ namespace slimpack::io {
 /// What a config.json says of a model (read_model_config).
 struct model_reading {
   costs::model_shape shape{};
-  costs::attention_kinds attention{};
-  std::string unpriced{};  ///< the key, its value and its meaning, where cost models count a layer as full attention
-                           ///< that is not; empty where they price all
+  int further{};           ///< layers that predict tokens beyond the next one; `shape` is without them (with_further)
+  std::string left_out{};  ///< says that it is without them, in a sentence; empty where there are none
   std::vector<std::string> notes{};  ///< what was left out or taken for granted, a sentence each
 };
 
 namespace detail {
-
-/// Keys of layers that predict tokens beyond the next one.
-inline constexpr model_keys::names further_tokens_names{"num_nextn_predict_layers", "mtp_num_hidden_layers",
-                                                        "num_mtp_layers", "num_mtp_modules", "mtp_num_layers"};
 
 /// What is taken for granted of a model_type without a row.
 inline void take_notes_of_unknown(const text_config& text, const model_keys& keys, std::vector<std::string>& notes) {
@@ -152,12 +149,18 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
     notes.push_back("of the model only the language model is planned, " +
                     (text.way().empty() ? "the keys at the top" : text.way().substr(0, text.way().size() - 1)) +
                     "; left out: " + model_keys::quoted(json(text.others())));
-  if (keys.telling(further_tokens_names))
-    notes.push_back(keys.described(further_tokens_names) +
-                    ": layers that predict further tokens are left out; a training with them takes longer");
   if (keys.family() == nullptr) take_notes_of_unknown(text, keys, notes);
   if (const std::string taken = keys.taken_dimensions(); !taken.empty())
     notes.push_back("the config leaves out what is usual for " + model_keys::shown(json(keys.type())) + ": " + taken);
+}
+
+/// Rule      Nemotron-H has several layers for each further token, each of another kind: these are not read
+inline void read_further(const model_keys& keys, model_reading& made) {
+  if (!keys.telling(further_tokens_names)) return;
+  const std::optional<json_place> parts = keys.telling({"mtp_hybrid_override_pattern", "mtp_layers_block_type"});
+  if (!parts) made.further = further_layers_of(keys);
+  made.left_out = keys.described(further_tokens_names) +
+                  ": layers that predict further tokens are left out; a training with them takes longer";
 }
 
 [[nodiscard]] inline model_reading reading_of(const json_place& root) {
@@ -166,37 +169,36 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   model_reading made;
   costs::model_shape& m = made.shape;
   refuse_unpriced(keys, always_unpriced);
-  m.layers = model_keys::integer<int>(keys.need(layers_names), 1, most_layers);
-  const reaches by = reaches_of(keys, m.layers);
+  m.layers = layers_of(keys);
+  const layer_kinds kinds = layer_kinds_of(keys, m.layers);
   refuse_unpriced(keys, unpriced_keys);
   refuse_unlike_layers(keys);
-  if (!by.tells_states) refuse_unpriced(keys, keys_of_states);
+  if (!kinds.tells_states) refuse_unpriced(keys, keys_of_states);
   m.hidden = model_keys::integer(keys.need(hidden_names), 1, widest);
   m.vocabulary = vocabulary_of(keys);
-  read_attention(keys, m);
-  if (std::find(by.layers.begin(), by.layers.end(), layer_reach::state) != by.layers.end()) read_states(keys, by, m);
-  read_mlps(keys, m);
-  m.tied = is_tied(keys, root);
   if (const std::optional<json_place> positions = keys.find(positions_names))
     m.max_positions = positions->integer(1, most_tokens);
-  made.attention = read_attention_kinds(keys, by, m.max_positions);
-  made.unpriced = unpriced_of(keys, by, made.attention);
+  if (kinds.has_attention()) read_attention(keys, m);
+  const std::vector<block> blocks = read_blocks(keys, m.layers, m.heads, m.hidden);
+  if (!blocks.empty()) m.kv_heads = std::max(largest_of(blocks).kv_heads, 1);
+  read_mixers(keys, kinds, blocks, m);
+  read_mlps(keys, kinds, blocks, m);
+  m.tied = is_tied(keys, root);
+  read_further(keys, made);
   take_notes(text, keys, made.notes);
-  if (std::string wide = wide_limit_of(keys, by, m.max_positions); !wide.empty()) made.notes.push_back(std::move(wide));
   return made;
 }
 
 }  // namespace detail
 
-/// Reads a model from a Hugging Face config.json: its shape, what its layers attend to, and what is to be said of both.
+/// Reads a model from a Hugging Face config.json: its shape, and what is to be said of it.
 /// `name` is the model's, and opens every message.
 /// Rule      The language model is read: of a config with text_config, llm_config and the like what is in there. A
 ///           key that is left out has the default of its family's class (detail::model_families), and a dimension
 ///           other than num_key_value_heads only inside another config; where no class has a default, absent
 ///           num_key_value_heads mean as many as heads, and absent head_dim, hidden_size / heads. The family says
 ///           whether MLPs have a gate. kv_lora_rank marks multi-head latent attention. Layers with windows, chunks,
-///           chosen keys or a state are read with all their matrices, and `unpriced` names the key: cost models count
-///           full attention there
+///           chosen keys, a state or an MLP alone are told by model_shape::mixers
 /// Errors    invalid_input: not JSON (with Infinity and NaN, as Python writes it); a key that is missing or out of
 ///           range; layers that are made of what no cost model knows (detail::unpriced_keys); each named
 /// Complexity O(file size)
@@ -219,24 +221,33 @@ inline void take_notes(const text_config& text, const model_keys& keys, std::vec
   return made;
 }
 
-/// The shape alone, of a model that cost models price as it is. Its notes are those of read_model_config.
-/// Errors    also invalid_input: layers that do not attend to all tokens before
+/// The shape alone. Its notes are those of read_model_config.
 [[nodiscard]] inline result<costs::model_shape> read_model(std::istream& in, const std::string& name) {
   result<model_reading> made = read_model_config(in, name);
   if (!made) return std::move(made).error();
-  if (!made.value().unpriced.empty())
-    return error{errc::invalid_input,
-                 name + ": " + made.value().unpriced + "; read_model_config reads it, to be counted as full attention"};
   return std::move(made.value().shape);
 }
 
 /// Its name is that of the file, without the suffix.
 /// Errors    also unreadable: the file
 [[nodiscard]] inline result<costs::model_shape> read_model(const std::filesystem::path& file) {
-  result<std::ifstream> in = detail::open_to_read(file);
-  if (!in) return std::move(in).error();
-  result<costs::model_shape> m = read_model(in.value(), file.string());
-  if (m) m.value().name = file.stem().string();
+  result<model_reading> made = read_model_config(file);
+  if (!made) return std::move(made).error();
+  return std::move(made.value().shape);
+}
+
+/// The shape with the layers that predict further tokens, each of the kind of the last layer, as DeepSeek-V3 has them
+/// (section 2.2 of arXiv:2412.19437).
+[[nodiscard]] inline costs::model_shape with_further(const model_reading& of) {
+  costs::model_shape m = of.shape;
+  const auto repeat_last = [&]<class Each>(std::vector<Each>& each) {
+    if (each.empty()) return;
+    const Each last = each.back();
+    each.insert(each.end(), static_cast<std::size_t>(of.further), last);
+  };
+  repeat_last(m.expert_layers), repeat_last(m.mixer_of), repeat_last(m.mlp_widths);
+  m.layers += of.further;
+  m.further = of.further;
   return m;
 }
 

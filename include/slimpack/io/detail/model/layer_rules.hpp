@@ -2,6 +2,7 @@
 #define SLIMPACK_IO_DETAIL_MODEL_LAYER_RULES_HPP
 
 #include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/model/further_layers.hpp>
 #include <slimpack/io/detail/model/model_keys.hpp>
 
 #include <algorithm>
@@ -18,6 +19,7 @@ enum class marks {
   flags,    ///< a list, 1 for each marked layer and 0 for the others
   period,   ///< every n-th layer: those of which i + shift is a multiple of n
   offset,   ///< every n-th layer, from the one that the key beside says
+  groups,   ///< the last layer of each whole group of n, and all behind the last whole one
   letters,  ///< a text that repeats, G for each marked layer
   names,    ///< a list of names, "sparse" for each marked layer and "dense" for the others
   indices,  ///< a list of the marked ones, or a text of them with commas between
@@ -32,15 +34,10 @@ struct layer_rule {
   const char* beside{};  ///< of marks::offset
 };
 
-/// Refuses an array with fewer elements than there are layers; some configs list more.
-inline void need_for_each_layer(const json_place& at, int layers, const char* meaning) {
-  if (at.size() < static_cast<std::size_t>(layers)) at.must_have(static_cast<std::size_t>(layers), meaning);
-}
-
 namespace marking {
 
-[[nodiscard]] inline std::vector<bool> flags(const json_place& at, int layers) {
-  need_for_each_layer(at, layers, "a number for each layer");
+[[nodiscard]] inline std::vector<bool> flags(const model_keys& keys, const json_place& at, int layers) {
+  need_for_each_layer(keys, at, layers, "a number for each layer");
   std::vector<bool> all;
   for (int i = 0; i < layers; ++i) {
     const json_place one = at.at(static_cast<std::size_t>(i));
@@ -53,14 +50,19 @@ namespace marking {
   for (int i = 0; i < layers; ++i) all.push_back((i + shift) % n == 0);
   return all;
 }
+[[nodiscard]] inline std::vector<bool> groups(int n, int layers) {
+  std::vector<bool> all = every(n, 1, layers);
+  for (int i = layers / n * n; i < layers; ++i) all[static_cast<std::size_t>(i)] = true;
+  return all;
+}
 [[nodiscard]] inline std::vector<bool> letters(const json_place& at, int layers) {
   const std::string& text = at.text();
   std::vector<bool> all;
   for (int i = 0; i < layers; ++i) all.push_back(text[static_cast<std::size_t>(i) % text.size()] == 'G');
   return all;
 }
-[[nodiscard]] inline std::vector<bool> names(const json_place& at, int layers) {
-  need_for_each_layer(at, layers, "a name for each layer");
+[[nodiscard]] inline std::vector<bool> names(const model_keys& keys, const json_place& at, int layers) {
+  need_for_each_layer(keys, at, layers, "a name for each layer");
   std::vector<bool> all;
   for (int i = 0; i < layers; ++i) {
     const json_place one = at.at(static_cast<std::size_t>(i));
@@ -98,7 +100,7 @@ namespace marking {
 }  // namespace marking
 
 /// The layers that a key marks; nothing where neither the config nor its family has it, or where it says nothing.
-/// Errors    malformed: another form than the rule's, or too few layers
+/// Errors    malformed: another form than the rule's, or of other layers
 [[nodiscard]] inline std::optional<std::vector<bool>> marked_by(const model_keys& keys, const layer_rule& rule,
                                                                 int layers) {
   const std::optional<json_place> at = keys.telling({rule.key});
@@ -106,13 +108,15 @@ namespace marking {
   const auto count = [&] { return model_keys::integer<int>(*at, 1, 65536); };
   switch (rule.how) {
     case marks::flags:
-      return marking::flags(*at, layers);
+      return marking::flags(keys, *at, layers);
     case marks::period:
       return marking::every(count(), rule.shift, layers);
+    case marks::groups:
+      return marking::groups(count(), layers);
     case marks::letters:
       return marking::letters(*at, layers);
     case marks::names:
-      return marking::names(*at, layers);
+      return marking::names(keys, *at, layers);
     case marks::indices:
       return marking::indices(*at, layers);
     case marks::from:

@@ -4,14 +4,12 @@
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/model/model_keys.hpp>
-#include <slimpack/io/detail/model/read_attention_kinds.hpp>
 #include <slimpack/io/detail/model/unpriced_keys.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace slimpack::io::detail {
 
@@ -84,6 +82,7 @@ inline constexpr model_keys::names activation_names{"hidden_act", "hidden_activa
   return count;
 }
 
+/// The heads of attention, which layers with a window, say, may have otherwise (read_mixers.hpp).
 inline void read_attention(const model_keys& keys, costs::model_shape& m) {
   const json_place heads = keys.need(heads_names);
   m.heads = model_keys::integer<int>(heads, 1, widest);
@@ -105,41 +104,10 @@ inline void read_attention(const model_keys& keys, costs::model_shape& m) {
     m.head_dim = width ? model_keys::integer(*width, 1, widest) : m.hidden / m.heads;
     const std::optional<json_place> value = keys.telling({"v_head_dim"});
     m.value_dim = value ? model_keys::integer(*value, 1, widest) : m.head_dim;
-    m.output_gate = keys.flag("attn_output_gate");
   }
+  m.output_gate = keys.telling({"attn_output_gate", "mla_use_output_gate"}).has_value();
   if (m.heads * std::max(m.head_dim, m.value_dim) > widest)
     heads.expected("heads x head width of at most " + std::to_string(widest));
-}
-
-/// The matrices of layers with a state instead of attention.
-/// Source    modeling files of transformers. Mamba-2: in 2 d + 2 groups states + heads, out d, d = expand hidden.
-///           Mamba: in 2 d, out d, and d (2 rank + 2 states) inside, rank = hidden / 16. Gated delta rule: in 2 keys +
-///           2 values + 2 heads, out values. Lightning attention: queries, keys, values and a gate in, out as many as
-///           heads are wide
-inline void read_states(const model_keys& keys, const reaches& by, costs::model_shape& m) {
-  const auto at = [&](model_keys::names asked) { return keys.need(asked).integer(1, widest); };
-  for (const layer_reach one : by.layers) m.state_layers.push_back(one == layer_reach::state);
-  const std::int64_t heads = m.heads * m.head_dim;
-  if (std::string_view{by.key} == "attn_type_list" || keys.type().substr(0, 7) == "minimax") {
-    m.state_in = 4 * heads, m.state_out = heads;
-  } else if (keys.telling({"linear_num_value_heads"})) {
-    const std::int64_t values = at({"linear_num_value_heads"}) * at({"linear_value_head_dim"});
-    m.state_in = 2 * at({"linear_num_key_heads"}) * at({"linear_key_head_dim"}) + 2 * values +
-                 2 * at({"linear_num_value_heads"});
-    m.state_out = values;
-  } else if (keys.telling({"mamba_n_heads"})) {
-    const std::int64_t inner = at({"mamba_expand"}) * m.hidden;
-    m.state_in = 2 * inner + 2 * at({"mamba_n_groups"}) * at({"mamba_d_state"}) + at({"mamba_n_heads"});
-    m.state_out = inner;
-  } else if (keys.telling({"mamba_d_state"})) {
-    const std::int64_t inner = at({"mamba_expand"}) * m.hidden, rank = (m.hidden + 15) / 16;
-    m.state_in = 2 * inner + inner * (2 * rank + 2 * at({"mamba_d_state"})) / m.hidden;
-    m.state_out = inner;
-  } else {
-    refuse_layers(keys.described({by.key}), "layers have a state instead of attention, of matrices that are not known");
-  }
-  if (std::max(m.state_in, m.state_out) > 16 * widest)
-    refuse_layers(keys.described({by.key}), "layers have a state that is wider than " + std::to_string(16 * widest));
 }
 
 }  // namespace slimpack::io::detail

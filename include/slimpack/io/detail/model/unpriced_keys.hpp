@@ -26,15 +26,14 @@ inline constexpr unpriced_key always_unpriced[]{
     {"is_encoder_decoder", "an encoder runs before the decoder, with attention between both"},
     {"bidirectional", "tokens attend to later ones, too"},
     {"use_bidirectional_attention", "tokens attend to later ones, too", R"("vision")"},  // those of images alone
-    {"hybrid_override_pattern",
-     "by its letters layers are a state-space model (M), attention (*), an MLP (-) or experts (E) alone"},
-    {"block_configs", "layers have attention and MLPs of widths of their own, or none"},
     {"block_types", "layers are recurrent and attention in turn"},
     {"share_q_dim", "queries come from a projection of a low rank"},
-    {"linear_attn_config", "layers are linear attention and attention in turn"},
-    {"linear_attention", "layers have a state instead of attention"},
-    {"expand_v", "layers have a state instead of attention"},
-    {"use_short_conv", "layers have a state instead of attention"},
+    {"linear_attention", "layers have a state of matrices that are not known"},
+    {"expand_v", "layers have a state of matrices that are not known"},
+    {"use_short_conv", "layers have a state of matrices that are not known"},
+    {"shared_blocks", "several layers share one block of attention"},
+    {"moe_latent_size", "experts work on hidden states of a width of their own"},
+    {"routed_expert_hidden_size", "experts work on hidden states of a width of their own", {}, "hidden_size"},
     {"differential_attention", "attention is the difference of two, with values that are twice as wide as keys"},
     {"visual_experts", "layers have matrices of their own for images"},
     {"mean_recurrence", "some layers run several times"},
@@ -58,15 +57,6 @@ inline constexpr unpriced_key unpriced_keys[]{
     {"hidden_size_per_layer_input", "each layer has an embedding of its own"},
     {"laurel_rank", "layers have a low-rank branch beside"},
     {"attention_k_eq_v", "keys and values share a projection"},
-    {"global_head_dim", "heads of layers with full attention have a width of their own", {}, "head_dim"},
-    {"num_global_key_value_heads",
-     "layers with full attention have another number of key heads",
-     {},
-     "num_key_value_heads"},
-    {"swa_num_attention_heads", "layers with a window have another number of heads", {}, "num_attention_heads"},
-    {"swa_num_key_value_heads", "layers with a window have another number of key heads", {}, "num_key_value_heads"},
-    {"swa_head_dim", "heads of layers with a window have a width of their own", {}, "head_dim"},
-    {"swa_v_head_dim", "heads of layers with a window have a width of their own", {}, "v_head_dim"},
     {"attention_other_setting", "layers with a window have other heads"},
     {"use_double_wide_mlp", "some MLPs are twice as wide"},
     {"enable_moe_block", "layers have experts beside their MLP"},
@@ -83,16 +73,18 @@ inline constexpr unpriced_key unpriced_keys[]{
     {"word_embed_proj_dim", "embeddings have a width of their own", {}, "hidden_size"},
 };
 
-/// Keys of layers that no other key tells apart: they are those of all layers.
+/// Keys of layers with a state, where no key says which layers these are.
 inline constexpr unpriced_key keys_of_states[]{
-    {"mamba_d_state", "layers are a state-space model"},  {"mamba_num_heads", "layers are a state-space model"},
-    {"ssm_state_size", "layers are a state-space model"}, {"state_size", "layers are a state-space model"},
-    {"ssm_cfg", "layers are a state-space model"},        {"linear_num_value_heads", "layers are linear attention"},
+    {"mamba_d_state", "no key says which layers have a state"},
+    {"mamba_num_heads", "no key says which layers have a state"},
+    {"ssm_state_size", "no key says which layers have a state"},
+    {"state_size", "no key says which layers have a state"},
+    {"ssm_cfg", "no key says which layers have a state"},
+    {"linear_num_value_heads", "no key says which layers have a state"},
 };
 
 [[noreturn]] inline void refuse_layers(const std::string& key, const std::string& meaning) {
-  throw malformed(key + ": " + meaning +
-                  ", which is not priced, nor can it be counted as full attention; give times of its stages instead");
+  throw malformed(key + ": " + meaning + ", which is not priced; give times of its stages instead");
 }
 
 /// Keys of lists by layer, under any name: num_attention_heads_per_layer.
