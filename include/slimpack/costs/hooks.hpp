@@ -69,10 +69,10 @@
 /// is what a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no
 /// bound counts it. Times of slices that a trainer measured in its own calls (profiling/driver.hpp) have it already.
 ///
-/// `has_borders` is for layers that attend inside chunks of a sequence: a slice right behind a border of two chunks takes
-/// less than one right before it. Full attention, sliding windows, chosen keys and states have none. Bounds of a model
-/// with borders ask about each position of a quantum, and are weaker where samples share beginnings that end between two
-/// multiples of it.
+/// `has_borders` is for layers that attend inside chunks of a sequence: a slice right behind a border of two chunks
+/// takes less than one right before it. Full attention, sliding windows, chosen keys and states have none. Bounds of a
+/// model with borders ask about each position of a quantum, and are weaker where samples share beginnings that end
+/// between two multiples of it.
 ///
 /// `exchange` is told of a row that several replicas share (core/merge.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.
