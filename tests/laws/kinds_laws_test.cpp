@@ -7,13 +7,18 @@
 #include <slimpack/testing/plan_laws.hpp>
 #include <slimpack/testing/solver_laws.hpp>
 
+#include "../support/drawn_batch.hpp"
+#include "../support/every_plan.hpp"
 #include "../support/kinds_cost.hpp"
 #include "../support/random_forest.hpp"
 #include "cases.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <vector>
 
 /// Plans of layers of every kind, whose times may fall behind borders and whose pieces keep states.
@@ -71,6 +76,38 @@ TEST(KindsLaws, HoldForPlans) {
   }
   EXPECT_GT(planned, tests::cases(10));
   EXPECT_GT(borders, 0);
+}
+
+// Of tiny batches for which some plan keeps a limit in bytes, the search finds one of nearly all, and a short one, though
+// smaller packs have more pieces, and with them more states. None is shorter than the shortest there is.
+TEST(KindsLaws, LetTheSearchFindWhatFits) {
+  testing::generator random(603);
+  int fit = 0, refused = 0;
+  double sum = 0, worst = 0;
+  for (int i = tests::cases(100); i > 0; --i) {
+    const bool forked = random.once_in(3);
+    shape on = tests::drawn_shape(random, forked);
+    on.replicas = 1;
+    const forest given = tests::drawn_batch(random, on.parts() == 4 ? 2 : 3, forked);
+    const tests::state_cost cost(random);
+    on.memory = memory_limit{memory_unit::byte,
+                             cost.memory(on.stages - 1)->live_token *
+                                 static_cast<double>(batch_view(given).longest().value + random.between(0, 60))};
+    const seconds best = tests::shortest_step(cost, on, batch_view(given).sequences(), false);
+    const result<plan> p = planner{on, slicers::equal_cost{}, cost}(given);
+    if (!std::isfinite(best.value)) {
+      EXPECT_FALSE(p) << "trying every plan missed one, seed 603, case " << i;
+      continue;
+    }
+    ++fit, refused += !p;
+    if (!p) continue;
+    EXPECT_GE(p.value().step_time.value, best.value * (1 - 1e-12)) << "seed 603, case " << i;
+    sum += p.value().step_time / best, worst = std::max(worst, p.value().step_time / best);
+  }
+  std::printf("%d batches fit, of which %d are refused; steps take %.4f of the shortest, at most %.4f\n", fit, refused,
+              sum / (fit - refused), worst);
+  EXPECT_LE(refused, fit / 20);
+  EXPECT_LT(sum, 1.01 * (fit - refused));
 }
 
 }  // namespace
