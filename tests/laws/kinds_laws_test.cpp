@@ -78,8 +78,8 @@ TEST(KindsLaws, HoldForPlans) {
   EXPECT_GT(borders, 0);
 }
 
-// Of tiny batches for which some plan keeps a limit in bytes, the search finds one of nearly all, and a short one, though
-// smaller packs have more pieces, and with them more states. None is shorter than the shortest there is.
+// Of tiny batches for which some plan keeps a limit in bytes, the search finds one of nearly all, and a short one, even
+// though smaller packs have more pieces and so more states. None is shorter than the shortest there is.
 TEST(KindsLaws, LetTheSearchFindWhatFits) {
   testing::generator random(603);
   int fit = 0, refused = 0;
