@@ -2,11 +2,15 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
+#include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/slicer_laws.hpp>
 
+#include "../support/kinds_cost.hpp"
 #include "cases.hpp"
 
 #include <gtest/gtest.h>
+
+#include <cstdint>
 
 namespace slimpack::slicer_laws_test {
 namespace {
@@ -41,6 +45,8 @@ TYPED_TEST(SlicerLaws, HoldUnderEveryCostModel) {
   hold(costs::quadratic{.attention = 0}, 2);
   hold(costs::quadratic{.linear = 0, .attention = 1e-9}, 3);
   hold(flat{}, 4);
+  testing::generator random(5);
+  for (std::uint64_t seed = 5; seed <= 8; ++seed) hold(tests::kinds_cost(random, 8192), seed);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"
+#include "../support/drawn_batch.hpp"
 #include "../support/drawn_cost.hpp"
 #include "../support/every_plan.hpp"
 
@@ -68,28 +69,13 @@ TEST(LowerBounds, FillWithTheShortestRoot) {
   EXPECT_EQ(bound_of(on, batch, "stage 1: fill + work + drain"), seconds{(2 + 6 + 1) + 4 + 84});
 }
 
-/// So many quanta of 10 tokens, or a little less, in sequences of one or two.
-forest tiny_forest(testing::generator& random, std::int64_t quanta) {
-  forest made;
-  std::vector<sequence_id> path;
-  while (quanta > 0) {
-    const std::int64_t own = random.between(1, std::min<std::int64_t>(quanta, 2));
-    for (std::int64_t up = random.between(-2, static_cast<std::int64_t>(path.size())); up > 0; --up) path.pop_back();
-    made.parents.push_back(path.empty() ? no_parent : path.back());
-    path.push_back({static_cast<std::uint32_t>(made.lengths.size())});
-    made.lengths.push_back({10 * own - (random.once_in(2) ? random.between(0, 9) : 0)});
-    quanta -= own;
-  }
-  return made;
-}
-
 // The oracle finds what a planner finds, or better, and the planner's plan is near.
 TEST(EveryPlan, MissesNoPlanOfAForest) {
   testing::generator random(212);
   double furthest = 0;
   for (int i = tests::cases(30); i > 0; --i) {
     const shape on{.stages = static_cast<int>(random.between(1, 3)), .quantum = {10}};
-    const forest given = tiny_forest(random, 3);
+    const forest given = tests::drawn_batch(random, 3, true);
     const costs::quadratic cost{
         .linear = 1, .attention = 0.05 * random.ratio(), .per_pack = {random.ratio()}, .hop = {1}};
     const plan made = planner{on, slicers::equal_cost{}, cost}(given).value();
@@ -107,7 +93,8 @@ TEST(LowerBounds, HoldForEveryPlanOfForests) {
   for (int i = tests::cases(300); i > 0; --i) {
     shape on{.stages = static_cast<int>(random.between(1, 3)), .chunks = random.once_in(4) ? 2 : 1, .quantum = {10}};
     if (on.parts() > 4) on.stages = 2;
-    const forest given = tiny_forest(random, on.parts() == 4 ? 2 : random.between(3, on.parts() == 1 ? 4 : 3));
+    const forest given =
+        tests::drawn_batch(random, on.parts() == 4 ? 2 : random.between(3, on.parts() == 1 ? 4 : 3), true);
     const batch_view made = given;
     ASSERT_EQ(made.fault(), std::nullopt);
     const std::vector<sequence> batch = made.sequences();

@@ -10,6 +10,7 @@
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"
+#include "../support/drawn_batch.hpp"
 #include "../support/every_merge.hpp"
 #include "../support/every_plan.hpp"
 #include "../support/kinds_cost.hpp"
@@ -28,31 +29,6 @@
 /// Bounds of layers of every kind, windows, chunks, chosen keys and states, against every plan of tiny batches.
 namespace slimpack::kinds_bounds_test {
 namespace {
-
-/// So many quanta of 10 tokens, or a little less of the last of each sequence; in sequences of one or two where they
-/// share beginnings.
-forest drawn_batch(testing::generator& random, std::int64_t quanta, bool forked) {
-  forest made;
-  std::vector<sequence_id> path;
-  while (quanta > 0) {
-    const std::int64_t own = random.between(1, forked ? std::min<std::int64_t>(quanta, 2) : quanta);
-    for (std::int64_t up = random.between(-2, static_cast<std::int64_t>(path.size())); up > 0; --up) path.pop_back();
-    if (forked) made.parents.push_back(path.empty() ? no_parent : path.back());
-    path.push_back({static_cast<std::uint32_t>(made.lengths.size())});
-    made.lengths.push_back({10 * own - (random.once_in(2) ? random.between(0, 9) : 0)});
-    quanta -= own;
-  }
-  return made;
-}
-
-shape drawn_shape(testing::generator& random, bool forked) {
-  shape on{.stages = static_cast<int>(random.between(1, 3)),
-           .replicas = !forked && random.once_in(3) ? 2 : 1,
-           .chunks = random.once_in(4) ? 2 : 1,
-           .quantum = {10}};
-  if (on.parts() > 4) on.stages = 2;
-  return on;
-}
 
 /// How near bounds came to the best plan, and how many cases there were.
 struct tally {
@@ -89,8 +65,8 @@ void no_plan_beats_the_bounds(bool forked, std::uint64_t seed) {
   testing::generator random(seed);
   tally all;
   for (int i = tests::cases(300); i > 0; --i) {
-    shape on = drawn_shape(random, forked);
-    const forest given = drawn_batch(random, on.parts() == 4 ? 2 : 3, forked);
+    shape on = tests::drawn_shape(random, forked);
+    const forest given = tests::drawn_batch(random, on.parts() == 4 ? 2 : 3, forked);
     const batch_view batch = given;
     ASSERT_EQ(batch.fault(), std::nullopt);
     if (random.once_in(2))
@@ -113,8 +89,8 @@ TEST(LowerBounds, HoldForEveryPlanOfStates) {
   tally all;
   for (int i = tests::cases(300); i > 0; --i) {
     const bool forked = random.once_in(3);
-    shape on = drawn_shape(random, forked);
-    const forest given = drawn_batch(random, on.parts() == 4 ? 2 : 3, forked);
+    shape on = tests::drawn_shape(random, forked);
+    const forest given = tests::drawn_batch(random, on.parts() == 4 ? 2 : 3, forked);
     const tests::state_cost cost(random);
     const double token = cost.memory(on.stages - 1)->live_token;
     on.memory = memory_limit{memory_unit::byte,
@@ -165,7 +141,7 @@ TEST(ForwardBounds, HoldForEveryPlanOfKindsOfLayers) {
   double closest = 0;
   for (int i = tests::cases(200); i > 0; --i) {
     const shape on{.stages = static_cast<int>(random.between(1, 4)), .quantum = {10}};
-    const forest given = drawn_batch(random, random.between(2, 5), random.once_in(2));
+    const forest given = tests::drawn_batch(random, random.between(2, 5), random.once_in(2));
     const std::vector<sequence> batch = batch_view(given).sequences();
     const tests::kinds_cost cost(random);
     const seconds best = shortest_forward(cost, on, batch);

@@ -3,6 +3,7 @@
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"
+#include "../support/kinds_cost.hpp"
 
 #include <gtest/gtest.h>
 
@@ -78,6 +79,31 @@ TEST(EqualCostSlicer, FindsTheLargestSliceThatFits) {
     }
     EXPECT_EQ(given, best) << "seed 81";
   }
+}
+
+// Slices that begin or end anywhere grow at one end, where times do not fall even if they do behind a border.
+TEST(EqualCostSlicer, FindsTheLargestSliceThatFitsWithBorders) {
+  testing::generator random(84);
+  int borders = 0;
+  for (int i = testing::options{}.cases * tests::cases(1); i > 0; --i) {
+    const tests::kinds_cost cost(random, 900);
+    borders += cost.has_borders();
+    const sequence s{{0}, random.length({6000})};
+    const tokens quantum{random.between(1, 512)};
+    const pass p = random.once_in(2) ? pass::forward : pass::backward;
+    tokens at = quantum * random.between(0, s.length.value / quantum.value);
+    if (p == pass::backward && at == tokens{}) at = s.length;
+    const seconds budget = cost.time(s.whole(), p, 0) * random.ratio();
+    const cut_budget left{.time = budget, .size = {random.between(1, 7000)}, .quantum = quantum};
+    slice best{s.id, at, {0}};  // every cut, one after the other
+    for (std::int64_t cut = 0; cut <= s.length.value + quantum.value; cut += quantum.value) {
+      const tokens border{std::min(cut, s.length.value)};
+      const slice tried = p == pass::forward ? slice{s.id, at, border - at} : slice{s.id, border, at - border};
+      if (tried.length > best.length && tried.length <= left.size && cost.time(tried, p, 0) <= budget) best = tried;
+    }
+    EXPECT_EQ(slicers::equal_cost{}.next(s, at, p, left, cost), best) << "seed 84, " << i;
+  }
+  EXPECT_GT(borders, 0);
 }
 
 /// Times that do not fall, with jumps and flat stretches: the sum of `rises` up to a slice's length.

@@ -73,10 +73,10 @@ struct kinds_cost : drawn_cost {
 /// The same, and each piece but a sequence's first keeps a state, beside the bytes of its tokens and what any piece
 /// keeps. Stages differ.
 struct state_cost : kinds_cost {
-  explicit state_cost(testing::generator& random)
-      : kinds_cost(random),
+  explicit state_cost(testing::generator& random, std::int64_t longest = 25)
+      : kinds_cost(random, longest),
         token(static_cast<double>(random.between(1, 3))),
-        state(static_cast<double>(random.between(1, 30))),
+        state(static_cast<double>(random.between(1, 2 * longest))),
         piece_bytes(static_cast<double>(random.between(0, 10))) {}
 
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {

@@ -69,7 +69,7 @@
 /// is what a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no
 /// bound counts it. Times of slices that a trainer measured in its own calls (profiling/driver.hpp) have it already.
 ///
-/// `has_borders` is for layers that attend inside chunks of a sequence: a slice right behind a border between two chunks
+/// `has_borders` is for layers that attend inside chunks of a sequence: a slice right behind a border of two chunks
 /// takes less than one right before it. Full attention, sliding windows, chosen keys and states have none. Bounds of a
 /// model with borders ask about each position of a quantum, and are weaker where samples share beginnings that end
 /// between two multiples of it.
@@ -453,8 +453,8 @@ template <class Cost>
 }
 
 /// What a slice costs at least, however it is cut and whatever shares its packs: what lower bounds are made of. It adds
-/// up over slices, obeys law 3 as time does, and a pack takes no less than its overhead and those of its slices. A model
-/// whose times do not add up (law 4) offers `least`.
+/// up over slices, obeys law 3 as time does, and a pack takes no less than its overhead and those of its slices. A
+/// model whose times do not add up (law 4) offers `least`.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_time(const Cost& cost, const slice& s, pass p, int part) {
   if constexpr (requires {

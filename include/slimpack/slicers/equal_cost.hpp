@@ -12,7 +12,8 @@ namespace slimpack::slicers {
 
 /// Cuts where the cost model says that the pack's time budget is used up, so that packs weigh the same.
 /// Source    slices of equal cost follow SlimPack (arXiv:2509.26246) and Seq1F1B; the search is derived: time does not
-///           fall as a slice grows (cost_model law 3), so bisection over quanta finds the largest that fits. All that
+///           fall as a slice grows at an end (cost_model law 3), and either its begin or its end stays where it is, so
+///           bisection over quanta finds the largest that fits, also of layers that have borders. All that
 ///           is left is asked for first, which fits more often than not, then where a straight line through two answers
 ///           reaches the budget. That takes half as many questions as bisection alone.
 /// Units     tokens, seconds

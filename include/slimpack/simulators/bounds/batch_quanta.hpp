@@ -23,9 +23,9 @@ struct quantum_group {
 /// quanta, and its least time is the sum of theirs (hook `least`), so what holds for quanta holds for slices.
 /// Beyond `most` positions, neighbours are told apart no more. Quanta below a parent whose path ends between two
 /// multiples count as if they began at the lower one, and the dearest at the higher one.
-/// Borders   Where time may fall when a prefix grows (hook has_borders), no position tells of another: bounds ask about all
-///           of a group. Of quanta between two multiples they know that each takes no less than one without a prefix, and
-///           no more than the two quanta from the multiple before it on, which hold it: least times add up
+/// Borders   where time may fall when a prefix grows (hook has_borders), no position tells of another: bounds ask about
+///           all of a group. Each quantum between two multiples takes no less than one without a prefix (law 3), and no
+///           more than the two quanta from the multiple before it on, which hold it, since least times add up
 /// Errors    none            Complexity  O(sequences + groups)
 class batch_quanta {
  public:

@@ -21,8 +21,8 @@
 
 /// Least step times that no plan of a batch can beat, whatever its assignment to replicas, cuts, packs, orders,
 /// merges or split of weight gradients. Each is a function with its proof; `lower_bounds` lists them all.
-/// They rest on cost_model laws 3 (what grows, and what has no prefix) and 4 (cutting conserves time; hook `least`), and
-/// on these facts of a plan:
+/// They rest on cost_model laws 3 (slices that grow, or have no prefix) and 4 (cutting conserves time; hook `least`),
+/// and on these facts of a plan:
 ///   (a) the first slice of a path holds its tokens [0, min(quantum, length of its root)), and runs first forward, last
 ///       backward; a longer one grows at its end;
 ///   (b) a pack costs at least its overhead and the least times of its slices; and its overhead and all of the time of
@@ -198,9 +198,9 @@ template <class Cost>
 /// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.
 /// Shapes    rates: one per stage, from rates_of; bounds: one per stage, one with its packs for the stage that takes
 ///           longest by these where there is more than one, and the largest chain
-/// Borders   no bound with packs where samples share beginnings that end between two multiples of the quantum, on
-///           several replicas, under a model with borders: a copy of a path moves cuts (core/forest/forest_cut.hpp), and
-///           of the tokens behind its last one may lie right behind a border
+/// Borders   of a model with borders (hook has_borders) there is no bound with packs where several replicas run samples
+///           that share beginnings, of which some end between two multiples of the quantum: a copy of a path moves cuts
+///           (core/forest/forest_cut.hpp), and what is left behind the last may be less than a quantum, anywhere
 /// Errors    none; an empty batch has no bounds            Complexity  O(sequences * parts)
 template <class Cost>
 [[nodiscard]] std::vector<bound> lower_bounds(const Cost& cost, const shape& shape, std::span<const sequence> batch,

@@ -43,8 +43,8 @@ struct quantum_times {
   }
 };
 
-/// Calls visit(times of the cheapest, times of the dearest, count, tokens of one) for all quanta. With borders these are
-/// the least and the most of each time, which may be of different quanta.
+/// Calls visit(times of the cheapest, times of the dearest, count, tokens of one) for all quanta. With borders these
+/// are the least and the most of each time, which may be of different quanta.
 /// Complexity O((groups + rests) * parts) questions; with borders O(longest / quantum * parts) for the groups
 template <class Cost, class Visit>
 void each_quantum(const batch_quanta& all, const Cost& cost, int parts, Visit&& visit) {

@@ -205,7 +205,8 @@ class candidates {
 namespace slimpack::detail {
 
 /// The first candidate. Where it does not fit: smaller packs need less memory beside the longest sequence. Packs of one
-/// slice need the least, since then, with one chunk, no sequence waits for another: whatever fits alone fits.
+/// slice need the least, since then, with one chunk, no sequence waits for another: whatever fits alone fits. Unless
+/// pieces keep bytes beside their tokens, as states: then larger slices, which are fewer, may need less.
 /// No sequence is cut into more slices than most_cuts.
 inline result<seconds> consider_first(candidates& tried, const partition_rule& start) {
   // Of a sequence: more take gigabytes, to save few tokens. It is no search option, as it tunes nothing: it keeps a
@@ -213,17 +214,21 @@ inline result<seconds> consider_first(candidates& tried, const partition_rule& s
   constexpr std::int64_t most_cuts = 65536;
   const solvers::search_options& o = tried.options();
   const tokens finest = tried.batch().shape.quantum;
-  const std::int64_t quanta = tried.packs().longest().length.value / finest.value;
-  const tokens quantum = finest * (1 + quanta / most_cuts);
+  const tokens longest = tried.packs().longest().length;
+  const tokens quantum = finest * (1 + longest.value / finest.value / most_cuts);
+  const auto is_short = [](const result<seconds>& r) { return !r && r.error().code == errc::out_of_memory; };
   result<seconds> made = tried.consider(start);
-  for (double share = o.smaller_first; !made && made.error().code == errc::out_of_memory;
-       share *= o.tuning.smaller_step) {
+  for (double share = o.smaller_first; is_short(made); share *= o.tuning.smaller_step) {
     const bool least = share * tried.packs().share() < 1;  // short sequences share packs of less than a quantum
     partition_rule small = start;
     small.front = 1, small.quantum = quantum;
     for (solvers::size_ratios* p : {&small.sizes.forward, &small.sizes.backward})
       for (double* size : {&p->steady, &p->turn_least, &p->before, &p->after}) *size *= least ? 0 : share;
     made = tried.consider(small);
+    for (tokens cut = quantum; least && is_short(made) && tried.keeps_beside_tokens() && cut < longest;) {
+      small.quantum = cut += cut;
+      if (const result<seconds> larger = tried.consider(small); larger) made = larger;
+    }
     if (least) break;
   }
   return made;
