@@ -26,6 +26,9 @@ struct gathers : plain {
 struct by_token : plain {
   seconds token_time(tokens, pass, int) const;
 };
+struct borders : plain {
+  bool has_borders() const;
+};
 #else
 struct covered : plain {
   std::optional<seconds> covers(const slice&, pass, int) const;
@@ -45,6 +48,9 @@ struct gathers : plain {
 struct by_token : plain {
   double token_time(tokens, pass, int) const;
 };  // without its unit
+struct borders : plain {
+  bool has_borders(int) const;
+};  // of a part
 #endif
 
 extern const loan& lent;  // of a type that is only declared
@@ -64,3 +70,5 @@ auto e = vocabulary_message(gathers{}, {}, message_kind::hidden, 0);
 // expected-diagnostic: a cost model's token_time(tokens, pass, int part) is public, const and gives seconds: it must be
 // there to remap rows
 auto f = tokens_time(by_token{}, {}, pass::forward, 0);
+// expected-diagnostic: a cost model's has_borders() is public, const and gives bool
+auto g = has_borders(borders{});

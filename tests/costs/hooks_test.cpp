@@ -39,6 +39,7 @@ struct full {
   [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
     return memory_rates{.fixed = 2.0 + stage};
   }
+  [[nodiscard]] bool has_borders() const { return true; }
   [[nodiscard]] seconds reduce_time() const { return {9}; }
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
     static constexpr gradient_bucket two[]{{0, {1}, {2}}, {0.5, {3}, {4}}};
@@ -56,6 +57,7 @@ TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
   EXPECT_EQ(pack_time(plain{}, std::span<const slice>(both), pass::backward, 0), seconds{28});
   EXPECT_EQ(useful_time(plain{}, ten, pass::backward, 0), seconds{20});
   EXPECT_EQ(message_time(plain{}, {10}, pass::forward, 0), seconds{0});
+  EXPECT_FALSE(has_borders(plain{}));
   EXPECT_EQ(memory_of(plain{}, 0), std::nullopt);
   EXPECT_EQ(evaluation_memory_of(plain{}, 0), std::nullopt);
   EXPECT_EQ(reduce_time_of(plain{}), seconds{0});
@@ -86,6 +88,7 @@ TEST(CostHooks, AreReplacedByMembers) {
   EXPECT_EQ(pack_time(full{}, std::span<const slice>(both), pass::forward, 0), seconds{2000});
   EXPECT_EQ(useful_time(full{}, ten, pass::forward, 3), seconds{3.5});
   EXPECT_EQ(message_time(full{}, {10}, pass::backward, 1), seconds{11.5});
+  EXPECT_TRUE(has_borders(full{}));
   EXPECT_EQ(memory_of(full{}, 1)->fixed, 8);
   EXPECT_EQ(evaluation_memory_of(full{}, 1)->fixed, 3);
   EXPECT_EQ(reduce_time_of(full{}), seconds{9});

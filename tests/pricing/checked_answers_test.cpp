@@ -33,6 +33,7 @@ struct offers_more : costs::quadratic {
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return time(s, p, part) * 0.9; }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const { return time(s, pass::backward, part) * 0.3; }
   [[nodiscard]] std::optional<memory_rates> memory(int) const { return memory_rates{.fixed = 1e9, .live_token = 100}; }
+  [[nodiscard]] bool has_borders() const { return true; }
   [[nodiscard]] bytes kept(const slice& piece, int) const { return {0.5 * static_cast<double>(piece.length.value)}; }
 };
 
@@ -59,6 +60,7 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
                            others = simulators::lower_bounds(cost, on, batch, rates);
   ASSERT_EQ(bounds.size(), others.size());
   for (std::size_t i = 0; i < bounds.size(); ++i) EXPECT_EQ(bounds[i].time, others[i].time) << bounds[i].name;
+  EXPECT_EQ(has_borders(model), has_borders(cost));
   EXPECT_EQ(reduce_time_of(model), reduce_time_of(cost));
   for (int part = 0; part < on.parts(); ++part)
     for (const pass p : {pass::forward, pass::backward}) {

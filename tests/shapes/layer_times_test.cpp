@@ -43,13 +43,28 @@ costs::model_shape mixed() {
   return model;
 }
 
-/// Experts in every second layer, and a state instead of attention in every third.
+/// Experts in every second layer, of the others every second an MLP of a width of its own; full attention, a window, a
+/// state and nothing in turn; and a layer that predicts further tokens.
 costs::model_shape patterned() {
   costs::model_shape model = tests::mixtral_8x7b();
-  model.layers = 12;
-  for (int i = 0; i < model.layers; ++i)
-    model.expert_layers.push_back(i % 2 == 1), model.state_layers.push_back(i % 3 == 2);
-  model.state_in = 6 * model.hidden, model.state_out = 2 * model.hidden;
+  model.layers = 13, model.further = 1;
+  const costs::mixer full = costs::model_shape::full_attention(model);
+  costs::mixer window = full;
+  window.span = {costs::mixing::window, 512};
+  const std::int64_t wide = 2 * model.hidden;
+  const costs::mixer state{.span = {costs::mixing::dual},
+                           .heads = 128,
+                           .kv_heads = 8,
+                           .head_dim = 128,
+                           .value_dim = 64,
+                           .in = 2 * wide + 2 * 8 * 128 + 128,
+                           .out = wide,
+                           .scan = 128};
+  model.mixers = {full, window, state, {.span = {costs::mixing::none}}};
+  for (int i = 0; i < model.layers; ++i) {
+    model.expert_layers.push_back(i % 2 == 1), model.mixer_of.push_back(i % 4);
+    model.mlp_widths.push_back(i % 4 == 2 ? 0 : model.intermediate);
+  }
   return model;
 }
 

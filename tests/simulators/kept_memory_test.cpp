@@ -94,6 +94,26 @@ TEST(KeptMemory, IsWhatASlowCountFinds) {
   }
 }
 
+/// A state that each piece but a sequence's first keeps from the one before.
+struct state_cost : costs::quadratic {
+  [[nodiscard]] static std::optional<memory_rates> memory(int /*stage*/) { return memory_rates{}; }
+  [[nodiscard]] static bytes kept(const slice& piece, int /*stage*/) { return {piece.begin > tokens{} ? 300.0 : 0.0}; }
+};
+
+// The longest sequence keeps nothing as one piece, but its pieces do: four of 64 tokens, three states.
+TEST(KeptMemory, OfStatesIsThatOfPiecesBehindOthers) {
+  const micropacks whole = packed({{{0}, {0}, {256}}});
+  const micropacks cut = packed({{{0}, {0}, {64}}, {{0}, {64}, {64}}, {{0}, {128}, {64}}, {{0}, {192}, {64}}});
+  const program cuts{{instruction_kind::forward, {0}},
+                     {instruction_kind::forward, {1}},
+                     {instruction_kind::forward, {2}},
+                     {instruction_kind::forward, {3}},
+                     {instruction_kind::backward, {0}}};
+  const workload work = price({cut, whole}, state_cost{}, {}, rates_of(state_cost{}, {}).value());
+  EXPECT_EQ(simulators::peak_memory(work, std::vector<program>{cuts}), std::vector<double>{3 * 300 + 256});
+  EXPECT_TRUE(price({whole, whole}, costs::quadratic{}, {}, std::vector<memory_rates>(1)).times.kept.forward.empty());
+}
+
 const std::vector<tokens> mixed = tests::lengths_of({4096, 300, 3000, 2000, 128, 700, 4000, 3500, 3000, 2500, 1});
 
 TEST(KeptMemory, LimitsPlans) {
@@ -113,6 +133,30 @@ TEST(KeptMemory, LimitsPlans) {
   }
   on.memory->amount = 0.01 * most;
   EXPECT_EQ(planned().error().code, errc::out_of_memory);
+}
+
+// Where pieces keep states, smaller packs have more of them: plans stay within the limit all the same.
+TEST(KeptMemory, OfStatesLimitsPlans) {
+  const state_cost cost{{.per_pack = {6.4e-5}, .hop = {2.4e-5}}};
+  shape on{.stages = 3, .replicas = 2};
+  const auto planned = [&] { return planner<slicers::equal_cost, state_cost>{on, {}, cost}(mixed); };
+  const plan free = planned().value();
+  double most = 0, kept = 0;
+  for (const replica_plan& r : free.replicas) {
+    for (const double peak : r.peak_memory) most = std::max(most, peak);
+    ASSERT_FALSE(r.times.kept.forward.empty());
+    kept = std::max(kept, r.times.kept.forward.back());
+  }
+  EXPECT_GT(kept, 0);
+  for (const double share : {1.0, 0.8, 0.6}) {
+    on.memory = memory_limit{memory_unit::byte, share * most};
+    const result<plan> p = planned();
+    ASSERT_TRUE(p) << share << ": " << p.error().detail;
+    const testing::report found = testing::plan_laws(p.value(), cost);
+    EXPECT_TRUE(found) << found;
+    for (const replica_plan& r : p.value().replicas)
+      for (const double peak : r.peak_memory) EXPECT_LE(peak, share * most);
+  }
 }
 
 TEST(KeptMemory, ComesBackWithAReplicasWorkload) {

@@ -46,6 +46,9 @@ struct drawn_cost {
   }
   [[nodiscard]] seconds message(tokens n, pass, int) const { return {hop + hop_token * static_cast<double>(n.value)}; }
 
+ protected:
+  [[nodiscard]] seconds least_of_pack() const { return {floor}; }
+
  private:
   static double of(const double (&values)[2][4], pass p, int part) {
     return values[p == pass::backward][static_cast<std::size_t>(part)];

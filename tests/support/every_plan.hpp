@@ -10,11 +10,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -79,7 +82,8 @@ namespace slimpack::tests {
 /// Tries every program of one replica's packs by branch and bound: instructions are started in the order of their
 /// start times, each as early as it can, and a stage with more work left than the best step allows ends the branch.
 /// A backward pack runs whole, or, with `split_weights`, its weight gradients later with their own overhead. No stage
-/// ever holds more tokens than the shape's limit.
+/// ever holds more than the shape's limit: tokens, or what memory and `kept` of the cost model say, B giving back what
+/// pieces keep and W tokens. Requires  of rates, fixed and live_token alone
 template <class Cost>
 class every_program {
  public:
@@ -87,8 +91,16 @@ class every_program {
       : parts_(static_cast<std::size_t>(on.parts())),
         stages_(static_cast<std::size_t>(on.stages)),
         cost_(cost),
-        split_weights_(split_weights),
-        limit_(on.memory ? on.memory->amount * on.chunks : std::numeric_limits<double>::infinity()) {}
+        split_weights_(split_weights) {
+    const bool in_bytes = on.memory && on.memory->unit == memory_unit::byte;
+    counts_kept_ = slimpack::detail::asks_by_piece<Cost>() && in_bytes;
+    for (int stage = 0; stage < on.stages; ++stage) {
+      const memory_rates rates = in_bytes ? memory_of(cost, stage).value() : memory_rates{};
+      rate_[stage] = rates.live_token;
+      limit_[stage] =
+          on.memory ? (on.memory->amount - rates.fixed) * on.chunks : std::numeric_limits<double>::infinity();
+    }
+  }
 
   /// Lowers `best` to the shortest makespan of these packs, if that is shorter.
   void improve(double& best, const micropacks& forward, const micropacks& backward) {
@@ -97,6 +109,8 @@ class every_program {
     for (const direction d : {down, up}) time_[d].clear(), message_[d].clear(), size_[d].clear();
     for (std::size_t i = 0; i < forward.size(); ++i) size_[down].push_back(count(size_of(forward[i])));
     for (std::size_t i = 0; i < backward.size(); ++i) size_[up].push_back(count(size_of(backward[i])));
+    for (const direction d : {down, up}) kept_[d].assign(stages_ * packs_[d], 0);
+    if (counts_kept_) keep(forward, backward);
     weights_.clear(), overhead_.clear(), need_.clear();
     state start;
     for (std::size_t part = 0; part < parts_; ++part) {
@@ -143,7 +157,7 @@ class every_program {
     double at[2][most][most]{};     // per part and pack, when its input arrives
     std::uint32_t apart{};          // backward packs whose weight gradients run apart, as the last part chose
     std::uint32_t weights[most]{};  // per part, packs whose weight gradients are still to run
-    double live[most]{};            // per stage, tokens and chunks held
+    double live[most]{};            // per stage, what is held of the limit, counted of each chunk
     double free[most]{};            // per stage
     double left[most]{};            // per stage, work that has not started
   };
@@ -176,7 +190,8 @@ class every_program {
         const double start = std::max(s.free[r], s.at[d][part][i]);
         if (!arrived || !in_order(start, part)) continue;
         if (d == down) {
-          if (s.live[r] + size_[down][i] <= limit_) run(s, d, part, start, false);
+          if (s.live[r] + rate_[r] * size_[down][i] + kept_[down][r * packs_[down] + i] <= limit_[r])
+            run(s, d, part, start, false);
         } else if (part + 1 == parts_) {
           run(s, d, part, start, false);
           if (split_weights_) run(s, d, part, start, true);
@@ -188,7 +203,7 @@ class every_program {
         if ((s.weights[part] >> i & 1) == 0 || !in_order(s.free[r], part)) continue;
         state after = s;
         after.weights[part] &= ~(1u << i);
-        after.live[r] -= size_[up][i];
+        after.live[r] -= rate_[r] * size_[up][i];
         occupy(after, part, s.free[r], weights_[part * packs_[up] + i] + overhead_[part]);
         search(after, s.free[r], r);
       }
@@ -199,18 +214,36 @@ class every_program {
     state after = s;
     const std::size_t pack = after.next[d][part]++;
     const std::size_t cell = part * packs_[d] + pack;
-    if (d == down) after.live[part % stages_] += size_[down][pack];
-    if (d == up && !apart) after.live[part % stages_] -= size_[up][pack];
+    const std::size_t r = part % stages_;
+    const double kept = kept_[d][r * packs_[d] + pack];
+    if (d == down) after.live[r] += rate_[r] * size_[down][pack] + kept;
+    if (d == up) after.live[r] -= kept + (apart ? 0 : rate_[r] * size_[up][pack]);
     if (apart) {
       after.apart |= 1u << pack;
       after.weights[part] |= 1u << pack;
-      after.left[part % stages_] += overhead_[part];
+      after.left[r] += overhead_[part];
     }
     occupy(after, part, start, time_[d][cell] - (apart ? weights_[cell] : 0));
-    const double arrival = after.free[part % stages_] + message_[d][cell];
+    const double arrival = after.free[r] + message_[d][cell];
     if (d == down && part + 1 < parts_) after.at[d][part + 1][pack] = arrival;
     if (d == up && part > 0) after.at[d][part - 1][pack] = arrival;
-    search(after, start, part % stages_);
+    search(after, start, r);
+  }
+
+  /// Fills what packs keep beside their tokens: that of their pieces between cuts of either pass.
+  void keep(const micropacks& forward, const micropacks& backward) {
+    std::map<sequence_id, std::set<tokens>> cuts;
+    for (const micropacks* packs : {&forward, &backward})
+      for (const slice& s : packs->slices()) cuts[s.sequence].insert({s.begin, s.end()});
+    for (const direction d : {down, up}) {
+      const micropacks& packs = d == down ? forward : backward;
+      for (std::size_t r = 0; r < stages_; ++r)
+        for (std::size_t i = 0; i < packs.size(); ++i)
+          for (const slice& s : packs[i])
+            for (auto at = cuts[s.sequence].find(s.begin); *at < s.end(); ++at)
+              kept_[d][r * packs_[d] + i] +=
+                  std::ceil(kept_of(cost_, {s.sequence, *at, *std::next(at) - *at}, static_cast<int>(r)).value);
+    }
   }
 
   static double count(tokens n) { return static_cast<double>(n.value); }
@@ -223,11 +256,14 @@ class every_program {
   std::size_t parts_, stages_;
   const Cost& cost_;
   bool split_weights_;
-  double limit_;  // of tokens and chunks on a stage
+  bool counts_kept_{};
+  double rate_[most]{};   // per stage, of a token
+  double limit_[most]{};  // per stage, of all its chunks
   std::size_t packs_[2]{};
   std::vector<double> time_[2];     // [part][pack], weight gradients included
   std::vector<double> message_[2];  // [part][pack]
   std::vector<double> size_[2];     // [pack], tokens
+  std::vector<double> kept_[2];     // [stage][pack], beside its tokens
   std::vector<double> weights_;     // [part][backward pack]
   std::vector<double> overhead_;    // [part]
   std::vector<double> way_back_;    // per part, from the start of its last backward to the end of part 0's

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <memory>
@@ -150,6 +151,67 @@ TEST(CostModelLawsReport, FindsTimesThatFallAsASliceGrows) {
   expect_broken(faster_with_prefix{}, {2, 3, 4});
   expect_broken(cliff{}, {3, 4});
   expect_broken(bulk_messages{}, {3});
+}
+
+/// Pairs of a token and those of its chunk of 1000 tokens up to itself, among the first n.
+double chunk_pairs(tokens n) {
+  const auto all = [](std::int64_t k) { return static_cast<double>(k) * (static_cast<double>(k) + 1) / 2; };
+  return static_cast<double>(n.value / 1000) * all(1000) + all(n.value % 1000);
+}
+struct chunks : lawful {  // a slice right behind a border takes less than one right before it
+  [[nodiscard]] bool has_borders() const { return true; }
+  [[nodiscard]] seconds time(const slice& s, pass, int) const { return {chunk_pairs(s.end()) - chunk_pairs(s.begin)}; }
+};
+struct undeclared_chunks : chunks {
+  [[nodiscard]] bool has_borders() const { return false; }
+};
+struct least_has_borders : lawful {
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
+    return {chunks{}.time(s, p, part).value / 1e3};
+  }
+  [[nodiscard]] seconds weight_time(const slice&, int) const { return {}; }
+};
+struct weights_have_borders : undeclared_chunks {  // all of time is the same of each token; what is left is of chunks
+  [[nodiscard]] seconds time(const slice& s, pass, int) const { return {1e3 * static_cast<double>(s.length.value)}; }
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const {
+    return time(s, pass::backward, part) - chunks::time(s, pass::backward, part);
+  }
+};
+
+TEST(CostModelLawsReport, AsksOfBordersThatTheyAreDeclared) {
+  expect_broken(chunks{}, {});
+  expect_broken(undeclared_chunks{}, {3});
+  expect_broken(least_has_borders{}, {3});
+  expect_broken(weights_have_borders{}, {3});
+}
+
+struct dear_beginning {  // the first 1000 tokens of a sequence take longer than those behind them
+  [[nodiscard]] bool has_borders() const { return true; }
+  [[nodiscard]] seconds time(const slice& s, pass, int) const {
+    return {static_cast<double>(s.length.value + std::min(s.end(), tokens{1000}).value -
+                                std::min(s.begin, tokens{1000}).value)};
+  }
+};
+struct cliff_with_borders : cliff {
+  [[nodiscard]] bool has_borders() const { return true; }
+};
+struct by_first_token : lawful {  // all take as long as the first, so that one with a shorter prefix takes less
+  [[nodiscard]] seconds time(const slice& s, pass, int) const {
+    return {static_cast<double>(s.length.value) * static_cast<double>(1 + s.begin.value)};
+  }
+};
+
+// Borders excuse neither what takes less than without a prefix, nor what grows at an end.
+TEST(CostModelLawsReport, FindsOtherTimesThatFallWithBorders) {
+  expect_broken(dear_beginning{}, {3});
+  expect_broken(cliff_with_borders{}, {3, 4});
+  EXPECT_GT(report_of(by_first_token{}).broken(3), 0);
+}
+
+// Tables of measured slices need not have their fronts in order: no bound asks that of them.
+TEST(CostModelLawsReport, AsksMeasuredModelsForNoGrowthAtTheFront) {
+  const testing::report r = testing::cost_model_laws(by_first_token{}, 1, {.cases = 20, .analytic = false});
+  EXPECT_EQ(r.broken(3), 0) << r;
 }
 
 struct launch_per_slice {

@@ -98,7 +98,9 @@ concept slicer = std::copyable<S> &&
 /// Further questions (overhead, messages, memory, ...) have defaults that a member replaces: costs/hooks.hpp.
 ///  1. times are finite and not negative, for every slice of at least one token
 ///  2. a pack costs no less than its overhead and its largest member, with weight gradients and without
-///  3. time does not fall when a slice's prefix or length grows, nor does what backward takes without weight gradients
+///  3. time does not fall when a slice grows at its end, is no less than that of as many tokens without a prefix, and does
+///     not fall when the prefix grows, unless the model declares borders (hook `has_borders`); of analytic models it does
+///     not fall when a slice grows at its front. The same holds for what backward takes without weight gradients
 ///  4. analytic models conserve attention work: the times of a sequence's slices add up to its own (those of the hook
 ///     `least` do, where cutting costs more)
 ///  5. equal questions get equal answers, on several threads at once, too

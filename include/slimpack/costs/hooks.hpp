@@ -27,6 +27,8 @@
 ///                                                     wait for each other
 ///   seconds least(const slice&, pass, int part)       what its cuts cost at least; adds up  time of the slice
 ///   seconds message(tokens, pass, int part)           end on a part to arrival at the next   0 s
+///   bool has_borders()                                whether time may fall where a prefix   no
+///                                                     grows (law 3)
 ///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
 ///   optional<memory_rates> evaluation_memory(int stage)   the same while forward packs run   as in a step, with what
 ///                                                     alone, and nothing is kept besides     pieces keep
@@ -67,6 +69,11 @@
 /// is what a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no
 /// bound counts it. Times of slices that a trainer measured in its own calls (profiling/driver.hpp) have it already.
 ///
+/// `has_borders` is for layers that attend inside chunks of a sequence: a slice right behind a border between two chunks
+/// takes less than one right before it. Full attention, sliding windows, chosen keys and states have none. Bounds of a
+/// model with borders ask about each position of a quantum, and are weaker where samples share beginnings that end
+/// between two multiples of it.
+///
 /// `exchange` is told of a row that several replicas share (core/merge.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.
 ///
@@ -80,7 +87,8 @@
 /// with chunks means all of a stage's together. It need not add up when a slice is cut, so it is asked about the pieces
 /// of the common refinement (pricing/refine.hpp): what forward packs acquire is what backward packs release, at the end
 /// of B where weight gradients run apart, since W needs a token's activations only. A model of which the longest
-/// sequence keeps nothing as one piece is not asked about others.
+/// sequence keeps nothing as one piece, nor its last token as a piece behind others, is not asked about others. So a
+/// state that each piece but a sequence's first keeps from the one before is `piece.begin > 0 ? state : 0`.
 ///
 /// A member of one of these names that cannot be called so is an error of compilation, not a default. Of `time` that is
 /// a second member that takes a span of slices.
@@ -95,6 +103,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(call_overhead);
 SLIMPACK_DETAIL_HAS_MEMBER(useful);
 SLIMPACK_DETAIL_HAS_MEMBER(collectives);
 SLIMPACK_DETAIL_HAS_MEMBER(least);
+SLIMPACK_DETAIL_HAS_MEMBER(has_borders);
 SLIMPACK_DETAIL_HAS_MEMBER(message);
 SLIMPACK_DETAIL_HAS_MEMBER(memory);
 SLIMPACK_DETAIL_HAS_MEMBER(evaluation_memory);
@@ -226,6 +235,20 @@ template <class Cost>
     static_assert(!detail::has_member_collectives<Cost>,
                   "a cost model's collectives(const slice&, pass, int part) is public, const and gives seconds");
     return {};
+  }
+}
+
+/// Whether time may fall where a slice's prefix grows.
+template <class Cost>
+[[nodiscard]] constexpr bool has_borders(const Cost& cost) {
+  if constexpr (requires {
+                  { cost.has_borders() } -> std::same_as<bool>;
+                }) {
+    return cost.has_borders();
+  } else {
+    static_assert(!detail::has_member_has_borders<Cost>,
+                  "a cost model's has_borders() is public, const and gives bool");
+    return false;
   }
 }
 
@@ -430,8 +453,8 @@ template <class Cost>
 }
 
 /// What a slice costs at least, however it is cut and whatever shares its packs: what lower bounds are made of. It adds
-/// up over slices, does not fall as their prefix grows, and a pack takes no less than its overhead and those of its
-/// slices. A model whose times do not add up (law 4) offers `least`.
+/// up over slices, obeys law 3 as time does, and a pack takes no less than its overhead and those of its slices. A model
+/// whose times do not add up (law 4) offers `least`.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_time(const Cost& cost, const slice& s, pass p, int part) {
   if constexpr (requires {

@@ -161,13 +161,14 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
 void follow_sequences(const partition& packs, std::span<const shared_row> shared, std::span<const sequence_id> parents,
                       workload& w);
 
-/// Whether the longest sequence keeps anything on any stage.
+/// Whether the longest sequence keeps anything on any stage, as one piece or, of its last token, behind others.
 template <keeps_by_piece Cost>
 bool keeps_any(const partition& packs, const Cost& cost, int stages) {
   tokens longest{};
   for (const slice& s : packs.forward.slices()) longest = std::max(longest, s.end());
   for (int stage = 0; stage < stages && longest > tokens{}; ++stage)
-    if (kept_of(cost, {{}, {0}, longest}, stage) > bytes{}) return true;
+    for (const tokens begin : {tokens{}, longest - tokens{1}})
+      if (kept_of(cost, {{}, begin, longest - begin}, stage) > bytes{}) return true;
   return false;
 }
 

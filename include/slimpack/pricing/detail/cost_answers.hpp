@@ -32,6 +32,7 @@ class cost_answers {
   [[nodiscard]] virtual seconds useful(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds collectives(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds least(const slice& s, pass p, int part) const = 0;
+  [[nodiscard]] virtual bool has_borders() const = 0;
   [[nodiscard]] virtual seconds message(tokens size, pass p, int part) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> evaluation_memory(int stage) const = 0;
@@ -88,6 +89,7 @@ class answers_of final : public cost_answers {
     return collective_time(cost_, s, p, part);
   }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const override { return least_time(cost_, s, p, part); }
+  [[nodiscard]] bool has_borders() const override { return slimpack::has_borders(cost_); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const override {
     return message_time(cost_, size, p, part);
   }
@@ -177,6 +179,7 @@ class checked_answers {
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
     return faults_->sound(model_->least(s, p, part), question::least, s, p, part);
   }
+  [[nodiscard]] bool has_borders() const { return model_->has_borders(); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
     return faults_->sound(model_->message(size, p, part), question::message, {{}, {0}, size}, p, part);
   }

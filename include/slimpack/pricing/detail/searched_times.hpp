@@ -86,6 +86,7 @@ class searched_times {
       return with_ends(faults_->sound(least_time(model(), s, p, own), question::least, s, p, own), s.length, p, own);
     });
   }
+  [[nodiscard]] bool has_borders() const { return slimpack::has_borders(model()); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
     seconds all;
     if constexpr (folds)

@@ -15,7 +15,7 @@ namespace slimpack::simulators {
 /// Quanta of neighbouring positions, over all sequences of a batch that reach there.
 struct quantum_group {
   slice first;     ///< the cheapest of them, and
-  slice last;      ///< the dearest: time does not fall when a prefix grows
+  slice last;      ///< the dearest, where time does not fall when a prefix grows (law 3)
   double count{};  ///< how many there are
 };
 
@@ -23,6 +23,9 @@ struct quantum_group {
 /// quanta, and its least time is the sum of theirs (hook `least`), so what holds for quanta holds for slices.
 /// Beyond `most` positions, neighbours are told apart no more. Quanta below a parent whose path ends between two
 /// multiples count as if they began at the lower one, and the dearest at the higher one.
+/// Borders   Where time may fall when a prefix grows (hook has_borders), no position tells of another: bounds ask about all
+///           of a group. Of quanta between two multiples they know that each takes no less than one without a prefix, and
+///           no more than the two quanta from the multiple before it on, which hold it: least times add up
 /// Errors    none            Complexity  O(sequences + groups)
 class batch_quanta {
  public:
@@ -34,6 +37,23 @@ class batch_quanta {
   [[nodiscard]] std::int64_t group_size() const noexcept { return size_; }  ///< quanta
   [[nodiscard]] std::span<const quantum_group> groups() const noexcept { return groups_; }
   [[nodiscard]] std::span<const slice> rests() const noexcept { return rests_; }  ///< shorter than a quantum
+  /// Whether some begin between two multiples of the quantum.
+  [[nodiscard]] bool has_between() const noexcept { return between_; }
+
+  /// Calls visit(slice) for slices of which the cheapest takes no more than any quantum of the group.
+  template <class Visit>
+  void each_cheap(const quantum_group& g, bool has_borders, Visit&& visit) const {
+    if (!has_borders) return visit(g.first);
+    if (between_) return visit(slice{{}, {0}, quantum_});
+    for (tokens at = g.first.begin; at <= g.last.begin; at += quantum_) visit(slice{{}, at, quantum_});
+  }
+  /// Calls visit(slice) for slices of which the dearest takes no less than any quantum of the group.
+  template <class Visit>
+  void each_dear(const quantum_group& g, bool has_borders, Visit&& visit) const {
+    if (!has_borders) return visit(g.last);
+    const tokens length = quantum_ * (between_ ? 2 : 1);
+    for (tokens at = g.first.begin; at + length <= g.last.end(); at += quantum_) visit(slice{{}, at, length});
+  }
 
   /// Of a sequence: its quanta begin with this position, and end before that one.
   [[nodiscard]] std::int64_t first_quantum(const sequence& s) const noexcept { return s.begin.value / quantum_.value; }
@@ -49,16 +69,16 @@ class batch_quanta {
  private:
   tokens quantum_;
   std::int64_t size_{1};
+  bool between_{};
   std::vector<quantum_group> groups_;
   std::vector<slice> rests_;
 };
 
 inline batch_quanta::batch_quanta(std::span<const sequence> batch, tokens quantum) : quantum_(quantum) {
   std::int64_t quanta = 0;
-  bool between = false;  // whether some begin between two multiples
   for (const sequence& s : batch) {
     quanta = std::max(quanta, end_quantum(s));
-    between = between || s.begin.value % quantum.value != 0;
+    between_ = between_ || s.begin.value % quantum.value != 0;
   }
   size_ = std::max<std::int64_t>(1, (quanta + most - 1) / most);
   const std::int64_t groups = (quanta + size_ - 1) / size_;
@@ -82,7 +102,7 @@ inline batch_quanta::batch_quanta(std::span<const sequence> batch, tokens quantu
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     full += filled[g];
     const auto begin = static_cast<std::int64_t>(g) * size_;
-    const std::int64_t last = std::min(begin + size_, quanta) - 1 + (between ? 1 : 0);
+    const std::int64_t last = std::min(begin + size_, quanta) - 1 + (between_ ? 1 : 0);
     groups_[g] = {
         {{}, quantum * begin, quantum}, {{}, quantum * last, quantum}, full * static_cast<double>(size_) + some[g]};
   }

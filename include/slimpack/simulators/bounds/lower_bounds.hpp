@@ -21,10 +21,10 @@
 
 /// Least step times that no plan of a batch can beat, whatever its assignment to replicas, cuts, packs, orders,
 /// merges or split of weight gradients. Each is a function with its proof; `lower_bounds` lists them all.
-/// They rest on cost_model laws 3 (monotone) and 4 (cutting conserves time; hook `least`), and on these facts of a
-/// plan:
+/// They rest on cost_model laws 3 (what grows, and what has no prefix) and 4 (cutting conserves time; hook `least`), and
+/// on these facts of a plan:
 ///   (a) the first slice of a path holds its tokens [0, min(quantum, length of its root)), and runs first forward, last
-///       backward;
+///       backward; a longer one grows at its end;
 ///   (b) a pack costs at least its overhead and the least times of its slices; and its overhead and all of the time of
 ///       any one, also with the weight gradients of both left out (cost_model law 2);
 ///   (c) parts are passed one after the other, a message apart, by all packs of a pass in one order;
@@ -198,6 +198,9 @@ template <class Cost>
 /// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.
 /// Shapes    rates: one per stage, from rates_of; bounds: one per stage, one with its packs for the stage that takes
 ///           longest by these where there is more than one, and the largest chain
+/// Borders   no bound with packs where samples share beginnings that end between two multiples of the quantum, on
+///           several replicas, under a model with borders: a copy of a path moves cuts (core/forest/forest_cut.hpp), and
+///           of the tokens behind its last one may lie right behind a border
 /// Errors    none; an empty batch has no bounds            Complexity  O(sequences * parts)
 template <class Cost>
 [[nodiscard]] std::vector<bound> lower_bounds(const Cost& cost, const shape& shape, std::span<const sequence> batch,
@@ -213,9 +216,11 @@ template <class Cost>
   if (shape.stages > 1 && shape.vocabulary == vocabulary::last) {
     const seconds least = bounds[static_cast<std::size_t>(busiest)].time;
     const batch_quanta all(batch, shape.quantum);
-    const residence memory(cost, shape, batch, all, rates);
-    const stage_loss packs(cost, shape, batch, all, busiest, memory, memory.tightest(least));
-    bounds.push_back({"stage " + std::to_string(busiest) + ": fill + work + packs + drain", packs.bound(least)});
+    if (const bool may_move = shape.replicas > 1 && all.has_between(); !may_move || !has_borders(cost)) {
+      const residence memory(cost, shape, batch, all, rates);
+      const stage_loss packs(cost, shape, batch, all, busiest, memory, memory.tightest(least));
+      bounds.push_back({"stage " + std::to_string(busiest) + ": fill + work + packs + drain", packs.bound(least)});
+    }
   }
   bounds.push_back(longest_chain(cost, shape, batch));
   return bounds;

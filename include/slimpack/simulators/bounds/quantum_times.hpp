@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace slimpack::simulators {
@@ -32,17 +33,38 @@ struct quantum_times {
       inputs[at] = std::max(0.0, backward[at] - least_weight_time(cost, s, part).value);
     }
   }
+  /// Replaces each time by `of` it and that of the other, the least or the most of both.
+  template <class Choice>
+  void choose(const quantum_times& other, const Choice& of) {
+    for (std::vector<double> quantum_times::*const each :
+         {&quantum_times::forward, &quantum_times::backward, &quantum_times::inputs})
+      for (std::size_t part = 0; part < forward.size(); ++part)
+        (this->*each)[part] = of((this->*each)[part], (other.*each)[part]);
+  }
 };
 
-/// Calls visit(times of the cheapest, times of the dearest, count, tokens of one) for all quanta.
+/// Calls visit(times of the cheapest, times of the dearest, count, tokens of one) for all quanta. With borders these are
+/// the least and the most of each time, which may be of different quanta.
+/// Complexity O((groups + rests) * parts) questions; with borders O(longest / quantum * parts) for the groups
 template <class Cost, class Visit>
 void each_quantum(const batch_quanta& all, const Cost& cost, int parts, Visit&& visit) {
+  const bool borders = has_borders(cost);
   quantum_times first;
   quantum_times last;
+  quantum_times next;
+  const auto collect = [&](quantum_times& into, const auto& of) {
+    return [&, is_first = true](const slice& s) mutable {
+      if (std::exchange(is_first, false)) return into.assign(cost, s, parts);
+      next.assign(cost, s, parts);
+      into.choose(next, of);
+    };
+  };
+  const auto least = [](double a, double b) { return std::min(a, b); };
+  const auto most = [](double a, double b) { return std::max(a, b); };
   for (const quantum_group& g : all.groups()) {
-    first.assign(cost, g.first, parts);
+    all.each_cheap(g, borders, collect(first, least));
     const bool alike = g.first == g.last;
-    if (!alike) last.assign(cost, g.last, parts);
+    if (!alike) all.each_dear(g, borders, collect(last, most));
     visit(first, alike ? first : last, g.count, static_cast<double>(all.quantum().value));
   }
   for (const slice& rest : all.rests()) {

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -154,6 +155,18 @@ class residence {
       return {{std::sqrt(n * forward), std::sqrt(n * backward)},
               forward + std::max(0.0, backward - least_weight_time(cost, s, part).value)};
     }
+    /// No more than any quantum of a group.
+    template <class Cost>
+    static last_part cheapest(const Cost& cost, const batch_quanta& all, const quantum_group& g, const shape& on) {
+      std::optional<last_part> least;
+      all.each_cheap(g, has_borders(cost), [&](const slice& s) {
+        const last_part one = of(cost, s, on);
+        if (!least) return void(least = one);
+        for (const std::size_t p : pass_numbers) least->root[p] = std::min(least->root[p], one.root[p]);
+        least->work = std::min(least->work, one.work);
+      });
+      return *least;
+    }
   };
   /// The first quanta of a sequence on the last part.
   struct run {
@@ -228,7 +241,7 @@ class residence {
     std::vector<last_part> one;   // a quantum of each group
     std::vector<run> so_far{{}};  // the groups before
     for (const quantum_group& g : all.groups()) {
-      one.push_back(last_part::of(cost, g.first, shape_));
+      one.push_back(last_part::cheapest(cost, all, g, shape_));
       run next = so_far.back();
       next.add(one.back(), static_cast<double>(all.group_size()), n);
       so_far.push_back(next);

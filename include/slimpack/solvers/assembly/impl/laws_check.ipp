@@ -130,7 +130,7 @@ class law_search {
     const seconds time = cost_.time(s, p, part);
     const slice first{s.sequence, {0}, std::min(plan_.shape.quantum, s.length)};
     for (const slice& smaller : {first, slice{s.sequence, {0}, s.length}, slice{s.sequence, s.begin, first.length}})
-      compare(3, "time does not fall when a slice's prefix or length grows", cost_.time(smaller, p, part),
+      compare(3, "time does not fall when a slice grows, nor below that without a prefix", cost_.time(smaller, p, part),
               said(smaller), time, said(s), p, part);
     compare(1, "what a slice costs at least is no more than its time", least_time(cost_, s, p, part),
             "at least, " + said(s), time, "all of it", p, part);
