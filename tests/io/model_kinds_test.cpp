@@ -56,6 +56,25 @@ TEST(ModelKinds, HaveTheActiveParametersThatArePublished) {
   EXPECT_NEAR(active("Qwen--Qwen3.5-35B-A3B"), 3, 0.1);
 }
 
+TEST(ModelKinds, ThatAreShippedAreThoseThatWereCounted) {
+  for (const auto& [shipped, from] : {std::pair{"gpt-oss-120b", "openai--gpt-oss-120b"},
+                                      {"qwen3-next-80b-a3b", "qwen3-next-80b-a3b"},
+                                      {"qwen3.5-35b-a3b", "Qwen--Qwen3.5-35B-A3B"},
+                                      {"mimo-v2-flash", "XiaomiMiMo--MiMo-V2-Flash"},
+                                      {"deepseek-v3.2", "deepseek-ai--DeepSeek-V3.2"},
+                                      {"glm-5.1", "zai-org--GLM-5.1"},
+                                      {"llama-4-scout", "meta-llama--Llama-4-Scout-17B-16E-Instruct"},
+                                      {"nemotron-3-nano-30b-a3b", "nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"},
+                                      {"nemotron-h-56b", "nvidia--Nemotron-H-56B-Base-8K"},
+                                      {"gemma-3-27b", "gemma-3-27b-nested"}}) {
+    const model_reading r = io::read_model_config(data("models/" + std::string(shipped) + ".json")).value();
+    costs::model_shape expected = counted(from).shape;
+    expected.name = shipped;
+    EXPECT_EQ(r.shape, expected) << shipped;
+    EXPECT_TRUE(r.notes.empty()) << shipped << said(r);
+  }
+}
+
 TEST(ModelKinds, HaveTheMixersOfTheirLayers) {
   for (const auto& [name, expected] : {std::pair{"openai--gpt-oss-120b", "window:128 18, full 18"},
                                        {"gemma-3-27b-nested", "window:1024 52, full 10"},

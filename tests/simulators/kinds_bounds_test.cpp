@@ -1,5 +1,6 @@
 #include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/forest/forest.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
