@@ -449,6 +449,11 @@ std::variant<options, int> parse(int argc, char** argv) {
                              "Plan the layers of the model that predict tokens beyond the next one, if it has such "
                              "layers, or leave them out")
                              ->check(CLI::IsMember({"on", "off"}));
+  auto* share_option =
+      add(machine, "--attended-share", o.attended_share, "SHARE",
+          "Let layers of full attention attend to this share of their pairs of queries and keys, from 0.001 to 1, as "
+          "sampled\nattention does (arXiv:2406.15486) [1]")
+          ->check(CLI::Range(0.001, 1.0));
   auto* gpu_option =
       add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, h800, or a GPU description in JSON");
   auto* auto_option = app.add_flag("--auto", automatic,
@@ -664,6 +669,8 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*further_option && !o.model)
       throw bad_usage{"--mtp is about the layers of a model: give --model, or leave it out"};
     o.further_tokens = further_tokens == "on";
+    if (*share_option && !o.model)
+      throw bad_usage{"--attended-share is about the layers of a model: give --model, or leave it out"};
     if (*gpu_option) o.gpu = gpu;
     if (const CLI::Option* const config = app.get_config_ptr(); config->count() > 0)
       o.config = config->as<std::string>();

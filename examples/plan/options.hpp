@@ -53,7 +53,8 @@ struct options {
   std::optional<slimpack::tokens> quantum;  ///< as given; none: default_quantum of each layout
 
   std::optional<std::filesystem::path> model;
-  bool further_tokens{};  ///< plan the model's layers that predict tokens beyond the next one
+  bool further_tokens{};     ///< plan the model's layers that predict tokens beyond the next one
+  double attended_share{1};  ///< of the pairs of full attention
   std::optional<std::string> gpu;
   bool limits_memory{};             ///< --memory is given
   bool force{};                     ///< let --memory exceed the GPU's

@@ -131,6 +131,13 @@ result<io::model_reading> model_of(const options& o, std::vector<plan_origin::in
   } else if (!model.value().left_out.empty()) {
     model.value().notes.push_back(model.value().left_out + (model.value().further > 0 ? " (--mtp on plans them)" : ""));
   }
+  const bool attends_fully =
+      shape.mixers.empty() || std::any_of(shape.mixers.begin(), shape.mixers.end(),
+                                          [](const auto& each) { return each.span.how == costs::mixing::full; });
+  if (o.attended_share < 1 && !attends_fully)
+    return error{errc::invalid_input,
+                 "--attended-share: no layer of " + shape.name + " has full attention; leave it out"};
+  shape = costs::sampled(std::move(shape), o.attended_share);
   inputs.push_back(kept("model", read.value().title, read.value().text));
   if (result<void> sound = check_parts(o, shape); !sound) return std::move(sound).error();
   return model;

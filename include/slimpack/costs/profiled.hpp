@@ -230,6 +230,9 @@ class profiled {
     if (static_cast<std::size_t>(part) >= beside_.buckets.size()) return {};
     return beside_.buckets[static_cast<std::size_t>(part)];
   }
+  [[nodiscard]] bool has_borders() const noexcept {
+    return std::any_of(near_.begin(), near_.end(), [](const near_table& one) { return one.span.has_borders(); });
+  }
   [[nodiscard]] int parts() const noexcept { return static_cast<int>(kind_.size()); }
   [[nodiscard]] int like(int part) const noexcept { return like_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] const provenance& sources() const noexcept { return beside_.sources; }
@@ -254,7 +257,6 @@ class profiled {
 
   /// Of layers that attend to a span of keys, on a kind of part in a pass.
   struct near_table {
-    std::size_t index{};
     attention_span span{};
     time_table times;
   };
@@ -263,8 +265,8 @@ class profiled {
   template <class Value>
   [[nodiscard]] seconds near(std::size_t i, const slice& s, const Value& value) const noexcept {
     seconds sum{};
-    for (const near_table& one : near_) {
-      if (one.index != i) continue;
+    for (std::size_t at = near_from_[i]; at < near_from_[i + 1]; ++at) {
+      const near_table& one = near_[at];
       if (one.span.how == mixing::chunks)
         one.span.each_chunk(s.length, s.begin, [&](double count, tokens queries, tokens prefix) {
           sum += value(one.times, queries, prefix) * count;
@@ -317,7 +319,9 @@ class profiled {
   std::vector<int> like_;           ///< by part
   std::vector<time_table> slices_;  ///< [kind * 2 + pass]
   std::vector<time_table> alone_;   ///< likewise, or empty: no slice is slower alone
-  std::vector<near_table> near_;    ///< of other spans, each of one kind and pass; empty: none
+  std::vector<near_table> near_;    ///< of other spans, in the order of `slices_`
+  std::vector<std::size_t> near_from_{
+      0};                           ///< [kind * 2 + pass]: where those of a kind and pass begin, and at last the end
   std::vector<token_table> packs_;  ///< likewise, or empty: nothing runs once over a pack
   extras beside_;
 };

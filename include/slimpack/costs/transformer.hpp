@@ -146,6 +146,7 @@ class transformer {
     if (buckets_.empty()) return {};
     return buckets_[static_cast<std::size_t>(part)];
   }
+  [[nodiscard]] bool has_borders() const { return has_borders_; }
   [[nodiscard]] int parts() const { return static_cast<int>(parts_.size()); }
   [[nodiscard]] int like(int part) const { return like_[static_cast<std::size_t>(part)]; }
 
@@ -193,6 +194,7 @@ class transformer {
   std::vector<link> links_;
   std::vector<slimpack::detail::part_rates> parts_;
   std::vector<int> like_;                              // by part
+  bool has_borders_{};
   std::vector<vocabulary_rates> vocabulary_{};         // of calls, of all stages or of each; messages differ by stage
   std::vector<gathering> to_last_;                     // by stage, but for the last
   seconds reduce_;                                     // after the work

@@ -215,9 +215,8 @@ SLIMPACK_DECL result<profiled> profiled::make(std::span<const sample> samples, s
       made.slices_.emplace_back(std::move(seen.parts[part].together[p]));
       std::vector<measured::slice_points>& near = seen.parts[part].near[p];
       for (std::size_t i = 0; i < near.size(); ++i)
-        if (!near[i].empty())
-          made.near_.push_back(
-              {made.slices_.size() - 1, beside.spans[i], time_table(std::move(near[i]), beside.spans[i])});
+        if (!near[i].empty()) made.near_.push_back({beside.spans[i], time_table(std::move(near[i]), beside.spans[i])});
+      made.near_from_.push_back(made.near_.size());
       if (seen.thin) made.alone_.emplace_back(std::move(seen.parts[part].alone[p]));
       if (seen.has_packs) made.packs_.emplace_back(std::move(seen.parts[part].packs[p]));
     }

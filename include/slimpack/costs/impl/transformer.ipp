@@ -15,6 +15,7 @@
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/transformer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -139,6 +140,7 @@ SLIMPACK_DECL std::vector<transformer::gathering> transformer::wires_to_last(con
 }
 
 SLIMPACK_DECL void transformer::find_like() {
+  has_borders_ = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part.forward.has_borders(); });
   for (int part = 0; part < parts(); ++part) {
     int like = 0;
     while (like < part && !(at(like) == at(part) && exchange_.alike(like, part))) ++like;

@@ -135,6 +135,17 @@ struct model_shape {
   }
 };
 
+/// A model whose layers of full attention attend to a share of the pairs alone, in the mean over heads.
+/// Source    SampleAttention (arXiv:2406.15486): a window of each head and columns that are chosen as the layer runs
+/// Requires  0 < density <= 1            Errors    none
+[[nodiscard]] inline model_shape sampled(model_shape m, double density) {
+  if (density == 1) return m;
+  if (m.mixers.empty()) m.mixers.push_back(model_shape::full_attention(m));
+  for (mixer& each : m.mixers)
+    if (each.span.how == mixing::full) each.span = {mixing::sampled, 0, density};
+  return m;
+}
+
 }  // namespace slimpack::costs
 
 #endif
