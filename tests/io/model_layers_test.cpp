@@ -54,6 +54,8 @@ TEST(ModelLayers, OfBlocksHaveHeadsAndWidthsOfTheirOwn) {
   const double h = 8192, attention = 3 * 2 * h * h + 2 * h * 128 * (4 + 8 + 8), mlps = 3 * h * 51456;
   EXPECT_EQ(costs::parameters(m), attention + mlps + 2 * h * 128256);
   EXPECT_EQ(read(of_blocks(block(16, 1.0), block(8, 0))).shape.mlp_widths[2], 0);
+  const costs::model_shape empty = read(of_blocks(block(16, 1.0), block(0, 0))).shape;  // as in Ultra-253B
+  EXPECT_EQ(costs::parameters(m) - costs::parameters(empty), 3 * h * 2816);
   const costs::model_shape alike = read(of_blocks(block(8, 5.25), block(8, 5.25))).shape;
   EXPECT_EQ(alike.kv_heads, 8);
   EXPECT_TRUE(alike.mixers.empty());
