@@ -52,6 +52,14 @@ TEST(ModelMixers, HaveAnIndexerWhereKeysAreChosen) {
                              .value_dim = 128,
                              .index_heads = 64,
                              .index_width = 128}));
+  std::vector<std::string> indexers(61, "shared");  // as of GLM-5.2
+  indexers[0] = indexers[4] = "full";
+  json shared = changed(config("deepseek-ai--DeepSeek-V3.2"), {{"indexer_types", indexers}});
+  EXPECT_EQ(kinds(read(shared)), "top:2048 61");
+  EXPECT_EQ(mixer_of(read(shared), 4), m);
+  EXPECT_EQ(mixer_of(read(shared), 5).index_heads, 0);
+  shared["indexer_types"][0] = "shared";
+  EXPECT_EQ(refusal(shared), "indexer_types[0] is \"shared\", expected full: there is no layer before it");
   std::vector<std::string> names(61, "full_attention");
   names[7] = "deepseek_sparse_attention";
   const json named = changed(config("deepseek-ai--DeepSeek-V3.2"), {{"layer_types", names}});
