@@ -177,6 +177,20 @@ TEST(ModelLayers, ThatPredictFurtherTokensAreAddedWhereAsked) {
             "num_nextn_predict_layers is -1, expected a whole number from 0 to 64");
 }
 
+TEST(ModelLayers, OfPublishedModelsHaveTheirSizeOrAreRefusedByTheKey) {
+  const json all = json::parse(content_of(file_of("published")));
+  EXPECT_EQ(all.size(), 18u);
+  for (const auto& [name, one] : all.items()) {
+    if (one.contains("refused")) {
+      const std::string expected = one["refused"];
+      EXPECT_EQ(refusal(one["config"]).substr(0, expected.size()), expected) << name;
+    } else {
+      const double published = one["billions"];
+      EXPECT_NEAR(costs::parameters(read(one["config"]).shape) / 1e9 / published, 1, 0.003) << name;
+    }
+  }
+}
+
 TEST(ModelLayers, OfExpertsOfAnotherWidthAreRefused) {
   EXPECT_EQ(refused("nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", {{"moe_latent_size", 1024}}).substr(0, 23),
             "moe_latent_size is 1024");
