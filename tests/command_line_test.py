@@ -70,7 +70,7 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help-all")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("config completion lengths from trainer format field empty list-models force model as-full-attention batch token-budget batches seed max-context over-long pad-to quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
+        for option in ("config completion lengths from trainer format field empty list-models force model mtp batch token-budget batches seed max-context over-long pad-to quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop call-overhead relay layers reduction cost planner compare baseline baseline-layout explain search-report effort weight-gradients backward-cuts zones rows divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
@@ -484,30 +484,36 @@ class CommandLine(unittest.TestCase):
         out = self.planned_model(models / "internvl3-8b.json", "--batch", "2")
         self.assertIn("7.6 B parameters", out)
 
-    def test_models_that_attend_to_less_are_named_or_counted_as_full(self):
+    def test_layers_of_every_kind_are_told(self):
         models = pathlib.Path(__file__).parent / "io" / "models"
-        lengths = ["--lengths", DATA / "lengths" / "mooncake_conversation.txt", "--batch", "512", "--planner", "megatron", "--memory", "100000000tokens"]
-        for name, refused, facts, ratio in (
-                ("openai--gpt-oss-120b", "sliding_window is 128: 18 of 36 layers attend to a window of 128 tokens, which is not priced",
-                 "116.8 B parameters, 5.1 B active, 18 layers full + 18 window 128 (counted as full), experts in all of them", (1.99, 1.35)),
-                ("deepseek-ai--DeepSeek-V3.2", "index_topk is 2048: 61 of 61 layers attend to 2048 keys that an indexer chooses",
-                 "671.0 B parameters, 36.6 B active, 61 layers top 2048 (counted as full), experts in 58 of them", (3.31, 1.64)),
-                ("granite-4.0-h-small", "36 of 40 layers have a state instead of attention",
-                 "32.2 B parameters, 8.8 B active, 4 layers full + 36 state (counted as full), experts in all of them", (10.0, 1.58))):
-            path = models / f"{name}.json"
+        for name, facts in (("gpt-oss-120b", "116.8 B parameters, 5.1 B active, 18 layers full + 18 window 128, experts in all of them"),
+                            ("deepseek-v3.2", r"671.\d B parameters, 3\d.\d B active, 61 layers top 2048, experts in 58 of them"),
+                            ("llama-4-scout", r"107.8 B parameters, 1\d.\d B active, 12 layers full \+ 36 chunks of 8192, experts in all of them"),
+                            ("nemotron-3-nano-30b-a3b", r"31.6 B parameters, 3.\d B active, 6 layers full \+ 23 Mamba-2 \+ 23 without attention, experts in 23 of them"),
+                            ("nemotron-h-56b", r"56.3 B parameters, 10 layers full \+ 54 Mamba-2 \+ 54 without attention"),
+                            ("qwen3-next-80b-a3b", r"79.7 B parameters, 3.\d B active, 12 layers full \+ 36 delta rule, experts in all of them"),
+                            (models / "minimax-m1.json", r"456.1 B parameters, 47.\d B active, 10 layers full \+ 70 Lightning, experts in all of them"),
+                            (models / "jamba-v0.1.json", r"51.6 B parameters, 12.\d B active, 4 layers full \+ 28 Mamba, experts in 16 of them")):
             with self.subTest(name):
-                self.fails(2, [f"{name}.json: ", refused, "--as-full-attention"], *lengths, "--model", path, "--gpu", "h200")
-                out = self.plans(*lengths, "--model", path, "--gpu", "h200", "--as-full-attention", "--json", self.outputs / "p.json")
-                self.assertTrue(self.line(out, "model").endswith(": " + facts), self.line(out, "model"))
-                self.assertIn(f"note      all layers are counted as full attention, as --as-full-attention says: {ratio[0]:.2f} times the operations of attention that "
-                              f"{name} has, {ratio[1]:.2f} times those of a step\n", out)
-                again = self.plans("--from", self.outputs / "p.json")  # the option is in the plan
-                self.assertIn("the same plan", again)
-                (self.outputs / "p.json").unlink()
-        self.fails(2, ["hybrid_override_pattern is", "nor can it be counted as full attention"], *lengths, "--gpu", "h200", "--as-full-attention",
-                   "--model", models / "nvidia--Nemotron-H-56B-Base-8K.json")
-        self.fails(2, ["--as-full-attention: all layers of llama-3.1-8b have full attention; leave it out"], *lengths, *MODEL, "--as-full-attention")
-        self.fails(2, ["--as-full-attention is about the layers of a model: give --model"], *lengths[:4], *QUADRATIC, "--as-full-attention")
+                out = self.planned_model(name)
+                self.assertRegex(self.line(out, "model"), ": " + facts.replace(" + 18 window", r" \+ 18 window") + "$")
+        self.fails(2, ["zamba2", "whose shared_blocks is true", "which is not priced; give times of its stages instead"], "--lengths", self.file("l.txt", "100\n"), "--gpu", "h200",
+                   "--model", self.file("zamba.json", '{"model_type": "zamba2", "num_hidden_layers": 4}'))
+
+    def test_layers_that_predict_further_tokens_are_planned_where_asked(self):
+        left_out = "note      num_nextn_predict_layers is 1: layers that predict further tokens are left out; a training with them takes longer (--mtp on plans them)\n"
+        for typed in ((), ("--mtp", "off")):
+            out = self.planned_model("deepseek-v3", *typed)
+            self.assertIn(left_out, out)
+            self.assertIn(": 671.0 B parameters, 36.6 B active, 61 layers full, experts in 58 of them\n", out)
+        out = self.planned_model("deepseek-v3", "--mtp", "on", "--json", self.outputs / "p.json")
+        self.assertNotIn("further tokens are left out", out)
+        self.assertRegex(self.line(out, "model"), r": 68\d.\d B parameters, .*, 62 layers full, experts in 59 of them, the last predicts further tokens$")
+        self.assertIn("the same plan", self.plans("--from", self.outputs / "p.json"))  # the option is in the plan
+        given = ["--lengths", self.file("l.txt", "100\n200\n")]
+        self.fails(2, ["--mtp on: llama-3.1-8b has no layers that predict further tokens; leave it out"], *given, *MODEL, "--mtp", "on")
+        self.fails(2, ["--mtp", "both"], *given, *MODEL, "--mtp", "both")
+        self.fails(2, ["--mtp is about the layers of a model: give --model, or leave it out"], *given, *QUADRATIC, "--mtp", "on")
 
     def profiled(self, *arguments):
         """The arguments of a small plan with a profile."""

@@ -79,7 +79,8 @@ class ReadsPlans(unittest.TestCase):
     def test_what_cannot_be_measured_is_said(self):
         self.assertIsNone(measure_packs.objection(plan_of([], []), MODEL))
         for plan, model, says in ((plan_of([], [], cp=2), MODEL, "context-parallel"), (plan_of([], [], stages=1), MODEL, "--pp 2"),
-                                  (plan_of([], [], replicas=[{"loans": [1]}]), MODEL, "lend"), (plan_of([], []), {**MODEL, "num_local_experts": 8}, "dense")):
+                                  (plan_of([], [], replicas=[{"loans": [1]}]), MODEL, "lend"), (plan_of([], []), {**MODEL, "num_local_experts": 8}, "dense"),
+                                  (plan_of([], []), {**MODEL, "sliding_window": 4096}, "to all tokens before")):
             self.assertIn(says, measure_packs.objection(plan, model))
         dense = {path.stem for path in MODELS.glob("*.json") if not measure_packs.objection(plan_of([], []), json.loads(path.read_text()))}
         self.assertEqual({"llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b", "qwen2.5-7b"}, dense)

@@ -73,8 +73,8 @@ COMMANDS = {
         "mpirun --allow-run-as-root --oversubscribe -np 2 build/gcc-release/examples/slimpack-train --pp 2 --tree out/answers.tsv "
         "--compare flat --steps 20 --quantum 64 --measure-for 6": LONG,
         "slimpack-plan compare out/plan.json out/large.json --timeline out/both.html": QUICK,
-        "slimpack-plan --lengths examples/data/lengths/mooncake_conversation.txt --batch 64 --model tests/io/models/openai--gpt-oss-120b.json "
-        "--gpu h200 --dp 4 --pp 4 --tp 2 --ep 8 --as-full-attention": QUICK,
+        "slimpack-plan --lengths examples/data/lengths/mooncake_conversation.txt --batch 64 --model gpt-oss-120b --gpu h200 --dp 4 --pp 4 --tp 2 "
+        "--ep 8": QUICK,
         "slimpack-plan --lengths examples/data/lengths/linux_source.txt --model llama-3.1-8b --gpu h100 --auto --gpus 32 --batch 512 "
         "--cost transformer --effort fast --compare megatron": QUICK,
         "echo 131072 > out/long.txt": QUICK,

@@ -87,8 +87,10 @@ def objection(plan, model):
         return "its stages lend each other attention"
     if plan["stages"] * plan["vpp"] == 1:
         return "its one stage has embedding and logits: plan with --pp 2 or more"
-    if "kv_lora_rank" in model or any("experts" in key for key in model) or model.get("hidden_act") != "silu":
-        return "only layers with grouped-query attention and a dense SwiGLU MLP are measured"
+    unlike = ("kv_lora_rank", "hybrid_override_pattern", "linear_attn_config", "mamba_d_state", "block_configs", "attention_chunk_size")
+    has_window = model.get("sliding_window") and model.get("use_sliding_window", True)
+    if has_window or any(model.get(key) for key in unlike) or any("experts" in key for key in model) or model.get("hidden_act") != "silu":
+        return "only layers with grouped-query attention to all tokens before and a dense SwiGLU MLP are measured"
     return None
 
 

@@ -41,8 +41,14 @@ TEST(ModelShape, IsGatedWithEndsOfItsOwnWhereNothingIsSaid) {
 costs::model_shape patterned() {
   model_shape m = tests::tiny_experts();
   m.layers = 12;
-  for (int i = 0; i < m.layers; ++i) m.expert_layers.push_back(i % 2 == 1), m.state_layers.push_back(i % 3 == 2);
-  m.state_in = 3 * m.hidden, m.state_out = m.hidden;
+  m.mixers = {m.mixer({}),
+              {.span = {costs::mixing::lightning},
+               .heads = 2,
+               .head_dim = 4,
+               .value_dim = 4,
+               .in = 3 * m.hidden,
+               .out = m.hidden}};
+  for (int i = 0; i < m.layers; ++i) m.expert_layers.push_back(i % 2 == 1), m.mixer_of.push_back(i % 3 == 2);
   return m;
 }
 
@@ -51,8 +57,8 @@ TEST(ModelShape, HasExpertsInTheLayersOfAList) {
   EXPECT_FALSE(m.is_moe(0));
   EXPECT_TRUE(m.is_moe(1));
   EXPECT_EQ(m.moe_layers(), 6);
-  EXPECT_EQ(m.kind(2), costs::layer_kind(false, true));
-  EXPECT_EQ(m.kind(5), costs::layer_kind(true, true));
+  EXPECT_EQ(m.kind(2), costs::layer_kind(false, 1));
+  EXPECT_EQ(m.kind(5), costs::layer_kind(true, 1));
   model_shape dense = m;
   dense.experts = 0;
   EXPECT_EQ(dense.moe_layers(), 0);
@@ -91,11 +97,11 @@ TEST(ModelShape, HasSharedExpertsOfAWidthOfTheirOwn) {
 TEST(ModelShape, HasProductsOfTheFlopsOfEachKind) {
   model_shape m = patterned();
   m.shared_intermediate = 20, m.output_gate = true;
-  for (const costs::layer_kind kind : {costs::layer_kind{}, {true, false}, {false, true}, {true, true}}) {
+  for (const costs::layer_kind kind : {costs::layer_kind{}, {true, 0}, {false, 1}, {true, 1}}) {
     double flops = 0;
     for (const detail::layer_product& p : detail::products_of(m, kind, 1))
       flops += 2 * p.rows * static_cast<double>(p.n) * static_cast<double>(p.k);
-    EXPECT_DOUBLE_EQ(flops, costs::layer::of(m, kind, 1).linear_flops) << kind.moe << kind.state;
+    EXPECT_DOUBLE_EQ(flops, costs::layer::of(m, kind, 1).linear_flops) << kind.moe << kind.mixer;
   }
 }
 
@@ -116,8 +122,9 @@ TEST(ModelShape, IsPricedByTheKindsOfItsLayersInAnyOrder) {
   mixed.expert_layers[1] = true;
   EXPECT_GT(time_of(mixed), 1.01 * time_of(first));
   model_shape stateful = first;
-  stateful.state_layers = {true, false, false, false, false, false};
-  stateful.state_in = stateful.state_out = 8 * first.hidden;
+  stateful.mixers = {{.span = {costs::mixing::lightning}, .in = 8 * first.hidden, .out = 8 * first.hidden},
+                     first.mixer({})};
+  stateful.mixer_of = {0, 1, 1, 1, 1, 1};
   EXPECT_GT(time_of(stateful), 1.01 * time_of(first));
 }
 

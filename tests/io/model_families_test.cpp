@@ -1,8 +1,8 @@
 // What a model_type says that no key of its config does: gates, windows, ties and kinds of layers.
 #include <slimpack/io/model_config.hpp>
 
-#include <slimpack/costs/model/attention_kinds.hpp>
 #include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 
 #include "read_configs.hpp"
 
@@ -19,7 +19,7 @@ namespace model_families_test {
 namespace {
 
 using namespace read_configs;
-using costs::attends;
+using costs::mixing;
 
 /// A model without grouped queries.
 json sized(const char* type, int layers, int hidden, int heads, int intermediate, int vocabulary) {
@@ -104,14 +104,13 @@ TEST(ModelFamilies, ThatAreNotKnownSayWhatIsTakenForThem) {
 
 TEST(ModelFamilies, OfModernBertDecodersHaveHalfOfLocalAttention) {
   const model_reading usual = read(ettin());
-  EXPECT_EQ(count(usual, {attends::window, 64}), 18);
-  EXPECT_EQ(usual.attention.layers[0], attention_span{});
-  EXPECT_EQ(usual.attention.layers[1], (attention_span{attends::window, 64}));
-  EXPECT_EQ(usual.attention.layers[27], attention_span{});
-  EXPECT_EQ(read(changed(ettin(), {{"local_attention", 512}})).unpriced,
-            "local_attention is 512: 18 of 28 layers attend to a window of 256 tokens, which is not priced");
-  EXPECT_EQ(count(read(changed(ettin(), {{"global_attn_every_n_layers", 7}})), {attends::window, 64}), 24);
-  EXPECT_EQ(count(read(changed(ettin(), {{"sliding_window", 96}, {"local_attention", 128}})), {attends::window, 96}),
+  EXPECT_EQ(count(usual, {mixing::window, 64}), 18);
+  EXPECT_EQ(mixer_of(usual, 0).span, attention_span{});
+  EXPECT_EQ(mixer_of(usual, 1).span, (attention_span{mixing::window, 64}));
+  EXPECT_EQ(mixer_of(usual, 27).span, attention_span{});
+  EXPECT_EQ(count(read(changed(ettin(), {{"local_attention", 512}})), {mixing::window, 256}), 18);
+  EXPECT_EQ(count(read(changed(ettin(), {{"global_attn_every_n_layers", 7}})), {mixing::window, 64}), 24);
+  EXPECT_EQ(count(read(changed(ettin(), {{"sliding_window", 96}, {"local_attention", 128}})), {mixing::window, 96}),
             18);
 }
 
@@ -119,7 +118,7 @@ TEST(ModelFamilies, WithNearLayersOfAnUnknownReachAreRefused) {
   const auto why = [](const std::string& key) {
     return key +
            ": some layers attend to a window or a chunk, and no key that is known (sliding_window, "
-           "attention_chunk_size) says its size, which is not priced, nor can it be counted as full attention; give "
+           "attention_chunk_size) says its size, which is not priced; give "
            "times of its stages instead";
   };
   const std::string sliding = why("layer_types is [\"sliding_attention\",\"sliding_attenti...");
@@ -131,7 +130,7 @@ TEST(ModelFamilies, WithNearLayersOfAnUnknownReachAreRefused) {
               why("layer_types is [\"chunked_attention\",\"chunked_attenti..."))
         << type;
     EXPECT_EQ(
-        count(read(changed(typed, {{"sliding_window", 1024}, {"use_sliding_window", true}})), {attends::window, 1024}),
+        count(read(changed(typed, {{"sliding_window", 1024}, {"use_sliding_window", true}})), {mixing::window, 1024}),
         24)
         << type;
   }
@@ -141,25 +140,21 @@ TEST(ModelFamilies, WithNearLayersOfAnUnknownReachAreRefused) {
   EXPECT_EQ(count(read(changed(llama(), {{"max_window_layers", 28}})), {}), 32);
 }
 
-TEST(ModelFamilies, SayWhereAWindowIsNotBelowThePositions) {
-  const json wide = {{"model_type", "mistral"}, {"sliding_window", 8192}, {"max_position_embeddings", 8192}};
-  const std::string note =
-      "sliding_window is 8192: that is not below the 8192 positions of the model, so its layers are counted as full "
-      "attention; of a sequence of more than 8192 tokens too many pairs are counted\n";
-  EXPECT_EQ(said(read(changed(llama(), wide))), note);
-  EXPECT_EQ(read(changed(llama(), wide)).unpriced, "");
-  EXPECT_EQ(said(read(changed(changed(llama(), wide), {{"use_sliding_window", false}}))), "");
-  EXPECT_EQ(said(read(changed(changed(llama(), wide), {{"sliding_window", nullptr}}))), "");
-  EXPECT_EQ(said(read(changed(changed(llama(), wide), {{"sliding_window", 4096}}))), "");
+TEST(ModelFamilies, KeepAWindowThatIsNotBelowThePositions) {
+  const json wide =
+      changed(llama(), {{"model_type", "mistral"}, {"sliding_window", 8192}, {"max_position_embeddings", 8192}});
+  EXPECT_EQ(said(read(wide)), "");
+  EXPECT_EQ(count(read(wide), {mixing::window, 8192}), 32);
+  EXPECT_EQ(count(read(changed(wide, {{"use_sliding_window", false}})), {}), 32);
 }
 
 TEST(ModelFamilies, OfOtherLayersAreRefusedByTheirType) {
-  const std::string end =
-      ", which is not priced, nor can it be counted as full attention; give times of its stages instead";
+  const std::string end = ", which is not priced; give times of its stages instead";
   const auto refused = [&](const char* type) { return refusal(changed(llama(), {{"model_type", type}})); };
   for (const char* type : {"gated_deltanet", "deltanet", "delta_net", "gla", "retnet", "hgrn2", "lightnet", "comba"})
-    EXPECT_EQ(refused(type), "model_type is \"" + std::string(type) +
-                                 "\", whose linear_attention is true: layers have a state instead of attention" + end);
+    EXPECT_EQ(refused(type),
+              "model_type is \"" + std::string(type) +
+                  "\", whose linear_attention is true: layers have a state of matrices that are not known" + end);
   for (const char* type : {"llama_bidirec", "mistral_bidirec", "qwen2_bidirectional"})
     EXPECT_EQ(refused(type), "model_type is \"" + std::string(type) +
                                  "\", whose bidirectional is true: tokens attend to later ones, too" + end);
@@ -173,7 +168,16 @@ TEST(ModelFamilies, OfOtherLayersAreRefusedByTheirType) {
       "model_type is \"cogvlm\", whose visual_experts is true: layers have matrices of their own for images" + end);
   EXPECT_EQ(refused("huginn_raven"),
             "model_type is \"huginn_raven\", whose mean_recurrence is 32: some layers run several times" + end);
-  EXPECT_EQ(read(changed(llama(), {{"model_type", "bidirec"}})).unpriced, "");
+  EXPECT_EQ(refused("falcon_h1"),
+            "model_type is \"falcon_h1\", whose parallel_mamba is true: each layer has a "
+            "state-space model beside its attention" +
+                end);
+  EXPECT_EQ(refused("zamba2"),
+            "model_type is \"zamba2\", whose shared_blocks is true: several layers share one block of attention" + end);
+  EXPECT_EQ(
+      refused("lfm2"),
+      "model_type is \"lfm2\", whose conv_L_cache is 3: layers are short convolutions and attention in turn" + end);
+  EXPECT_EQ(count(read(changed(llama(), {{"model_type", "bidirec"}})), {}), 32);
 }
 
 TEST(ModelFamilies, OfOtherLayersAreRefusedByTheirKeys) {
@@ -191,7 +195,7 @@ TEST(ModelFamilies, OfOtherLayersAreRefusedByTheirKeys) {
   for (const auto& [key, value] : {std::tuple{"use_short_conv", json(false)},
                                    {"use_bidirectional_attention", json(false)},
                                    {"use_bidirectional_attention", json("vision")}})  // those of images alone
-    EXPECT_EQ(read(changed(llama(), {{key, value}})).unpriced, "") << key << value;
+    EXPECT_EQ(read(changed(llama(), {{key, value}})).shape, read(llama()).shape) << key << value;
 }
 
 TEST(ModelFamilies, HaveTheKeyHeadsOfTheirClass) {
@@ -222,10 +226,9 @@ TEST(ModelFamilies, MayPadTheirWords) {
   EXPECT_EQ(read(changed(molmo, {{"embedding_size", 152064}})).shape.vocabulary, 152064);
   EXPECT_EQ(read(changed(molmo, {{"embedding_size", 152192}})).shape.vocabulary, 152192);
   EXPECT_EQ(read(changed(molmo, {{"embedding_size", 3584}})).shape.vocabulary, 152064);
-  EXPECT_EQ(
-      refusal(changed(molmo, {{"embedding_size", 512}})),
-      "embedding_size is 512: embeddings have a width of their own, which is not priced, nor can it be counted as "
-      "full attention; give times of its stages instead");
+  EXPECT_EQ(refusal(changed(molmo, {{"embedding_size", 512}})),
+            "embedding_size is 512: embeddings have a width of their own, which is not priced; give times of its "
+            "stages instead");
   const json olmo = {{"model_type", "hf_olmo"}, {"activation_type", "swiglu"},
                      {"d_model", 4096},         {"mlp_hidden_size", 22016},
                      {"n_heads", 32},           {"n_layers", 32},

@@ -1,5 +1,6 @@
 #include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/forest/forest.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/forward_bounds.hpp>
@@ -164,11 +165,11 @@ TEST(KindsCost, HasThePairsOfEachToken) {
       window += static_cast<double>(std::min(at, reach));
       chunk += static_cast<double>((at - 1) % reach + 1);
     }
-    EXPECT_EQ(tests::pairs_of({costs::attends::window, reach}, s), window) << "seed 506";
-    EXPECT_EQ(tests::pairs_of({costs::attends::top_k, reach}, s), window) << "seed 506";
-    EXPECT_EQ(tests::pairs_of({costs::attends::chunk, reach}, s), chunk) << "seed 506";
-    EXPECT_EQ(tests::pairs_of({costs::attends::full, 0}, s), s.pairs()) << "seed 506";
-    EXPECT_EQ(tests::pairs_of({costs::attends::state, 0}, s), 0) << "seed 506";
+    EXPECT_EQ((costs::attention_span{costs::mixing::window, reach}.pairs(s)), window) << "seed 506";
+    EXPECT_EQ((costs::attention_span{costs::mixing::top_k, reach}.pairs(s)), window) << "seed 506";
+    EXPECT_EQ((costs::attention_span{costs::mixing::chunks, reach}.pairs(s)), chunk) << "seed 506";
+    EXPECT_EQ(costs::attention_span{}.pairs(s), s.pairs()) << "seed 506";
+    EXPECT_EQ((costs::attention_span{costs::mixing::delta}.pairs(s)), 0) << "seed 506";
   }
 }
 

@@ -4,7 +4,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/costs/model/attention_kinds.hpp>
+#include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "drawn_cost.hpp"
@@ -19,12 +19,6 @@
 
 namespace slimpack::tests {
 
-/// Pairs of a query of the slice and a key that it attends to: those of its sequence's tokens up to the slice's end,
-/// less those up to its begin. A token attends to the tokens before it, and none of those knows of it.
-[[nodiscard]] inline double pairs_of(const costs::attention_span& kind, const slice& s) {
-  return kind.pairs(s.end().value) - kind.pairs(s.begin.value);
-}
-
 /// A drawn cost, with layers of every kind: windows, chunks and chosen keys, whose indexers look at all keys. Parts are
 /// alike or not.
 struct kinds_cost : drawn_cost {
@@ -36,9 +30,10 @@ struct kinds_cost : drawn_cost {
         layers[part] = layers[0];
         continue;
       }
-      for (const costs::attends to : {costs::attends::window, costs::attends::chunk, costs::attends::top_k})
+      for (const costs::mixing how : {costs::mixing::window, costs::mixing::chunks, costs::mixing::top_k})
         if (random.once_in(2))
-          layers[part].push_back({{to, random.between(1, longest)}, 6 / static_cast<double>(longest) * random.ratio()});
+          layers[part].push_back(
+              {{how, random.between(1, longest)}, 6 / static_cast<double>(longest) * random.ratio()});
     }
     indexer = 0.1 * random.ratio();
     back = 1 + 2 * random.ratio();
@@ -46,7 +41,7 @@ struct kinds_cost : drawn_cost {
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     double sum = 0;
     for (const kind_of_layer& l : layers[static_cast<std::size_t>(part)])
-      sum += l.pair * (pairs_of(l.kind, s) + (l.kind.to == costs::attends::top_k ? indexer * s.pairs() : 0));
+      sum += l.pair * (l.kind.pairs(s) + (l.kind.how == costs::mixing::top_k ? indexer * s.pairs() : 0));
     return drawn_cost::time(s, p, part) + seconds{p == pass::forward ? sum : back * sum};
   }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
@@ -56,8 +51,7 @@ struct kinds_cost : drawn_cost {
   }
   [[nodiscard]] bool has_borders() const {
     return std::any_of(layers.begin(), layers.end(), [](const std::vector<kind_of_layer>& part) {
-      return std::any_of(part.begin(), part.end(),
-                         [](const kind_of_layer& l) { return l.kind.to == costs::attends::chunk; });
+      return std::any_of(part.begin(), part.end(), [](const kind_of_layer& l) { return l.kind.has_borders(); });
     });
   }
 

@@ -96,6 +96,23 @@ inline void read_heads(const model_keys& keys, const head_names& named, costs::m
   return attention;
 }
 
+/// Which layers have an indexer of their own; the others take the keys that the last of these before them chose
+/// (glm_moe_dsa). Empty: all have one.
+/// Errors    malformed: another name; a first layer that takes keys
+[[nodiscard]] inline std::vector<bool> own_indexers(const model_keys& keys, int layers) {
+  std::vector<bool> own;
+  const std::optional<json_place> list = keys.telling({"indexer_types"});
+  if (!list) return own;
+  need_for_each_layer(keys, *list, layers, "full or shared for each layer");
+  for (int i = 0; i < layers; ++i) {
+    const json_place one = list->at(static_cast<std::size_t>(i));
+    if (one.text() != "full" && one.text() != "shared") one.expected("full or shared");
+    if (i == 0 && one.text() == "shared") one.expected("full: there is no layer before it");
+    own.push_back(one.text() == "full");
+  }
+  return own;
+}
+
 /// The mixers that layers have by their kinds.
 class mixers_by_kind {
  public:
@@ -153,11 +170,13 @@ inline void read_mixers(const model_keys& keys, const layer_kinds& kinds, const 
                   "some layers attend to a window or a chunk, and no key that is known (sliding_window, "
                   "attention_chunk_size) says its size");
   const mixers_by_kind known(keys, kinds, m);
+  const std::vector<bool> own = own_indexers(keys, m.layers);
   std::vector<costs::mixer> all;
   std::vector<int> which;
   for (std::size_t i = 0; i < kinds.mixers.size(); ++i) {
     costs::mixer one = known.of(blocks.empty() || blocks[i].kv_heads > 0 ? kinds.mixers[i] : mixes::none);
     if (!blocks.empty() && one.attends()) one.kv_heads = blocks[i].kv_heads;
+    if (!own.empty() && !own[i]) one.index_heads = 0, one.index_width = 0;
     const auto same = std::find(all.begin(), all.end(), one);
     which.push_back(static_cast<int>(same - all.begin()));
     if (same == all.end()) all.push_back(one);

@@ -133,9 +133,13 @@ inline constexpr model_keys::names state_growth{"mamba_expand", "expand"};
           .convolved = inner + 2 * groups * n};
 }
 
-/// Mamba: each channel is a head. Between the projections it has those to steps and to both matrices of a state.
+/// Mamba: each channel is a head. Between the projections it has those to steps and to both matrices of a state. Where
+/// all layers are such states, intermediate_size says the inner width.
 [[nodiscard]] inline costs::mixer selective(const model_keys& keys, const costs::model_shape& m) {
-  const std::int64_t inner = state_width(keys, state_growth) * m.hidden, n = state_width(keys, state_sizes),
+  const std::optional<std::int64_t> said =
+      keys.flag("all_states") ? chosen_width(keys, {"intermediate_size"}) : std::nullopt;
+  const std::int64_t inner = said ? *said : state_width(keys, state_growth) * m.hidden,
+                     n = state_width(keys, state_sizes),
                      rank = chosen_width(keys, {"mamba_dt_rank", "time_step_rank"}).value_or((m.hidden + 15) / 16);
   return {.span = {costs::mixing::selective},
           .heads = static_cast<int>(std::min(inner, 16 * widest)),
