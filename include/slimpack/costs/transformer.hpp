@@ -193,7 +193,7 @@ class transformer {
   double message_token_{};  // bytes
   std::vector<link> links_;
   std::vector<slimpack::detail::part_rates> parts_;
-  std::vector<int> like_;                              // by part
+  std::vector<int> like_;  // by part
   bool has_borders_{};
   std::vector<vocabulary_rates> vocabulary_{};         // of calls, of all stages or of each; messages differ by stage
   std::vector<gathering> to_last_;                     // by stage, but for the last

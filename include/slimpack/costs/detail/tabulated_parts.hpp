@@ -27,8 +27,8 @@ namespace slimpack::detail {
 /// The times of a part, as a table holds them.
 /// Source    grid: queries double from 64 on, prefixes grow fourfold from 256, packs by 3/2 and 4/3 in turn; of windows
 ///           and chosen keys queries do, too, and prefixes are also those from which on a window is full, since tables
-///           of them are straight in queries; of chunks none beyond one. Between such points tables are off by less than
-///           measurements are
+///           of them are straight in queries; of chunks none beyond one. Between such points tables are off by less
+///           than measurements are
 struct part_samples {
   std::vector<costs::profiled::sample> slices{};
   std::vector<costs::profiled::pack_sample> packs{};

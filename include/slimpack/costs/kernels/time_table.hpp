@@ -28,8 +28,8 @@ namespace slimpack::costs {
 /// give the level and the fit gives the growth, since a power law of the last two points would double their noise with
 /// every doubling, and does not know that attention overtakes the linear layers.
 ///
-/// Of attention to a span of keys (costs::attention_span), g has the pairs of that span. A straight line in p then is one
-/// in these pairs, w, and between q0 and q1 it is one in q:
+/// Of attention to a span of keys (costs::attention_span), g has the pairs of that span. A straight line in p then is
+/// one in these pairs, w, and between q0 and q1 it is one in q:
 ///   t(q, p) = t(q0, p) + (t(q1, p) - t(q0, p)) (q - q0) / (q1 - q0), t(q0, p) linear in w(q0, p)
 /// which neither falls in q nor in p, as t(q0, .) <= t(q1, .) do not. Of chunks only the first is asked (each_chunk).
 ///
@@ -98,8 +98,8 @@ class time_table {
   }
 
   /// At most the time of these tokens however they are cut, and adding up: the fitted shape without launches, lowered
-  /// until no measured line is below it. Between lines it holds as on them, since t runs along the same shape there, or,
-  /// of a span, since its pairs are convex in q and t is straight.
+  /// until no measured line is below it. Between lines it holds as on them, since t runs along the same shape there,
+  /// or, of a span, since its pairs are convex in q and t is straight.
   [[nodiscard]] seconds least(tokens queries, tokens prefix) const noexcept {
     return {least_ * work(static_cast<double>(queries.value), static_cast<double>(prefix.value))};
   }

@@ -28,8 +28,8 @@ namespace slimpack::costs {
 ///                       all times backward_cost. So a thin slice after a long prefix is many short tiles backward
 ///                       where it is few long ones forward. Only whole sequences were measured: they cannot tell what a
 ///                       tile of keys costs from what its queries cost, so both cost the same
-///   ... of a window     of W keys, derived: no key counts that is before the window of the first query; a tile's work is
-///                       at most W + 128, of a query and the window of the first in its tile, and backward likewise
+///   ... of a window     of W keys, derived: no key counts that is before the window of the first query; a tile's work
+///                       is at most W + 128, of a query and the window of the first in its tile, and backward likewise
 ///   product             a tile is 128 x 128 of m x n, its work k + tile_depth; c = rounds(w) 2 x 128 x 128 S / (peak
 ///                       share), b = passes 2 (m k + n k + m n) / memory bandwidth; t = launch + (c^4 + b^4)^(1/4): one
 ///                       hides the other but where they are alike
@@ -78,7 +78,8 @@ class wave_model {
   wave_model(costs::gpu device, attention_constants attention, product_constants product)
       : device_(std::move(device)), attention_(attention), product_(product) {}
 
-  /// Causal attention of a slice: its last query is the last key. `window`: keys that a query attends to at most; 0: all.
+  /// Causal attention of a slice: its last query is the last key. `window`: keys that a query attends to at most; 0:
+  /// all.
   /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1, window >= 0
   [[nodiscard]] seconds attention(pass p, tokens queries, tokens keys, std::int64_t heads, std::int64_t kv_heads,
                                   std::int64_t head_dim, tokens window = {}) const noexcept {

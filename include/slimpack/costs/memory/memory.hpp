@@ -172,8 +172,8 @@ struct memory {
     return sum / on.context;
   }
 
-  /// What a piece keeps of those: its queries times all keys up to its end, masked ones too; and of states, whatever its
-  /// tokens. For the hook `kept`.
+  /// What a piece keeps of those: its queries times all keys up to its end, masked ones too; and of states, whatever
+  /// its tokens. For the hook `kept`.
   [[nodiscard]] static bytes kept(const slice& piece, double pair_bytes, double state_bytes = 0) {
     return {pair_bytes * static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value) +
             state_bytes};

@@ -113,9 +113,9 @@ struct mixer {
   }
   /// What kernels that scan by chunks of Q tokens take besides, of a token.
   /// Formula   half of the pairs of a chunk, Q / 2 for each token: Mamba-2 Q (G N + H P), scores of each group and
-  ///           weighted values of each head; Lightning Q H (N + P); gated delta rule Q H (3 N + 2 P) + H Q^2 / 3: scores
-  ///           of keys with keys and queries, the inverse of a triangular matrix, its products with keys and values, and
-  ///           weighted values. Mamba runs no matrix products: none
+  ///           weighted values of each head; Lightning Q H (N + P); gated delta rule Q H (3 N + 2 P) + H Q^2 / 3:
+  ///           scores of keys with keys and queries, the inverse of a triangular matrix, its products with keys and
+  ///           values, and weighted values. Mamba runs no matrix products: none
   /// Source    derived from the chunked forms of the papers at mixing
   [[nodiscard]] constexpr double chunk_flops() const noexcept {
     const auto q = static_cast<double>(scan), h = static_cast<double>(heads), n = static_cast<double>(head_dim),

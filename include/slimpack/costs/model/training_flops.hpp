@@ -15,10 +15,10 @@ namespace slimpack::costs {
 /// Operations that training on a batch needs, forward and backward, nothing computed again: the numerator of
 /// model flops utilisation (MFU), whose denominator is the peak of all GPUs over the time of the step.
 /// Formula   6 N a token, 3 (pair flops) a query and key that it attends to, 3 (scan flops) a token of a state's
-///           recurrence, and 3 (index flops) a pair of full attention where an indexer chooses keys. N: the weights that
-///           a token is multiplied with, logits among them, the embedding and experts that it does not go to left out.
-///           Pairs: those of attention_span, of full attention n (2 b + n + 1) / 2 of a sequence with b tokens before
-///           it, so that no training has more than its GPUs can do. What samples share counts once
+///           recurrence, and 3 (index flops) a pair of full attention where an indexer chooses keys. N: the weights
+///           that a token is multiplied with, logits among them, the embedding and experts that it does not go to left
+///           out. Pairs: those of attention_span, of full attention n (2 b + n + 1) / 2 of a sequence with b tokens
+///           before it, so that no training has more than its GPUs can do. What samples share counts once
 /// Source    PaLM (arXiv:2204.02311), appendix B. Some publications count the whole square of attention, whose MFU of
 ///           long sequences is larger by up to twice
 /// Units     floating-point operations            Errors    none            Complexity  O(layers + sequences)

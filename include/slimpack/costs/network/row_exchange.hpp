@@ -68,9 +68,9 @@ struct relayed_transfer {
 ///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is
 ///           there. All of it `exposed` times, since compute waits (costs::slowdown)
 ///           Windows and chunks of R tokens send less: a sharer has two runs of a row, before each of which its queries
-///           see at most R - 1 keys, so of k tokens that travel as keys no more than 2 (R - 1) do. A state passes through
-///           the 2 m runs of a row one after the other, 2 m - 1 handovers of it in each layer that has one, beside what
-///           each run computes from no state; derived
+///           see at most R - 1 keys, so of k tokens that travel as keys no more than 2 (R - 1) do. A state passes
+///           through the 2 m runs of a row one after the other, 2 m - 1 handovers of it in each layer that has one,
+///           beside what each run computes from no state; derived
 ///           A handover between nodes that is relayed (core/merge.hpp) takes costs::relayed_transfer's time, its
 ///           latencies among them, and no attention covers its legs inside nodes: all segments are spread before it,
 ///           and gathered after it, so that these legs do not overlap either. A round takes at least what its other
