@@ -148,8 +148,8 @@ TEST(MixerPricing, CountsStatesOfEachPieceAndItsOpenChunk) {
   const costs::profiled tables = tabulated(m, on);
   for (int stage = 0; stage < 2; ++stage) {
     const double states = stage == 0 ? 1 : 2;  // of layers 0 to 2, and 3 to 5
-    EXPECT_EQ(lines.kept(late, stage).value, 2 * states * state().state_bytes());
-    EXPECT_EQ(tables.kept(late, stage).value, 2 * states * state().state_bytes());
+    EXPECT_EQ(lines.kept(late, stage).value, states * state().state_bytes());
+    EXPECT_EQ(tables.kept(late, stage).value, states * state().state_bytes());
     for (const pass p : both_passes) {
       EXPECT_GT(lines.call_overhead(p, stage), seconds{});
       EXPECT_NEAR(lines.call_overhead(p, stage) / lines.call_overhead(p, 0), states, 1e-9);

@@ -179,12 +179,13 @@ struct memory {
             state_bytes};
   }
   /// Bytes that a piece keeps for the states of these layers, on a stage.
-  /// Source    derived. Each piece makes the state behind its last token, which the next piece of its sequence begins
-  ///           with and backward needs once more. The next piece's backward makes the gradient of it, in fp32, which
-  ///           stays until this piece's own: it is there while the piece is, and so counts with it
+  /// Source    derived. A piece keeps the state that it begins with until its own backward; a sequence's first one has
+  ///           none. Besides there is one state more of each sequence that is under way: while it runs forward the one
+  ///           that its last piece made, and while it runs backward the gradient of the one that the last piece left
+  ///           begins with. So k pieces have k states at most, one for each
   [[nodiscard]] static double state_bytes(std::span<const layer> layers) noexcept {
     double sum = 0;
-    for (const layer& l : layers) sum += 2 * l.state_bytes;
+    for (const layer& l : layers) sum += l.state_bytes;
     return sum;
   }
 
