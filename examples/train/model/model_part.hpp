@@ -8,6 +8,8 @@
 #include "layer.hpp"
 #include "layer_range.hpp"
 #include "matrix.hpp"
+#include "mixers/attention_mixer.hpp"
+#include "mixers/mixer.hpp"
 #include "pack_rows.hpp"
 #include "parameters.hpp"
 #include "rms_norm.hpp"
@@ -32,8 +34,8 @@ class model_part {
     if (range.size() == 0) return {{{static_cast<std::size_t>(c.hidden)}}, {{}}, {}, {{}}};
     const auto layers = static_cast<std::size_t>(range.size());
     return {{layers, layer<T>::widths_kept(c)},
-            {layers, layer<T>::widths_accumulated(c)},
-            {layer<T>::keys, layer<T>::values},
+            {layers, attention_mixer<T>::widths_accumulated(c)},
+            {kept_rows::keys, kept_rows::values},
             {layers, layer<T>::widths_left(c)}};
   }
 
@@ -43,12 +45,13 @@ class model_part {
       : hidden_(c.hidden) {
     if (range.embeds) embedding_.emplace(weights[first++], texts);
     for (std::size_t l = 0; l < static_cast<std::size_t>(range.size()); ++l, first += tensors_per_layer)
-      layers_.emplace_back(c, weights, first, l);
+      layers_.emplace_back(c, c.mixer_of(range.first + static_cast<int>(l)), weights, first, l);
     if (range.ends)
       head_.emplace(c, weights, first, texts);
     else if (range.norms)
       norm_.emplace(weights[first], c.eps);
   }
+  model_part(model_part&&) = default;  // its layers own their mixers
 
   /// What goes to the next part; `loss` and `edges` grow by the pack's on the last, where nothing goes on.
   [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const_matrix_view<T> in, double& loss,

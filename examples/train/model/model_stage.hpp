@@ -5,6 +5,7 @@
 #include "documents.hpp"
 #include "layer_range.hpp"
 #include "matrix.hpp"
+#include "mixers/attention_mixer.hpp"
 #include "model_part.hpp"
 #include "pack_rows.hpp"
 #include "parameters.hpp"
@@ -91,14 +92,14 @@ class model_stage {
 
   /// What stages that lend each other attention send.
   [[nodiscard]] slimpack::loan_format loans(std::uint32_t chunk) const {
-    return layer<T>::loans(config_, static_cast<int>(ranges_[chunk].size()));
+    return attention_mixer<T>::loans(config_, static_cast<int>(ranges_[chunk].size()));
   }
 
   /// The same of every chunk of a stage, to know from a plan what will be sent.
   [[nodiscard]] static std::vector<slimpack::loan_format> loans(const config& c, const slimpack::shape& on, int stage) {
     std::vector<slimpack::loan_format> all;
     for (const layer_range& range : ranges_of(c, on, stage))
-      all.push_back(layer<T>::loans(c, static_cast<int>(range.size())));
+      all.push_back(attention_mixer<T>::loans(c, static_cast<int>(range.size())));
     return all;
   }
 
