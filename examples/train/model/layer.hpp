@@ -5,6 +5,7 @@
 #include "linear.hpp"
 #include "matrix.hpp"
 #include "mixers/attention_mixer.hpp"
+#include "mixers/linear_mixer.hpp"
 #include "mixers/mixer.hpp"
 #include "mixers/mixer_choice.hpp"
 #include "pack_rows.hpp"
@@ -40,18 +41,24 @@ class layer {
     if (c.keeps_outputs()) widths.insert(widths.end(), {h, h, f});
     return widths;
   }
+  /// What its accumulators are, while its sequence runs backward: of a layer with a state none.
+  [[nodiscard]] static std::vector<std::size_t> widths_accumulated(const config& c, const mixer_choice& which) {
+    return which.has_state() ? std::vector<std::size_t>{} : attention_mixer<T>::widths_accumulated(c);
+  }
   [[nodiscard]] static std::vector<std::size_t> widths_left(const config& c) {
     std::vector<std::size_t> widths(2, static_cast<std::size_t>(c.hidden));
     if (!c.keeps_outputs()) widths.push_back(static_cast<std::size_t>(c.ffn));
     return widths;
   }
-  /// Shapes    `index`: of this layer in its part; its weights begin at tensor `first`
-  layer(const config& c, const mixer_choice& which, parameters<T>& weights, std::size_t first, std::size_t index)
+  /// Shapes    `index`: of this layer in its part, `state`: how many before it there have one; its weights begin at
+  ///           tensor `first`
+  layer(const config& c, const mixer_choice& which, parameters<T>& weights, std::size_t first, std::size_t index,
+        std::size_t state)
       : config_(c),
         index_(index),
         attention_norm_(weights[first + attention_gain], c.eps),
         ffn_norm_(weights[first + ffn_gain], c.eps),
-        mixer_(std::make_unique<attention_mixer<T>>(c, which, weights, first, index)),
+        mixer_(mixer_of(c, which, weights, first, index, state)),
         out_(weights[first + attention_out]),
         gate_(weights[first + gate]),
         up_(weights[first + up]),
@@ -110,6 +117,13 @@ class layer {
   }
 
  private:
+  [[nodiscard]] static std::unique_ptr<mixer<T>> mixer_of(const config& c, const mixer_choice& which,
+                                                          parameters<T>& weights, std::size_t first, std::size_t index,
+                                                          std::size_t state) {
+    if (which.has_state()) return std::make_unique<linear_mixer<T>>(c, weights, first, index, state);
+    return std::make_unique<attention_mixer<T>>(c, which, weights, first, index);
+  }
+
   [[nodiscard]] matrix<T> output(pack_rows<T>& pack, const matrix<T>& both) {
     return pack.read({index_, middle}, config_.hidden) + down_.forward(both);
   }
