@@ -313,10 +313,10 @@ class model_stage {
                                      slimpack::outgoing& out, std::span<const slimpack::joined_row> shared,
                                      slimpack::lending* lending = nullptr) {
     if (states_.are_on(pack.front().chunk) && (!shared.empty() || lending != nullptr))
-      return slimpack::error{slimpack::errc::invalid_input,
-                             std::string("a linear layer takes its tokens one after the other, so that ") +
-                                 (lending != nullptr ? "stages cannot lend each other a part of it"
-                                                     : "replicas cannot share a sequence")};
+      return slimpack::error{
+          slimpack::errc::invalid_input,
+          std::string("a linear layer takes its tokens one after the other, so that ") +
+              (lending != nullptr ? "stages cannot lend each other a part of it" : "replicas cannot share a sequence")};
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;

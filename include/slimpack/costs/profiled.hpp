@@ -87,7 +87,9 @@ class profiled {
     seconds message_token{};              ///< and for each of its tokens
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
     std::vector<memory_rates> evaluation_memory{};  ///< the same while it evaluates; empty: as in steps
-    std::vector<double> pair_bytes{};        ///< kept by dense attention, by stage, see memory::kept; empty: none
+    std::vector<double> pair_bytes{};   ///< kept by dense attention, by stage, see memory::kept; empty: none
+    std::vector<double> piece_bytes{};  ///< kept of each piece of a sequence, by stage, whatever its length: states
+                                        ///< of linear layers; empty: none
     std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
     bool joins_rows{};                       ///< packs are called whole (executors/joined/joined_row.hpp): attention of
                                              ///< their own sequences covers exchanges, where it was measured apart from
@@ -202,7 +204,9 @@ class profiled {
   }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const noexcept {
     const auto at = static_cast<std::size_t>(stage);
-    return at < beside_.pair_bytes.size() ? costs::memory::kept(piece, beside_.pair_bytes[at]) : bytes{};
+    bytes sum = at < beside_.pair_bytes.size() ? costs::memory::kept(piece, beside_.pair_bytes[at]) : bytes{};
+    if (at < beside_.piece_bytes.size()) sum += bytes{beside_.piece_bytes[at]};
+    return sum;
   }
   /// No number where the samples are of a model whose vocabulary is not spread.
   [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const noexcept {

@@ -98,6 +98,9 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const extras& beside, std::si
   for (const double each : beside.pair_bytes)
     if (!(each >= 0) || !std::isfinite(each))
       return detail::no_profile("a pair keeps " + std::to_string(each) + " bytes");
+  for (const double each : beside.piece_bytes)
+    if (!(each >= 0) || !std::isfinite(each))
+      return detail::no_profile("a piece keeps " + std::to_string(each) + " bytes");
   for (const std::vector<memory_rates>* const rates : {&beside.memory, &beside.evaluation_memory})
     if (!rates->empty() && parts % rates->size() != 0)
       return detail::no_profile(std::to_string(rates->size()) + " memory rates for " + std::to_string(parts) +
