@@ -2,6 +2,7 @@
 #define SLIMPACK_EXAMPLES_TRAIN_MEASURED_STEP_HPP
 
 #include "journal.hpp"
+#include "model/kept_states.hpp"
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
@@ -51,17 +52,18 @@ struct measured_step {
   std::vector<figures_of_rank> ranks;
 
   /// Every rank's figures to all ranks.
-  /// Requires  p: whole, or the part of this rank's group; rates: of activations alone, by stage; rows, loans: by stage
-  ///           and chunk
+  /// Requires  p: whole, or the part of this rank's group; rates: of activations alone, by stage; states: beside them;
+  ///           rows, loans: by stage and chunk
   /// Errors    those of the transport, which is then aborted
   template <class Transport>
   [[nodiscard]] static slimpack::result<measured_step> gather(
       const slimpack::plan& p, const slimpack::step_report& report, slimpack::bytes peak,
-      const std::vector<slimpack::memory_rates>& rates, const std::vector<std::vector<slimpack::row_format>>& rows,
+      const std::vector<slimpack::memory_rates>& rates, const kept_states& states,
+      const std::vector<std::vector<slimpack::row_format>>& rows,
       const std::vector<std::vector<slimpack::loan_format>>& loans, Transport& transport) {
     measured_step step;
     const figures_of_rank own =
-        figures_of(p, static_cast<std::size_t>(transport.rank()), report, peak, rates, rows, loans);
+        figures_of(p, static_cast<std::size_t>(transport.rank()), report, peak, rates, states, rows, loans);
     slimpack::result<std::vector<figures_of_rank>> ranks = slimpack::gathered(transport, own);
     if (!ranks) return std::move(ranks).error();
     step.ranks = std::move(ranks).value();
@@ -151,6 +153,7 @@ struct measured_step {
   [[nodiscard]] static figures_of_rank figures_of(const slimpack::plan& p, std::size_t rank,
                                                   const slimpack::step_report& report, slimpack::bytes peak,
                                                   const std::vector<slimpack::memory_rates>& rates,
+                                                  const kept_states& states,
                                                   const std::vector<std::vector<slimpack::row_format>>& rows,
                                                   const std::vector<std::vector<slimpack::loan_format>>& loans) {
     const auto stages = static_cast<std::size_t>(p.shape.stages);
@@ -159,6 +162,7 @@ struct measured_step {
     slimpack::workload work = slimpack::simulators::workload_of(p, replica);
     work.rates = rates;
     work.times.kept = {};
+    if (states.any()) slimpack::detail::follow_kept(r.partition, states, p.parents, work);
     const auto packs_of = [&](std::uint32_t one) -> const slimpack::partition& { return p.replicas[one].partition; };
     slimpack::detail::keep_others(
         slimpack::simulators::shared_rows(p.merges, packs_of, static_cast<std::uint32_t>(replica)), work);

@@ -94,6 +94,28 @@ void read_layers(const std::string& text, config& model) {
   if (counts.size() > 1) model.on_parts = std::move(counts);
 }
 
+/// "full,window:64,linear".
+void read_mixers(const std::string& text, config& model) {
+  for (const std::string& cell : cli::split(text, ',')) {
+    mixer_choice& one = model.mixers.emplace_back();
+    if (cell == "full") continue;
+    const std::size_t colon = cell.find(':');
+    const char* const end = cell.data() + cell.size();
+    if (cell == "linear") {
+      one.kind = mixer_kind::linear;
+    } else if (cell.substr(0, colon) == "window" && colon != std::string::npos) {
+      one.kind = mixer_kind::window;
+      const auto [read, status] = std::from_chars(cell.data() + colon + 1, end, one.window);
+      if (status != std::errc{} || read != end || one.window < 1 || one.window > 1 << 24)
+        throw bad_usage{"--mixers " + cli::shown_value(text) + " has " + cli::shown_value(cell) +
+                        ": a window has from 1, the token itself, to 16777216 tokens, as window:64"};
+    } else {
+      throw bad_usage{"--mixers " + cli::shown_value(text) + " has " + cli::shown_value(cell) +
+                      "; write full, window:TOKENS or linear, separated by commas"};
+    }
+  }
+}
+
 /// "256" words, or "100,80,76" of a spread vocabulary on the stages.
 void read_words(const std::string& text, options& o) {
   std::vector<std::int64_t> counts;
@@ -130,6 +152,27 @@ void check_tree(const options& o) {
     if (planner != flat_copies && o.tree && !cli::plans_forests(planner))
       throw bad_usage{"the planner " + planner + " plans no samples that share beginnings: leave out it or --tree"};
   }
+}
+
+/// What goes with linear layers, which take the tokens of a sequence one after the other. Replicas share none where
+/// nothing is said.
+void check_linear(options& o, bool sharers_are_given) {
+  if (std::none_of(o.model.mixers.begin(), o.model.mixers.end(), [](const mixer_choice& m) { return m.has_state(); }))
+    return;
+  const std::string has = "--mixers has linear layers, which take the tokens of a sequence one after the other: ";
+  if (sharers_are_given && o.sharers > 1 && o.shape.replicas > 1)
+    throw bad_usage{has + "replicas cannot share one; give --sharers 1, or leave it out"};
+  o.sharers = 1;
+  std::vector<std::string> planners{o.planner};
+  planners.insert(planners.end(), o.compare.begin(), o.compare.end());
+  for (const std::string& planner : planners) {
+    if (cli::exchange_of(planner))
+      throw bad_usage{has + "replicas cannot share one, as those of the planner " + planner + " do"};
+    if (planner == "milp")
+      throw bad_usage{has + "the planner milp knows no states that slices keep; leave out one of them"};
+  }
+  if (o.lending != slimpack::attention_lending::none)
+    throw bad_usage{has + "stages cannot lend each other parts of them; give --lending none, or leave it out"};
 }
 
 /// What fits together.
@@ -204,9 +247,9 @@ void find_relays(options& o) {
 
 std::variant<options, ending> parse(int argc, char** argv) {
   options o;
-  std::string layers = "4", words = "256", transport = "auto", precision = "float", again = "light", effort = "normal",
-              weights = "together", lending = "none", relay = "none", where = "last", divide = cli::dividers[0],
-              exchange = cli::exchanges[0], rows = "apart", reduction = "overlapped", memory;
+  std::string layers = "4", mixers = "full", words = "256", transport = "auto", precision = "float", again = "light",
+              effort = "normal", weights = "together", lending = "none", relay = "none", where = "last",
+              divide = cli::dividers[0], exchange = cli::exchanges[0], rows = "apart", reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile, tree;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -257,6 +300,13 @@ std::variant<options, ending> parse(int argc, char** argv) {
   add(model, same, "--layers", layers, "N|N,N,...",
       "Number of transformer layers, or a number for each part of the pipeline, of which the first and the last may "
       "have 0 [4]");
+  add(model, same, "--mixers", mixers, "LIST",
+      "What mixes tokens in the layers, from the first on, again and again, separated by commas: full, attention to "
+      "all "
+      "tokens\nbefore; window:TOKENS, attention to the token itself and those right before it, so many in all; linear, "
+      "a "
+      "state for each head\nthat every token goes into, with a gate. With linear layers no replicas share a sequence "
+      "[full]");
   add(model, same, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);
   add(model, same, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
   add(model, same, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
@@ -324,9 +374,9 @@ std::variant<options, ending> parse(int argc, char** argv) {
       "otherwise wait, in\n"
       "slimpack's own plans [together]")
       ->check(CLI::IsMember({"together", "apart"}));
-  add(planning, same, "--sharers", o.sharers, "N",
-      "How many replicas may share a sequence that is too long for one; 1: none do [any number]")
-      ->check(CLI::Range(1, 65536));
+  auto* sharers_option = add(planning, same, "--sharers", o.sharers, "N",
+                             "How many replicas may share a sequence that is too long for one; 1: none do [any number]")
+                             ->check(CLI::Range(1, 65536));
   add(planning, same, "--exchange", exchange, "HOW",
       "What replicas that share a sequence send each other: keep, keys and values, which they keep until backward; "
       "queries,\n"
@@ -436,7 +486,9 @@ std::variant<options, ending> parse(int argc, char** argv) {
     if (o.quadratic) o.quadratic->joins_rows = o.rows == slimpack::executors::row_calls::joined;
     if (std::string wrong = cli::compare_fault(o.planner, o.compare); !wrong.empty()) throw bad_usage{std::move(wrong)};
     read_layers(layers, o.model);
+    read_mixers(mixers, o.model);
     read_words(words, o);
+    check_linear(o, sharers_option->count() > 0);
     check(o);
     for (const auto& [name, read] : alike) o.alike.push_back({name, read()});
   } catch (const CLI::CallForHelp&) {

@@ -9,6 +9,7 @@
 #include "journal.hpp"
 #include "measured_step.hpp"
 #include "model/adamw.hpp"
+#include "model/kept_states.hpp"
 #include "model/model_stage.hpp"
 #include "options.hpp"
 #include "path_texts.hpp"
@@ -69,6 +70,7 @@ class trainer {
       rows_.push_back(model_stage<T>::rows(o.model, o.shape, stage));
       loans_.push_back(model_stage<T>::loans(o.model, o.shape, stage));
     }
+    states_ = kept_states::of<T>(o.model, o.shape);
   }
   trainer(const trainer&) = delete;  // its stage reads its batch
 
@@ -143,6 +145,7 @@ class trainer {
   /// What is known without measuring.
   void price_besides() {
     beside_.memory = rates_;
+    beside_.piece_bytes = states_.bytes;
     if (options_.reduction == slimpack::costs::reduction::overlapped && options_.shape.replicas > 1)
       beside_.buckets = buckets_of(options_.model, options_.shape, profile_.reduce);
   }
@@ -210,7 +213,7 @@ class trainer {
       observed_.insert(observed_.end(), seen.value().begin(), seen.value().end());
     }
     slimpack::result<measured_step> told =
-        measured_step::gather(p, ran.value(), stage_.peak(), rates_, rows_, loans_, transport_);
+        measured_step::gather(p, ran.value(), stage_.peak(), rates_, states_, rows_, loans_, transport_);
     if (!told) return ending::of_step(told.error());
     figures.push_back(told.value().figures(p));
     measured_.push_back(std::move(told).value());
@@ -388,6 +391,7 @@ class trainer {
   slimpack::costs::profiled::extras beside_;
   std::vector<slimpack::profiling::observation> observed_;  // by this rank, until the step of --refit
   std::vector<slimpack::memory_rates> rates_;               // of activations, by stage
+  kept_states states_;                                      // beside them
   std::vector<std::vector<slimpack::row_format>> rows_;     // by stage and chunk
   std::vector<std::vector<slimpack::loan_format>> loans_;   // likewise
   std::vector<slimpack::plan> plans_;                       // of the last step, by planner; or this rank's parts of

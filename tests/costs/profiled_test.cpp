@@ -83,6 +83,7 @@ TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
                                                            .memory = {{.fixed = 6}, {.fixed = 7}},
                                                            .evaluation_memory = {{.fixed = 4}, {.fixed = 5}},
                                                            .pair_bytes = {2, 3},
+                                                           .piece_bytes = {0, 7},
                                                            .reduce = {8},
                                                            .call = {9}})
                             .value();
@@ -92,7 +93,8 @@ TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
   EXPECT_EQ(message_time(cost, {10}, pass::forward, 0), seconds{10});  // 5 + 10 x 0.5
   EXPECT_EQ(memory_of(cost, 1)->fixed, 7);
   EXPECT_EQ(evaluation_memory_of(cost, 1)->fixed, 5);
-  EXPECT_EQ(kept_of(cost, {{0}, {5}, {10}}, 1), bytes{3 * 10 * 15});  // 10 queries, 15 keys
+  EXPECT_EQ(kept_of(cost, {{0}, {5}, {10}}, 1), bytes{3 * 10 * 15 + 7});  // 10 queries, 15 keys, one piece
+  EXPECT_EQ(kept_of(cost, {{0}, {5}, {10}}, 0), bytes{2 * 10 * 15});
   EXPECT_EQ(reduce_time_of(cost), seconds{8});
 }
 
@@ -134,6 +136,7 @@ TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
   EXPECT_EQ(refusal(good, {.call = {-1}}), "a call takes -1.000000 s");
   EXPECT_EQ(refusal(good, {.message = {-1}}), "a message takes -1.000000 s");
   EXPECT_EQ(refusal(good, {.pair_bytes = {-1}}), "a pair keeps -1.000000 bytes");
+  EXPECT_EQ(refusal(good, {.piece_bytes = {-1}}), "a piece keeps -1.000000 bytes");
   EXPECT_EQ(refusal(good, {.memory = std::vector<memory_rates>(2)}), "2 memory rates for 1 parts: give one per stage");
   EXPECT_EQ(refusal(good, {.evaluation_memory = std::vector<memory_rates>(3)}),
             "3 memory rates for 1 parts: give one per stage");

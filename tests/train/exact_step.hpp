@@ -148,6 +148,18 @@ struct exact_batch : exact_answer {
   }
 };
 
+/// The largest error of any rank, each on a thread.
+template <class Stage, class Batch>
+double worst_error(const Batch& batch, const plan& p) {
+  transports::threads world{ranks_of(p), {.time_out = {60}}};
+  std::vector<double> errors(static_cast<std::size_t>(ranks_of(p)));
+  on_every_rank(ranks_of(p), [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    errors[static_cast<std::size_t>(rank)] = batch.template error_of<Stage>(p, endpoint).value();
+  });
+  return *std::max_element(errors.begin(), errors.end());
+}
+
 /// What a rank has after a step: the loss, and the gradients of its stage one after the other.
 template <class Stage, class Batch, class Transport>
 result<std::vector<double>> outcome_of(const Batch& batch, const plan& p, Transport& transport,

@@ -2,14 +2,11 @@
 #include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
 #include "exact_step.hpp"
+#include "held.hpp"
 
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/pricing/price.hpp>
-#include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/schedules/list.hpp>
-#include <slimpack/simulators/memory.hpp>
-#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
@@ -30,6 +27,7 @@ namespace slimpack::exactness_test {
 namespace {
 
 using tests::exact_batch;
+using tests::worst_error;
 
 /// The matrix: every planner and schedule, p in 1..4, dp in 1..3 (2..4 where replicas share sequences), both kinds of
 /// backward cuts, virtual stages; those of two chunks on as many stages as the model has layers for.
@@ -50,17 +48,6 @@ std::vector<shape> every_chunk(tokens quantum, int fewest, int most) {
       for (const int dp : {fewest, most})
         all.push_back({.stages = p, .replicas = dp, .chunks = chunks, .quantum = quantum});
   return all;
-}
-
-template <class Stage>
-double worst_error(const exact_batch& batch, const plan& p) {
-  transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
-  std::vector<double> errors(static_cast<std::size_t>(tests::ranks_of(p)));
-  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
-    auto endpoint = world.endpoint(rank);
-    errors[static_cast<std::size_t>(rank)] = batch.error_of<Stage>(p, endpoint).value();
-  });
-  return *std::max_element(errors.begin(), errors.end());
 }
 
 struct tally {
@@ -156,24 +143,10 @@ class adjoining_messages : public train::model_stage<double> {
 /// accumulators, and what waits for weight gradients included.
 void compare_held(const exact_batch& batch, const plan& p, const std::string& named, held_count& seen) {
   const int stages = p.shape.stages;
-  std::vector<memory_rates> rates;
-  for (int stage = 0; stage < stages; ++stage)
-    rates.push_back(train::model_stage<double>::rates(batch.model, p.shape, stage));
-  transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
-  std::vector<double> held(static_cast<std::size_t>(tests::ranks_of(p)));
-  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
-    auto endpoint = world.endpoint(rank);
-    adjoining_messages stage(batch.model, p.shape, rank % stages, batch.documents(), 7);
-    executors::packflow{}.execute(p, stage, endpoint).value();
-    held[static_cast<std::size_t>(rank)] = stage.peak().value;
-  });
-  const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
+  const std::vector<double> held = tests::held_by_step<adjoining_messages>(batch, p);
   for (std::uint32_t replica = 0; replica < p.replicas.size(); ++replica) {
     if (p.replicas[replica].sequences.empty()) continue;
-    workload work = simulators::workload_of(p, replica);
-    work.rates = rates;
-    slimpack::detail::keep_others(simulators::shared_rows(p.merges, packs_of, replica), work);
-    const std::vector<double> says = simulators::peak_memory(work, p.replicas[replica].programs);
+    const std::vector<double> says = tests::planned_held(batch.model, p, replica);
     for (int stage = 0; stage < stages; ++stage) {
       const double found = held[replica * static_cast<std::size_t>(stages) + static_cast<std::size_t>(stage)];
       const double said = says[static_cast<std::size_t>(stage)];

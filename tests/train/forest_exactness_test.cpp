@@ -3,9 +3,7 @@
 #include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
 #include "exact_forest.hpp"
-
-#include <slimpack/simulators/memory.hpp>
-#include <slimpack/simulators/plan_graphs.hpp>
+#include "held.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,17 +20,7 @@ namespace {
 
 using tests::exact_forest;
 using tests::forest_planner;
-
-template <class Stage>
-double worst_error(const exact_forest& batch, const plan& p) {
-  transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
-  std::vector<double> errors(static_cast<std::size_t>(tests::ranks_of(p)));
-  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
-    auto endpoint = world.endpoint(rank);
-    errors[static_cast<std::size_t>(rank)] = batch.error_of<Stage>(p, endpoint).value();
-  });
-  return *std::max_element(errors.begin(), errors.end());
-}
+using tests::worst_error;
 
 std::vector<forest_planner> planners() {
   std::vector<forest_planner> all = tests::forest_planners();
@@ -97,24 +85,12 @@ TEST(ForestExactness, SoTheyAreWhereTheVocabularyIsSpread) {
 }
 
 void expect_held(const exact_forest& batch, const plan& p, const std::string& name) {
-  std::vector<memory_rates> rates;
-  for (int stage = 0; stage < p.shape.stages; ++stage)
-    rates.push_back(train::model_stage<double>::rates(batch.model, p.shape, stage));
-  std::vector<double> held(static_cast<std::size_t>(tests::ranks_of(p)));
-  transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
-  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
-    auto endpoint = world.endpoint(rank);
-    train::model_stage<double> stage(batch.model, p.shape, rank % p.shape.stages, batch.documents(p), 7);
-    executors::packflow{}.execute(p, stage, endpoint).value();
-    held[static_cast<std::size_t>(rank)] = stage.peak().value;
-  });
-  for (std::size_t rank = 0; rank < held.size(); ++rank) {
-    const auto stages = static_cast<std::size_t>(p.shape.stages);
-    const replica_plan& r = p.replicas[rank / stages];
-    if (r.sequences.empty()) continue;
-    workload work = simulators::workload_of(p, rank / stages);
-    work.rates = rates;
-    EXPECT_EQ(held[rank], simulators::peak_memory(work, r.programs)[rank % stages]) << name;
+  const std::vector<double> held = tests::held_by_step<train::model_stage<double>>(batch, p);
+  const auto stages = static_cast<std::size_t>(p.shape.stages);
+  for (std::uint32_t replica = 0; replica < p.replicas.size(); ++replica) {
+    if (p.replicas[replica].sequences.empty()) continue;
+    const std::vector<double> says = tests::planned_held(batch.model, p, replica);
+    for (std::size_t stage = 0; stage < stages; ++stage) EXPECT_EQ(held[replica * stages + stage], says[stage]) << name;
   }
 }
 

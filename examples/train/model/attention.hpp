@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace train {
 
@@ -24,14 +25,19 @@ struct key_value_block {
 };
 
 /// Causal grouped-query attention of one slice over blocks of keys and values, in tiles: no matrix is larger than
-/// (tile_queries * queries_per_kv, tile_keys), however long the sequence is.
+/// (tile_queries * queries_per_kv, tile_keys), however long the sequence is. With a window of W tokens, a query at
+/// position t attends to keys at positions (t - W, t], and tiles that none of a tile's queries attends to are passed
+/// over.
 /// Source    T. Dao et al., FlashAttention, arXiv:2205.14135, and FlashAttention-2, arXiv:2307.08691: forward keeps the
 ///           log-sum-exp of each query and head, backward computes the probabilities again from it
 template <class T>
 class attention {
  public:
-  explicit attention(const config& c)
-      : kv_heads_(c.kv_heads),
+  static constexpr Index unlimited = std::numeric_limits<Index>::max() / 2;  ///< a window as large as any sequence
+
+  explicit attention(const config& c, Index window = unlimited)
+      : window_(window),
+        kv_heads_(c.kv_heads),
         group_(c.queries_per_kv()),
         width_(c.head_width()),
         kv_width_(c.kv_width()),
@@ -53,14 +59,15 @@ class attention {
       sums_.topRows(rows).setZero();
       largest_.head(rows).setConstant(-std::numeric_limits<T>::infinity());
       total_.head(rows).setZero();
-      each_tile(blocks, first + row + size, [&](const key_value_block<T>& tile) {
+      each_tile(blocks, first + row, size, [&](const key_value_block<T>& tile) {
         auto scores = scores_.topLeftCorner(rows, tile.size);
         scores.noalias() = queries_.topRows(rows) * head(tile.keys, tile.size, g).transpose();
         for (Index i = 0; i < rows; ++i) {
-          const Index seen = visible(first + row + i % size, tile);
-          scores.row(i).tail(tile.size - seen).setZero();
-          if (seen == 0) continue;
-          auto s = scores.row(i).head(seen).array();
+          const auto [from, to] = visible(first + row + i % size, tile);
+          scores.row(i).head(from).setZero();
+          scores.row(i).tail(tile.size - to).setZero();
+          if (from == to) continue;
+          auto s = scores.row(i).segment(from, to - from).array();
           const T largest = std::max(largest_[i], s.maxCoeff());
           const T shrink = std::exp(largest_[i] - largest);
           s = (s - largest).exp();
@@ -116,15 +123,17 @@ class attention {
         total_.segment(r * size, size) = products.col(g * group_ + r).segment(row, size);
       }
       sums_.topRows(rows).setZero();
-      each_tile(blocks, first + row + size, [&](const key_value_block<T>& tile) {
+      each_tile(blocks, first + row, size, [&](const key_value_block<T>& tile) {
         auto p = scores_.topLeftCorner(rows, tile.size);
         auto ds = slopes_.topLeftCorner(rows, tile.size);
         p.noalias() = queries_.topRows(rows) * head(tile.keys, tile.size, g).transpose();
         ds.noalias() = outputs_.topRows(rows) * head(tile.values, tile.size, g).transpose();
         for (Index i = 0; i < rows; ++i) {
-          const Index seen = visible(first + row + i % size, tile);
-          p.row(i).tail(tile.size - seen).setZero();
-          p.row(i).head(seen).array() = (p.row(i).head(seen).array() - largest_[i]).exp();
+          const auto [from, to] = visible(first + row + i % size, tile);
+          p.row(i).head(from).setZero();
+          p.row(i).tail(tile.size - to).setZero();
+          auto seen = p.row(i).segment(from, to - from).array();
+          seen = (seen - largest_[i]).exp();
           ds.row(i).array() = p.row(i).array() * (ds.row(i).array() - total_[i]);
         }
         head(tile.value_gradients, tile.size, g).noalias() += p.transpose() * outputs_.topRows(rows);
@@ -148,11 +157,12 @@ class attention {
       for (Index g = 0; g < kv_heads_; ++g) f(row, std::min(tile_queries, rows - row), g);
   }
 
-  /// Tiles of the keys and values before position `end`.
+  /// Tiles of the keys and values that some query of positions [first, first + size) attends to.
   template <class F>
-  void each_tile(std::span<const key_value_block<T>> blocks, Index end, F&& f) const {
+  void each_tile(std::span<const key_value_block<T>> blocks, Index first, Index size_of_queries, F&& f) const {
+    const Index begin = first + 1 - window_, end = first + size_of_queries;
     for (const key_value_block<T>& b : blocks) {
-      for (Index at = 0; at < b.size && b.begin + at < end; at += tile_keys) {
+      for (Index at = std::max(begin - b.begin, Index{0}); at < b.size && b.begin + at < end; at += tile_keys) {
         const Index size = std::min({tile_keys, b.size - at, end - b.begin - at});
         const auto from = [&](auto* rows) { return rows == nullptr ? rows : rows + at * kv_width_; };
         f(key_value_block<T>{b.begin + at, size, from(b.keys), from(b.values), from(b.key_gradients),
@@ -161,9 +171,10 @@ class attention {
     }
   }
 
-  /// How many keys of a tile the query at a position attends to.
-  [[nodiscard]] static Index visible(Index position, const key_value_block<T>& tile) {
-    return std::clamp<Index>(position + 1 - tile.begin, 0, tile.size);
+  /// Which keys of a tile the query at a position attends to: [first, second).
+  [[nodiscard]] std::pair<Index, Index> visible(Index position, const key_value_block<T>& tile) const {
+    const Index end = std::clamp<Index>(position + 1 - tile.begin, 0, tile.size);
+    return {std::clamp<Index>(position + 1 - window_ - tile.begin, 0, end), end};
   }
 
   [[nodiscard]] const_columns_view<T> head(const T* rows, Index size, Index g) const {
@@ -183,6 +194,7 @@ class attention {
       all.block(row, (g * group_ + r) * width_, size, width_) = tile.middleRows(r * size, size);
   }
 
+  Index window_;
   Index kv_heads_;
   Index group_;
   Index width_;

@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_EXAMPLES_TRAIN_MODEL_CONFIG_HPP
 #define SLIMPACK_EXAMPLES_TRAIN_MODEL_CONFIG_HPP
 
+#include "mixers/mixer_choice.hpp"
+
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 
@@ -28,10 +30,15 @@ struct config {
   /// How many layers each part of the pipeline has, the first and the last perhaps none; empty: as many as any other,
   /// or one less.
   std::vector<int> on_parts{};
+  /// What mixes tokens in the layers, from the first on, again and again; empty: full attention in all of them.
+  std::vector<mixer_choice> mixers{};
 
   [[nodiscard]] int head_width() const noexcept { return hidden / heads; }
   [[nodiscard]] int kv_width() const noexcept { return kv_heads * head_width(); }
   [[nodiscard]] int queries_per_kv() const noexcept { return heads / kv_heads; }
+  [[nodiscard]] mixer_choice mixer_of(int layer) const {
+    return mixers.empty() ? mixer_choice{} : mixers[static_cast<std::size_t>(layer) % mixers.size()];
+  }
   [[nodiscard]] bool keeps_outputs() const noexcept { return recompute == slimpack::costs::recompute::none; }
 
   /// Errors    invalid_input: sizes that do not divide; a recomputation that layers lack
@@ -54,6 +61,9 @@ struct config {
     if (heads % kv_heads != 0)
       return wrong(std::to_string(heads) + " query heads are no multiple of " + std::to_string(kv_heads) +
                    " key and value heads");
+    for (const mixer_choice& m : mixers)
+      if (m.kind == mixer_kind::window && m.window < 1)
+        return wrong("a window has at least 1 token, the query's own, not " + std::to_string(m.window));
     if (vocab > 1 << 20) return wrong("a vocabulary has at most 1048576 words");
     return slimpack::success();
   }

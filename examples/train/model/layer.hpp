@@ -1,59 +1,37 @@
 #ifndef SLIMPACK_EXAMPLES_TRAIN_MODEL_LAYER_HPP
 #define SLIMPACK_EXAMPLES_TRAIN_MODEL_LAYER_HPP
 
-#include "attention.hpp"
 #include "config.hpp"
 #include "linear.hpp"
 #include "matrix.hpp"
+#include "mixers/attention_mixer.hpp"
+#include "mixers/linear_mixer.hpp"
+#include "mixers/mixer.hpp"
+#include "mixers/mixer_choice.hpp"
 #include "pack_rows.hpp"
 #include "parameters.hpp"
 #include "rms_norm.hpp"
-#include "rotary.hpp"
 #include "swiglu.hpp"
 
-#include <slimpack/core/lending/loan.hpp>
-#include <slimpack/executors/lending/loan_format.hpp>
-
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <span>
-#include <utility>
+#include <memory>
 #include <vector>
 
 namespace train {
 
-/// One transformer layer, run over a pack: products over all rows at once, attention sequence by sequence.
-///   middle = x + attention(norm(x)),   y = middle + down(swiglu(gate(norm(middle)), up(norm(middle))))
+/// One transformer layer, run over a pack: products over all rows at once, what mixes tokens sequence by sequence.
+///   middle = x + out(mixer(norm(x))),   y = middle + down(swiglu(gate(norm(middle)), up(norm(middle))))
 /// What backward needs is kept by token; norms and the gated product are computed again, unless the model keeps their
 /// outputs as well (config::recompute). Where weight gradients run apart, backward writes gradients over what nobody
 /// needs any more, and leaves what else they need; then only norms are computed again, before their gains.
 template <class T>
 class layer {
- public:
-  using page = typename slimpack::executors::activation_store<T>::page;
+  using enum kept_rows::field;
 
-  /// What is kept of a token from forward to backward, in order; queries and keys after their turn.
-  /// From attention_normed on, only what is not computed again.
-  enum kept : std::size_t {
-    input,
-    queries,
-    keys,
-    values,
-    attended,
-    log_sum_exp,
-    middle,
-    gates,
-    ups,
-    attention_normed,
-    ffn_normed,
-    gated
-  };
-  /// What backward leaves beside, where weight gradients run apart; the product, where it is not kept. Over queries,
-  /// keys, values, gates and ups it writes their gradients.
+ public:
+  /// What backward leaves beside, where weight gradients run apart; the product, where it is not kept. Over what the
+  /// mixer keeps, gates and ups it writes their gradients.
   enum left : std::size_t { output_gradient, middle_gradient, product };
-  /// What its accumulators are, while its sequence runs backward.
-  enum accumulated : std::size_t { key_gradients, value_gradients };
 
   [[nodiscard]] static std::vector<std::size_t> widths_kept(const config& c) {
     const auto h = static_cast<std::size_t>(c.hidden);
@@ -63,86 +41,36 @@ class layer {
     if (c.keeps_outputs()) widths.insert(widths.end(), {h, h, f});
     return widths;
   }
+  /// What its accumulators are, while its sequence runs backward: of a layer with a state none.
+  [[nodiscard]] static std::vector<std::size_t> widths_accumulated(const config& c, const mixer_choice& which) {
+    return which.has_state() ? std::vector<std::size_t>{} : attention_mixer<T>::widths_accumulated(c);
+  }
   [[nodiscard]] static std::vector<std::size_t> widths_left(const config& c) {
     std::vector<std::size_t> widths(2, static_cast<std::size_t>(c.hidden));
     if (!c.keeps_outputs()) widths.push_back(static_cast<std::size_t>(c.ffn));
     return widths;
   }
-  [[nodiscard]] static std::vector<std::size_t> widths_accumulated(const config& c) {
-    return std::vector<std::size_t>(2, static_cast<std::size_t>(c.kv_width()));
-  }
-
-  /// What stages that lend each other attention send in each of so many layers.
-  [[nodiscard]] static slimpack::loan_format loans(const config& c, int layers) {
-    const auto of = [](std::int64_t width, bool of_keys) {
-      return slimpack::loan_message{{width, slimpack::element_of<T>}, of_keys};
-    };
-    const slimpack::loan_message kv = of(c.kv_width(), true), row = of(c.hidden, false), sum = of(c.heads, false);
-    return {layers, {{kv, kv}, {kv, kv, row, row, sum}}, {{row}, {row}}, {{row, sum}, {row, kv, kv}}};
-  }
-
-  /// Shapes    `index`: of this layer in its part; its weights begin at tensor `first`
-  layer(const config& c, parameters<T>& weights, std::size_t first, std::size_t index)
+  /// Shapes    `index`: of this layer in its part, `state`: how many before it there have one; its weights begin at
+  ///           tensor `first`
+  layer(const config& c, const mixer_choice& which, parameters<T>& weights, std::size_t first, std::size_t index,
+        std::size_t state)
       : config_(c),
         index_(index),
         attention_norm_(weights[first + attention_gain], c.eps),
         ffn_norm_(weights[first + ffn_gain], c.eps),
-        query_(weights[first + query]),
-        key_(weights[first + key]),
-        value_(weights[first + value]),
+        mixer_(mixer_of(c, which, weights, first, index, state)),
         out_(weights[first + attention_out]),
         gate_(weights[first + gate]),
         up_(weights[first + up]),
-        down_(weights[first + down]),
-        attention_(c),
-        rotary_(c) {}
+        down_(weights[first + down]) {}
 
   [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const matrix<T>& x) {
-    for (std::size_t i = 0; i < pack.lent().size(); ++i)
-      pack.offer(number(), i, {lent(pack, pack.lent()[i], keys), lent(pack, pack.lent()[i], values)});
+    mixer_->begin_forward(pack);
     pack.write({index_, input}, x);
     const matrix<T> normed = attention_norm_.forward(x);
     if (config_.keeps_outputs()) pack.write({index_, attention_normed}, normed);
-    matrix<T> q = query_.forward(normed);
-    matrix<T> k = key_.forward(normed);
-    pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
-      rotary_.turn(q.middleRows(row, size), p.slice.begin.value);
-      rotary_.turn(k.middleRows(row, size), p.slice.begin.value);
-    });
-    pack.write({index_, queries}, q);
-    pack.write({index_, keys}, k);
-    for (std::size_t i = 0; i < pack.lent().size(); ++i) pack.ask(number(), i, {asking(pack, pack.lent()[i], q)});
-    const matrix<T> v = value_.forward(normed);
-    pack.write({index_, values}, v);
-    matrix<T> o(pack.size(), config_.hidden);
-    matrix<T> lse(pack.size(), config_.heads);
-    const auto own = [&](const slimpack::piece& p, Index row, Index size) {
-      attention_.forward(q.middleRows(row, size), p.slice.begin.value, blocks_of(pack, p, p.slice.end()),
-                         o.middleRows(row, size), lse.middleRows(row, size));
-    };
-    // All that replicas share is posted, what needs nothing of the others runs meanwhile, and then what has come is
-    // taken.
-    for (const auto& shared : pack.shared()) post_forward(pack, shared, q, k, v);
-    pack.each_local_piece(own);
-    for (const auto& shared : pack.shared())
-      if (shared.goes_round()) pack.each_piece(shared, own);
-    for (const auto& shared : pack.shared()) {
-      if (shared.goes_round()) {
-        round_forward(pack, shared, q, o, lse);
-      } else {
-        pack.take(shared, number(), {index_, keys}, {index_, values});
-        pack.each_piece(shared, own);
-      }
-    }
-    help_forward(pack);
-    for (std::size_t i = 0; i < pack.lent().size(); ++i) {
-      const slimpack::loan& l = pack.lent()[i];
-      const Index row = pack.row_of(l), size = l.queries.length.value;
-      const auto came = pack.collect(number(), i);
-      attention_.merge(view(came[0], size), view(came[1], size), o.middleRows(row, size), lse.middleRows(row, size));
-    }
+    const matrix<T> o = mixer_->forward(pack, normed);
     pack.write({index_, attended}, o);
-    pack.write({index_, log_sum_exp}, lse);
     const matrix<T> sum = x + out_.forward(o);
     pack.write({index_, middle}, sum);
     const matrix<T> again = ffn_norm_.forward(sum);
@@ -173,15 +101,13 @@ class layer {
   /// Turns the gradient of the layer's output into that of its input.
   void backward(pack_rows<T>& pack, matrix<T>& dx) {
     backward_of_ffn(pack, dx);
-    backward_of_attention(pack, dx);
+    backward_of_mixer(pack, dx);
   }
 
   /// The weight gradients that backward left, given the layer's input.
   void backward_weights(pack_rows<T>& pack, const matrix<T>& x) {
     const matrix<T> u = attention_norm_.without_gain(x);
-    query_.backward_weights(u, pack.read({index_, queries}, config_.hidden), attention_norm_.gain());
-    key_.backward_weights(u, pack.read({index_, keys}, config_.kv_width()), attention_norm_.gain());
-    value_.backward_weights(u, pack.read({index_, values}, config_.kv_width()), attention_norm_.gain());
+    mixer_->backward_weights(pack, u, attention_norm_.gain());
     out_.backward_weights(pack.read({index_, attended}, config_.hidden),
                           pack.left({index_, middle_gradient}, config_.hidden));
     const matrix<T> again = ffn_norm_.without_gain(pack.read({index_, middle}, config_.hidden));
@@ -191,6 +117,13 @@ class layer {
   }
 
  private:
+  [[nodiscard]] static std::unique_ptr<mixer<T>> mixer_of(const config& c, const mixer_choice& which,
+                                                          parameters<T>& weights, std::size_t first, std::size_t index,
+                                                          std::size_t state) {
+    if (which.has_state()) return std::make_unique<linear_mixer<T>>(c, weights, first, index, state);
+    return std::make_unique<attention_mixer<T>>(c, which, weights, first, index);
+  }
+
   [[nodiscard]] matrix<T> output(pack_rows<T>& pack, const matrix<T>& both) {
     return pack.read({index_, middle}, config_.hidden) + down_.forward(both);
   }
@@ -199,7 +132,8 @@ class layer {
                                    : pack.left({index_, product}, config_.ffn);
   }
   /// A norm's output, of its input: as it was kept, or once more.
-  [[nodiscard]] matrix<T> norm_output(pack_rows<T>& pack, kept which, const rms_norm<T>& norm, const matrix<T>& x) {
+  [[nodiscard]] matrix<T> norm_output(pack_rows<T>& pack, kept_rows::field which, const rms_norm<T>& norm,
+                                      const matrix<T>& x) {
     return config_.keeps_outputs() ? pack.read({index_, which}, config_.hidden) : norm.forward(x);
   }
 
@@ -228,301 +162,27 @@ class layer {
     ffn_norm_.backward(sum, d_normed, dx, pack.apart());
   }
 
-  void backward_of_attention(pack_rows<T>& pack, matrix<T>& dx) {
+  void backward_of_mixer(pack_rows<T>& pack, matrix<T>& dx) {
+    mixer_->begin_backward(pack);
     const matrix<T> o = pack.read({index_, attended}, config_.hidden);
-    const matrix<T> q = pack.read({index_, queries}, config_.hidden);
-    const matrix<T> lse = pack.read({index_, log_sum_exp}, config_.heads);
-    for (std::size_t i = 0; i < pack.lent().size(); ++i) {
-      const slimpack::loan& l = pack.lent()[i];
-      pack.offer(
-          number(), i,
-          {lent(pack, l, keys), lent(pack, l, values), asking(pack, l, q), asking(pack, l, o), asking(pack, l, lse)});
-    }
     matrix<T> d_o = matrix<T>::Zero(pack.size(), config_.hidden);
     out_.backward_inputs(dx, d_o);
     if (pack.apart())
       pack.leave({index_, middle_gradient}, dx);
     else
       out_.backward_weights(o, dx);
-    for (std::size_t i = 0; i < pack.lent().size(); ++i) pack.ask(number(), i, {asking(pack, pack.lent()[i], d_o)});
-    const matrix<T> products = attention_.products(o, d_o);
-    matrix<T> dq(pack.size(), config_.hidden);
-    matrix<T> dk = matrix<T>::Zero(pack.size(), config_.kv_width());
-    matrix<T> dv = matrix<T>::Zero(pack.size(), config_.kv_width());
-    const auto own = [&](const slimpack::piece& p, Index row, Index size) {
-      // A piece without accumulators is a whole sequence, which no other goes on from: its rows of dk and dv take their
-      // place. Those above it on the path have accumulators.
-      attention_.backward(q.middleRows(row, size), p.slice.begin.value,
-                          blocks_of(pack, p, p.slice.end(), dk.row(row).data(), dv.row(row).data()),
-                          lse.middleRows(row, size), products.middleRows(row, size), d_o.middleRows(row, size),
-                          dq.middleRows(row, size));
-    };
-    // As forward. What a rank owes of kept keys it has only when its own queries have added to it.
-    for (const auto& shared : pack.shared()) {
-      if (shared.goes_round()) {
-        launch_backward(pack, shared, q, d_o, lse, products);
-      } else {
-        pack.each_piece(shared, own);
-        pack.owe(shared, number(), {index_, key_gradients}, {index_, value_gradients});
-      }
-    }
-    pack.each_local_piece(own);
-    for (const auto& shared : pack.shared())
-      if (shared.goes_round()) pack.each_piece(shared, own);
-    help_backward(pack);
-    for (std::size_t i = 0; i < pack.lent().size(); ++i) {
-      const slimpack::loan& l = pack.lent()[i];
-      const auto came = pack.collect(number(), i);
-      dq.middleRows(pack.row_of(l), l.queries.length.value) += view(came[0], l.queries.length.value);
-      pack.each_page_in(l.context, [&](const page& here, Index first, Index size, Index row) {
-        for (const auto& [which, sums] : {std::pair(key_gradients, came[1]), std::pair(value_gradients, came[2])}) {
-          const std::span<T> to = here.gradients({index_, which});
-          for (Index at = 0; at < size * config_.kv_width(); ++at)
-            to[static_cast<std::size_t>(first * config_.kv_width() + at)] +=
-                sums[static_cast<std::size_t>(row * config_.kv_width() + at)];
-        }
-      });
-    }
-    const auto take_own = [&](const slimpack::piece& p, Index row, Index size) {
-      take_accumulated(pack, p, dk.middleRows(row, size), key_gradients);
-      take_accumulated(pack, p, dv.middleRows(row, size), value_gradients);
-    };
-    for (const auto& shared : pack.shared()) {
-      if (!shared.goes_round()) pack.due(shared, number(), {index_, key_gradients}, {index_, value_gradients});
-      if (shared.asks())
-        dq.middleRows(shared.first, shared.size) =
-            round_of_queries(pack, shared, dq.middleRows(shared.first, shared.size));
-      pack.each_piece(shared, take_own);
-      if (shared.goes_round() && !shared.asks()) round_of_keys(pack, shared, q, lse, products, d_o, dq, dk, dv);
-    }
-    pack.each_local_piece(take_own);
-    pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
-      rotary_.turn_back(dq.middleRows(row, size), p.slice.begin.value);
-      rotary_.turn_back(dk.middleRows(row, size), p.slice.begin.value);
-    });
     const matrix<T> x = pack.read({index_, input}, config_.hidden);
-    if (pack.apart()) {
-      pack.write({index_, queries}, dq);
-      pack.write({index_, keys}, dk);
-      pack.write({index_, values}, dv);
-    } else {
-      const matrix<T> again = norm_output(pack, attention_normed, attention_norm_, x);
-      query_.backward_weights(again, dq);
-      key_.backward_weights(again, dk);
-      value_.backward_weights(again, dv);
-    }
     matrix<T> d_normed = matrix<T>::Zero(pack.size(), config_.hidden);
-    query_.backward_inputs(dq, d_normed);
-    key_.backward_inputs(dk, d_normed);
-    value_.backward_inputs(dv, d_normed);
+    mixer_->backward(pack, o, d_o, pack.apart() ? matrix<T>() : norm_output(pack, attention_normed, attention_norm_, x),
+                     d_normed);
     attention_norm_.backward(x, d_normed, dx, pack.apart());
-  }
-
-  [[nodiscard]] int number() const { return static_cast<int>(index_); }
-  using shared_row = typename pack_rows<T>::shared_row;
-  [[nodiscard]] static matrix<T> beside(const matrix<T>& a, const matrix<T>& b) {
-    matrix<T> both(a.rows(), a.cols() + b.cols());
-    both << a, b;
-    return both;
-  }
-
-  /// Rows that others have sent, of so many tokens.
-  [[nodiscard]] static const_matrix_view<T> view(std::span<const T> rows, Index size) {
-    return {rows.data(), size, static_cast<Index>(rows.size()) / size};
-  }
-  /// The keys or values that a loan hands over, and rows of the queries that ask.
-  [[nodiscard]] matrix<T> lent(pack_rows<T>& pack, const slimpack::loan& l, std::size_t which) const {
-    matrix<T> rows(l.context.length.value, config_.kv_width());
-    pack.each_page_in(l.context, [&](const page& here, Index first, Index size, Index row) {
-      const std::span<T> all = here.activations({index_, which});
-      std::copy_n(all.data() + first * config_.kv_width(), size * config_.kv_width(), rows.row(row).data());
-    });
-    return rows;
-  }
-  [[nodiscard]] static matrix<T> asking(const pack_rows<T>& pack, const slimpack::loan& l, const matrix<T>& rows) {
-    return rows.middleRows(pack.row_of(l), l.queries.length.value);
-  }
-
-  /// Attends with the queries of others to keys that they lend, which lie before all of them.
-  void help_forward(pack_rows<T>& pack) {
-    for (std::size_t i = 0; i < pack.helped().size(); ++i) {
-      const slimpack::loan& l = pack.helped()[i];
-      const auto came = pack.take(number(), i);
-      const key_value_block<T> block{
-          l.context.begin.value, l.context.length.value, came[0].data(), came[1].data(), nullptr, nullptr};
-      matrix<T> o(l.queries.length.value, config_.hidden), lse(l.queries.length.value, config_.heads);
-      attention_.forward(view(came[2], o.rows()), l.queries.begin.value, {&block, 1}, o, lse);
-      pack.answer(number(), i, {o, lse});
-    }
-  }
-  void help_backward(pack_rows<T>& pack) {
-    for (std::size_t i = 0; i < pack.helped().size(); ++i) {
-      const slimpack::loan& l = pack.helped()[i];
-      const auto came = pack.take(number(), i);
-      const Index size = l.queries.length.value;
-      matrix<T> dk = matrix<T>::Zero(l.context.length.value, config_.kv_width()), dv = dk, dq(size, config_.hidden);
-      const key_value_block<T> block{
-          l.context.begin.value, l.context.length.value, came[0].data(), came[1].data(), dk.data(), dv.data()};
-      const const_matrix_view<T> q = view(came[2], size), o = view(came[3], size), lse = view(came[4], size),
-                                 d_o = view(came[5], size);
-      attention_.backward(q, l.queries.begin.value, {&block, 1}, lse, attention_.products(o, d_o), d_o, dq);
-      pack.answer(number(), i, {dq, dk, dv});
-    }
-  }
-
-  /// Sends what a row exchanges: keys and values to all that share it, or the row's own round them, or its queries.
-  void post_forward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& k,
-                    const matrix<T>& v) {
-    const auto of = [&](const matrix<T>& rows) { return rows.middleRows(shared.first, shared.size); };
-    if (!shared.goes_round())
-      pack.give(shared, number(), {index_, keys}, {index_, values});
-    else
-      pack.launch(shared, number(), shared.asks() ? matrix<T>(of(q)) : beside(of(k), of(v)));
-  }
-  /// Backward: keys and values again, or queries with all that their gradients need.
-  void launch_backward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& d_o,
-                       const matrix<T>& lse, const matrix<T>& products) {
-    const auto of = [&](const matrix<T>& rows) { return rows.middleRows(shared.first, shared.size); };
-    pack.launch(shared, number(),
-                shared.asks() ? beside(beside(of(q), of(d_o)), beside(of(lse), of(products)))
-                              : beside(of(pack.read({index_, keys}, config_.kv_width())),
-                                       of(pack.read({index_, values}, config_.kv_width()))));
-  }
-
-  /// Adds attention to the keys of others: they answer one's queries, or send keys and values.
-  void round_forward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, matrix<T>& o, matrix<T>& lse) {
-    if (shared.asks()) {
-      const matrix<T> home = pack.rotate(
-          shared, number(), config_.hidden,
-          beside(o.middleRows(shared.first, shared.size), lse.middleRows(shared.first, shared.size)),
-          [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
-            each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
-              attend(rows.middleRows(row, size), s.begin.value, blocks_of(pack, shared.pieces.front(), s.end()),
-                     sums.block(row, 0, size, config_.hidden), sums.block(row, config_.hidden, size, config_.heads));
-            });
-          });
-      o.middleRows(shared.first, shared.size) = home.leftCols(config_.hidden);
-      lse.middleRows(shared.first, shared.size) = home.rightCols(config_.heads);
-      return;
-    }
-    (void)pack.rotate(shared, number(), 2 * config_.kv_width(), matrix<T>(shared.size, 0),
-                      [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>&) {
-                        const matrix<T> k = rows.leftCols(config_.kv_width()), v = rows.rightCols(config_.kv_width());
-                        const auto blocks = blocks_of(tokens, k, v);
-                        pack.each_piece(shared, [&](const slimpack::piece& p, Index row, Index size) {
-                          attend(q.middleRows(row, size), p.slice.begin.value, blocks, o.middleRows(row, size),
-                                 lse.middleRows(row, size));
-                        });
-                      });
-  }
-
-  /// The gradients of queries, to which others add those by their keys; the others' queries add to one's accumulators.
-  [[nodiscard]] matrix<T> round_of_queries(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& dq) {
-    return pack.rotate(shared, number(), 2 * (config_.hidden + config_.heads), dq,
-                       [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
-                         each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
-                           const auto asked = rows.middleRows(row, size);
-                           matrix<T> more(size, config_.hidden);
-                           attention_.backward(asked.leftCols(config_.hidden), s.begin.value,
-                                               blocks_of(pack, shared.pieces.front(), s.end()),
-                                               asked.middleCols(2 * config_.hidden, config_.heads),
-                                               asked.rightCols(config_.heads),
-                                               asked.middleCols(config_.hidden, config_.hidden), more);
-                           sums.middleRows(row, size) += more;
-                         });
-                       });
-  }
-
-  /// Adds to gradients of queries what keys of others do, and sets those of keys and values to the sums of all.
-  void round_of_keys(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& lse,
-                     const matrix<T>& products, const matrix<T>& d_o, matrix<T>& dq, matrix<T>& dk, matrix<T>& dv) {
-    const Index width = config_.kv_width();
-    const matrix<T> home = pack.rotate(
-        shared, number(), 2 * width,
-        beside(dk.middleRows(shared.first, shared.size), dv.middleRows(shared.first, shared.size)),
-        [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
-          const matrix<T> k = rows.leftCols(width), v = rows.rightCols(width);
-          matrix<T> more_k = sums.leftCols(width), more_v = sums.rightCols(width);
-          const auto blocks = blocks_of(tokens, k, v, more_k.data(), more_v.data());
-          pack.each_piece(shared, [&](const slimpack::piece& p, Index row, Index size) {
-            matrix<T> more(size, config_.hidden);
-            attention_.backward(q.middleRows(row, size), p.slice.begin.value, blocks, lse.middleRows(row, size),
-                                products.middleRows(row, size), d_o.middleRows(row, size), more);
-            dq.middleRows(row, size) += more;
-          });
-          sums << more_k, more_v;
-        });
-    dk.middleRows(shared.first, shared.size) = home.leftCols(width);
-    dv.middleRows(shared.first, shared.size) = home.rightCols(width);
-  }
-
-  /// Merges attention to these keys into o and lse.
-  void attend(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_out<T> o, rows_out<T> lse) {
-    matrix<T> more(o.rows(), o.cols());
-    matrix<T> more_lse(lse.rows(), lse.cols());
-    attention_.forward(q, first, blocks, more, more_lse);
-    attention_.merge(more, more_lse, o, lse);
-  }
-
-  /// Calls f(slice, its first row, its rows), for rows slice after slice.
-  template <class F>
-  static void each_slice(std::span<const slimpack::slice> tokens, F&& f) {
-    Index row = 0;
-    for (const slimpack::slice& s : tokens) {
-      f(s, row, Index{s.length.value});
-      row += s.length.value;
-    }
-  }
-
-  /// Keys and values of a parcel, and what their gradients are added to.
-  std::vector<key_value_block<T>> blocks_of(std::span<const slimpack::slice> tokens, const matrix<T>& k,
-                                            const matrix<T>& v, T* dk = nullptr, T* dv = nullptr) const {
-    std::vector<key_value_block<T>> blocks;
-    each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
-      const Index at = row * config_.kv_width();
-      blocks.push_back({s.begin.value, size, k.data() + at, v.data() + at, dk == nullptr ? dk : dk + at,
-                        dv == nullptr ? dv : dv + at});
-    });
-    return blocks;
-  }
-
-  /// Keys and values of the path up to a token where they lie, but for those that are lent; dk and dv stand in for
-  /// accumulators that there are none of.
-  std::vector<key_value_block<T>> blocks_of(pack_rows<T>& pack, const slimpack::piece& p, slimpack::tokens end,
-                                            T* dk = nullptr, T* dv = nullptr) const {
-    std::vector<key_value_block<T>> blocks;
-    const Index own = pack.lent_of(p);  // from there on
-    pack.each_page_up_to(p, end, [&](const page& here) {
-      const Index begin = std::max(Index{here.begin().value}, own), size = here.end().value - begin;
-      if (size <= 0) return;
-      const Index first = (begin - here.begin().value) * config_.kv_width();
-      const auto accumulator = [&](std::size_t index, T* instead) -> T* {
-        const std::span<T> rows = here.gradients({index_, index});
-        if (!rows.empty()) return rows.data() + first;
-        return instead == nullptr ? nullptr : instead + (begin - p.slice.begin.value) * config_.kv_width();
-      };
-      blocks.push_back({begin, size, here.activations({index_, keys}).data() + first,
-                        here.activations({index_, values}).data() + first, accumulator(key_gradients, dk),
-                        accumulator(value_gradients, dv)});
-    });
-    return blocks;
-  }
-
-  void take_accumulated(pack_rows<T>& pack, const slimpack::piece& p, rows_out<T> rows, std::size_t index) const {
-    pack.each_page_of(p, [&](const page& here) {
-      const std::span<T> sums = here.gradients({index_, index});
-      if (sums.empty()) return;
-      const Index size = (here.end() - here.begin()).value;
-      rows.middleRows((here.begin() - p.slice.begin).value, size) = matrix_view<T>(sums.data(), size, rows.cols());
-    });
   }
 
   config config_;
   std::size_t index_;
   rms_norm<T> attention_norm_, ffn_norm_;
-  linear<T> query_, key_, value_, out_, gate_, up_, down_;
-  attention<T> attention_;
-  rotary<T> rotary_;
+  std::unique_ptr<mixer<T>> mixer_;
+  linear<T> out_, gate_, up_, down_;
 };
 
 }  // namespace train

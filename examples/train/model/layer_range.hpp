@@ -35,6 +35,13 @@ struct layer_range {
   return {first, first + c.on_parts[static_cast<std::size_t>(part)], embeds, is_last, ends};
 }
 
+/// How many layers of a part have a state.
+[[nodiscard]] inline std::size_t states_of(const config& c, const layer_range& part) {
+  std::size_t count = 0;
+  for (int l = part.first; l < part.last; ++l) count += c.mixer_of(l).has_state();
+  return count;
+}
+
 /// A stage's words of a vocabulary that is spread over the stages: [first, last).
 struct word_range {
   int first{};

@@ -8,12 +8,15 @@
 #include "layer.hpp"
 #include "layer_range.hpp"
 #include "matrix.hpp"
+#include "mixers/mixer.hpp"
+#include "mixers/mixer_choice.hpp"
 #include "pack_rows.hpp"
 #include "parameters.hpp"
 #include "rms_norm.hpp"
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace train {
@@ -25,15 +28,18 @@ class model_part {
  public:
   using layout = typename slimpack::executors::activation_store<T>::layout;
 
-  /// Every layer keeps the same of a token; embedding and head keep nothing, nor do they for weight gradients that run
+  /// Every layer keeps the same of a token, whatever mixes them there, but for accumulators; embedding and head keep nothing, nor do they for weight gradients that run
   /// apart: the embedding's gradient lies over the first layer's input, which is looked up again. A part without layers
   /// keeps the input of the head, or has the room for the embedding's gradient.
   [[nodiscard]] static layout layout_of(const config& c, const layer_range& range) {
     if (range.size() == 0) return {{{static_cast<std::size_t>(c.hidden)}}, {{}}, {}, {{}}};
     const auto layers = static_cast<std::size_t>(range.size());
+    std::vector<std::vector<std::size_t>> accumulated;
+    for (int l = range.first; l < range.last; ++l)
+      accumulated.push_back(layer<T>::widths_accumulated(c, c.mixer_of(l)));
     return {{layers, layer<T>::widths_kept(c)},
-            {layers, layer<T>::widths_accumulated(c)},
-            {layer<T>::keys, layer<T>::values},
+            std::move(accumulated),
+            {kept_rows::keys, kept_rows::values},
             {layers, layer<T>::widths_left(c)}};
   }
 
@@ -42,13 +48,18 @@ class model_part {
              const documents& texts)
       : hidden_(c.hidden) {
     if (range.embeds) embedding_.emplace(weights[first++], texts);
-    for (std::size_t l = 0; l < static_cast<std::size_t>(range.size()); ++l, first += tensors_per_layer)
-      layers_.emplace_back(c, weights, first, l);
+    std::size_t states = 0;
+    for (int l = range.first; l < range.last; ++l) {
+      const mixer_choice which = c.mixer_of(l);
+      layers_.emplace_back(c, which, weights, first, layers_.size(), states);
+      first += tensors_of_layer(which), states += which.has_state();
+    }
     if (range.ends)
       head_.emplace(c, weights, first, texts);
     else if (range.norms)
       norm_.emplace(weights[first], c.eps);
   }
+  model_part(model_part&&) = default;  // its layers own their mixers
 
   /// What goes to the next part; `loss` and `edges` grow by the pack's on the last, where nothing goes on.
   [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const_matrix_view<T> in, double& loss,

@@ -5,6 +5,9 @@
 #include "documents.hpp"
 #include "layer_range.hpp"
 #include "matrix.hpp"
+#include "mixers/attention_mixer.hpp"
+#include "mixers/gated_recurrence.hpp"
+#include "mixers/slice_states.hpp"
 #include "model_part.hpp"
 #include "pack_rows.hpp"
 #include "parameters.hpp"
@@ -40,8 +43,9 @@ namespace train {
 /// may cut anywhere. It holds one part of the model for each of the stage's chunks and, where the shape spreads the
 /// vocabulary over the stages, its share of the words.
 /// Shapes    messages are (tokens of the pack, hidden)
-/// Law       a stage keeps per token exactly what rates() says, and nothing when all its sequences are done; a plan's
-///           peak_memory with rates() is the measured peak (with several chunks, where each has as many layers)
+/// Law       a stage keeps per token exactly what rates() says, beside them of each piece of both passes' cuts what
+///           kept_of_piece() says, and nothing when all its sequences are done; a plan's peak_memory with these is the
+///           measured peak (with several chunks, where each has as many layers, and as many with a state)
 /// Errors    out_of_order: what the store refuses
 ///           invalid_input: a document of another length than the plan's, or a byte outside the vocabulary
 template <class T>
@@ -62,6 +66,7 @@ class model_stage {
         ranges_(ranges_of(c, on, stage)),
         weights_(tensors_of_all(c, on, stage), seed),
         store_(layouts_of(c, ranges_), on.quantum),
+        states_(states_of_all(c, ranges_), gated_recurrence<T>::size(c)),
         is_last_(stage + 1 == on.stages) {
     std::size_t first = 0;
     for (const layer_range& range : ranges_) {
@@ -83,6 +88,13 @@ class model_stage {
     return rates;
   }
 
+  /// What a stage keeps of a piece beside its tokens, for the planner: a state for each layer that has one.
+  [[nodiscard]] static slimpack::bytes kept_of_piece(const config& c, const slimpack::shape& on, int stage) {
+    std::size_t states = 0;
+    for (const layer_range& range : ranges_of(c, on, stage)) states += states_of(c, range);
+    return {static_cast<double>(states * gated_recurrence<T>::size(c) * sizeof(T))};
+  }
+
   [[nodiscard]] slimpack::message_format format() const { return {config_.hidden, slimpack::element_of<T>}; }
 
   /// What replicas that share a sequence send each other: keys and values, and their gradients; or what goes round
@@ -91,14 +103,14 @@ class model_stage {
 
   /// What stages that lend each other attention send.
   [[nodiscard]] slimpack::loan_format loans(std::uint32_t chunk) const {
-    return layer<T>::loans(config_, static_cast<int>(ranges_[chunk].size()));
+    return attention_mixer<T>::loans(config_, static_cast<int>(ranges_[chunk].size()));
   }
 
   /// The same of every chunk of a stage, to know from a plan what will be sent.
   [[nodiscard]] static std::vector<slimpack::loan_format> loans(const config& c, const slimpack::shape& on, int stage) {
     std::vector<slimpack::loan_format> all;
     for (const layer_range& range : ranges_of(c, on, stage))
-      all.push_back(layer<T>::loans(c, static_cast<int>(range.size())));
+      all.push_back(attention_mixer<T>::loans(c, static_cast<int>(range.size())));
     return all;
   }
 
@@ -128,6 +140,8 @@ class model_stage {
     edges_ = {};
     turned_ = taken_ = 0;
     store_.restart_peak();
+    states_.begin_step(o.backward);
+    states_.restart_peak();
     peak_ = store_.peak().value;
   }
 
@@ -215,7 +229,10 @@ class model_stage {
   }
 
   /// Drops the piece's whole sequence: without one of its tokens the others have no use.
-  void discard(const slimpack::piece& p) { store_.discard(p.slice.sequence, p.chunk); }
+  void discard(const slimpack::piece& p) {
+    store_.discard(p.slice.sequence, p.chunk);
+    states_.discard(p.slice.sequence, p.chunk);
+  }
 
   /// The gradients of a chunk lie together.
   template <class Sums>
@@ -235,7 +252,7 @@ class model_stage {
     if (!share_ || !shares_prefixes_) to.add(edges_);
   }
   [[nodiscard]] slimpack::bytes held() const noexcept {
-    return store_.held() + slimpack::bytes{static_cast<double>(share_ ? share_->held() : 0)};
+    return store_.held() + slimpack::bytes{static_cast<double>(states_.held() + (share_ ? share_->held() : 0))};
   }
   /// The most that activations and accumulators took since the step began; of a spread vocabulary also what waits for
   /// its weight gradients and, though it is the runtime that keeps them, the gradients of hidden rows between V and B.
@@ -243,6 +260,7 @@ class model_stage {
 
   void abort_step() {
     store_.clear();
+    states_.clear();
     if (share_) share_->clear();
     weights_.zero_gradients();
     loss_ = 0;
@@ -263,6 +281,11 @@ class model_stage {
   [[nodiscard]] static layouts layouts_of(const config& c, std::span<const layer_range> ranges) {
     layouts all;
     for (const layer_range& range : ranges) all.push_back(model_part<T>::layout_of(c, range));
+    return all;
+  }
+  [[nodiscard]] static std::vector<std::size_t> states_of_all(const config& c, std::span<const layer_range> ranges) {
+    std::vector<std::size_t> all;
+    for (const layer_range& range : ranges) all.push_back(states_of(c, range));
     return all;
   }
   [[nodiscard]] static std::vector<tensor> tensors_of_all(const config& c, const slimpack::shape& on, int stage) {
@@ -289,14 +312,20 @@ class model_stage {
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                      slimpack::outgoing& out, std::span<const slimpack::joined_row> shared,
                                      slimpack::lending* lending = nullptr) {
+    if (states_.are_on(pack.front().chunk) && (!shared.empty() || lending != nullptr))
+      return slimpack::error{
+          slimpack::errc::invalid_input,
+          std::string("a linear layer takes its tokens one after the other, so that ") +
+              (lending != nullptr ? "stages cannot lend each other a part of it" : "replicas cannot share a sequence")};
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
+      states_.append(p);
     }
     for (const slimpack::joined_row& row : shared)
       if (slimpack::result<void> admitted = store_.append(pack[row.first], row.with->others()); !admitted)
         return admitted;
-    pack_rows<T> rows(store_, pack, shared, lending);
+    pack_rows<T> rows(store_, pack, shared, lending, &states_);
     const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_, edges_);
     count();
     return out.put(span_of(y));
@@ -307,12 +336,14 @@ class model_stage {
                                       slimpack::lending* lending = nullptr) {
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
-    pack_rows<T> rows(store_, pack, shared, lending);
+    pack_rows<T> rows(store_, pack, shared, lending, &states_);
     const matrix<T> dx = part(pack).backward(rows, view(in, rows.size()));
     for (const slimpack::joined_row& row : shared)
       if (slimpack::result<void> freed = store_.end_backward(pack[row.first], row.with->others()); !freed) return freed;
-    for (const slimpack::piece& p : pack)
+    for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> freed = store_.end_backward(p); !freed) return freed;
+      states_.release(p);
+    }
     count();
     if (share_ && is_last_ && pack.front().chunk + 1 == ranges_.size()) {
       taken_ += static_cast<std::int64_t>(in.size());
@@ -324,8 +355,9 @@ class model_stage {
   /// Looks what is held, after a call.
   void count() {
     const std::int64_t vocabulary = turned_ + (share_ ? share_->held() : 0);
-    peak_ = std::max(peak_, store_.peak().value + static_cast<double>(vocabulary));
+    peak_ = std::max(peak_, store_.peak().value + static_cast<double>(states_.peak() + vocabulary));
     store_.restart_peak();
+    states_.restart_peak();
   }
 
   [[nodiscard]] slimpack::result<void> check(const slimpack::piece& p) const {
@@ -364,6 +396,7 @@ class model_stage {
   std::vector<layer_range> ranges_;  // by chunk
   parameters<T> weights_;
   slimpack::executors::activation_store<T> store_;
+  slice_states<T> states_;
   std::vector<model_part<T>> parts_;  // by chunk
   bool is_last_;                      // stage
   std::optional<vocabulary_share<T>> share_;

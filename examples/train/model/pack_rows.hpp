@@ -2,6 +2,7 @@
 #define SLIMPACK_EXAMPLES_TRAIN_MODEL_PACK_ROWS_HPP
 
 #include "matrix.hpp"
+#include "mixers/slice_states.hpp"
 
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
@@ -40,10 +41,10 @@ class pack_rows {
   };
 
   /// joined: those of the pieces that replicas share, in the order in which they are posted; lending: where stages lend
-  /// each other attention
+  /// each other attention; states: of layers that have one, for forward and backward
   pack_rows(store& kept, std::span<const slimpack::piece> pack, std::span<const slimpack::joined_row> joined = {},
-            slimpack::lending* lending = nullptr)
-      : store_(kept), pack_(pack), lending_(lending) {
+            slimpack::lending* lending = nullptr, slice_states<T>* states = nullptr)
+      : store_(kept), pack_(pack), lending_(lending), states_(states) {
     for (const slimpack::piece& p : pack) size_ += p.slice.length.value;
     for (const slimpack::joined_row& row : joined) {
       shared_row& one = shared_.emplace_back(shared_row{row.with, pack.subspan(row.first, row.count)});
@@ -77,6 +78,9 @@ class pack_rows {
 
   /// Rows that replicas share, in the order in which they are posted and taken.
   [[nodiscard]] std::span<const shared_row> shared() const { return shared_; }
+
+  /// What pieces hand on of layers that have a state.
+  [[nodiscard]] slice_states<T>& states() const { return *states_; }
 
   void write(field which, const matrix<T>& rows) {
     each_piece([&](const slimpack::piece& p, Index row, Index size) {
@@ -321,6 +325,7 @@ class pack_rows {
   std::span<const slimpack::piece> pack_;
   std::vector<shared_row> shared_;
   slimpack::lending* lending_;
+  slice_states<T>* states_;
   Index size_{};
 };
 

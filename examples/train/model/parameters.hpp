@@ -4,6 +4,7 @@
 #include "config.hpp"
 #include "layer_range.hpp"
 #include "matrix.hpp"
+#include "mixers/mixer_choice.hpp"
 #include "random.hpp"
 
 #include <algorithm>
@@ -41,8 +42,12 @@ enum layer_tensor : std::size_t {
   gate,
   up,
   down,
-  tensors_per_layer
+  tensors_per_layer,
+  state_gate = tensors_per_layer  ///< behind the others, of a layer with a state alone
 };
+[[nodiscard]] inline std::size_t tensors_of_layer(const mixer_choice& which) {
+  return std::size_t{tensors_per_layer} + (which.has_state() ? 1 : 0);
+}
 
 /// The tensors of a part: embedding, layers from first to last, final gain and head.
 /// Source    deviations as in GPT-2: 0.02, and 0.02 / sqrt(2 layers) for what is added to the residual stream
@@ -66,6 +71,9 @@ enum layer_tensor : std::size_t {
     add(layer + "gate", c.ffn, c.hidden, into, stream + gate);
     add(layer + "up", c.ffn, c.hidden, into, stream + up);
     add(layer + "down", c.hidden, c.ffn, onto, stream + down);
+    if (c.mixer_of(l).has_state())  // of streams behind those that every layer has
+      add(layer + "state_gate", c.heads, c.hidden, into,
+          2 + static_cast<std::uint64_t>(c.layers) * tensors_per_layer + static_cast<std::uint64_t>(l));
   }
   if (part.norms) add("final_gain", 1, c.hidden, 0, 0);
   if (part.ends) add("head", c.vocab, c.hidden, into, 1);

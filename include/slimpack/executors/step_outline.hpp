@@ -4,6 +4,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/executors/piece.hpp>
 
 #include <cstddef>
 #include <span>
@@ -24,13 +25,16 @@ struct step_outline {
   bool forward_only{};  ///< the step evaluates: it calls no backward, and reduces nothing. What a forward keeps of a
                         ///< sequence is discarded after the sequence's last forward on a chunk, so that what only
                         ///< backward reads need not be kept
-  std::size_t forward_calls{};    ///< calls of forward, over all chunks
-  std::size_t backward_calls{};   ///< calls of backward, over all chunks; piece.last_of_chunk says which is the
-                                  ///< last
-  std::size_t packs_in_flight{};  ///< most forward packs run and not yet wholly backwarded, or discarded, at a
-                                  ///< time, in (pack, chunk)
-  tokens tokens_in_flight;        ///< most live tokens at a time
-  tokens largest_pack;            ///< most tokens in one message, of either pass
+  std::size_t forward_calls{};        ///< calls of forward, over all chunks
+  std::size_t backward_calls{};       ///< calls of backward, over all chunks; piece.last_of_chunk says which is the
+                                      ///< last
+  std::span<const piece> backward{};  ///< what backward will be called with, in order: a compute
+                                      ///< that keeps something at every cut of both passes learns here where backward
+                                      ///< cuts. Empty where none is called; valid during begin_step
+  std::size_t packs_in_flight{};      ///< most forward packs run and not yet wholly backwarded, or discarded, at a
+                                      ///< time, in (pack, chunk)
+  tokens tokens_in_flight;            ///< most live tokens at a time
+  tokens largest_pack;                ///< most tokens in one message, of either pass
 };
 
 }  // namespace slimpack

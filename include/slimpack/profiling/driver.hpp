@@ -127,6 +127,7 @@ class driver {
     rt::piece_calls<Compute, rt::running_exchanges, rt::no_ties> calls(compute_, script, nobody, {}, untied, nullptr);
     script.outline.valid_tokens = all;
     script.outline.sequences = script.sequences;
+    script.outline.backward = script.backward.pieces;
     script.outline.forward_calls = calls.calls(pass::forward);
     script.outline.backward_calls = calls.calls(pass::backward);
     if (prepare) prepare(script.sequences);

@@ -100,7 +100,7 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const extras& beside, std::si
       return detail::no_profile("a pair keeps " + std::to_string(each) + " bytes");
   for (const double each : beside.piece_bytes)
     if (!(each >= 0) || !std::isfinite(each))
-      return detail::no_profile("a piece keeps " + std::to_string(each) + " bytes for states");
+      return detail::no_profile("a piece keeps " + std::to_string(each) + " bytes");
   for (const pass p : both_passes) {
     const std::vector<seconds>& all = beside.slice_call[p];
     if (!all.empty() && all.size() != parts)

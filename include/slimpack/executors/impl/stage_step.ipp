@@ -129,6 +129,7 @@ SLIMPACK_DECL result<void> stage_step::greet() {
   const tokens batch = batch_tokens_of(greetings_, stages);
   script_->outline.valid_tokens = batch;
   script_->outline.sequences = script_->sequences;
+  script_->outline.backward = script_->backward.pieces;
   script_->outline.forward_calls = calls(pass::forward);
   script_->outline.backward_calls = calls(pass::backward);
   for (piece_list* list : {&script_->forward, &script_->backward})
