@@ -447,7 +447,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->group(machine);
   auto* further_option = add(machine, "--mtp", further_tokens, "on|off",
                              "Plan the layers of the model that predict tokens beyond the next one, if it has such "
-                             "layers, or leave them out")
+                             "layers, or leave them out [off]")
                              ->check(CLI::IsMember({"on", "off"}));
   auto* share_option =
       add(machine, "--attended-share", o.attended_share, "SHARE",
