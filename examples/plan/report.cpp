@@ -269,9 +269,9 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, st
       << ", since every plan of this batch on this layout takes at least " << time_of(first.lower_bound) << " ("
       << best->name << ").\n";
   if (first.mfu)
-    out << "MFU: 6 flops for each weight and token, plus the flops of causal attention, over the peak of the GPUs. "
-           "Recomputation does\n"
-           "not count.\n";
+    out << "MFU: 6 flops for each weight and token, plus those of pairs that are attended to and of states, over the "
+           "peak of the GPUs.\n"
+           "Recomputation does not count.\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.plan && r.plan.value().mfu > 1.0; }))
     out << beyond_peak_text(s) << "\n";
   if (uncut)
