@@ -22,7 +22,7 @@ FAST = [] if FULL else ["--effort", "fast"]  # where it matters little how good 
 EXACT = ["--precision", "double", "--steps", "8", *QUADRATIC]
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 # Options that all ranks of a job must have alike, each with another value than SMALL has; and those that may differ.
-ALIKE = {"max-context": "150", "batch": "5", "seed": "2", "layers": "2,2", "hidden": "32", "heads": "4", "kv-heads": "2", "ffn": "32", "words": "300",
+ALIKE = {"max-context": "150", "batch": "5", "seed": "2", "layers": "2,2", "mixers": "window:8,linear", "hidden": "32", "heads": "4", "kv-heads": "2", "ffn": "32", "words": "300",
          "precision": "double", "steps": "3", "learning-rate": "1e-2", "weight-decay": "0.2", "clip": "2", "dp": "2", "pp": "1", "vpp": "2",
          "vocabulary": "spread", "transport": "threads", "planner": "megatron", "compare": "megatron", "slices": "8", "relay": "proxies",
          "lending": "pairs", "effort": "fast", "weight-gradients": "apart", "sharers": "1", "exchange": "ring", "rows": "joined",
@@ -132,6 +132,38 @@ class Train(unittest.TestCase):
         self.assertRegex(said, r"slimpack is [0-9.]+ x as fast over all steps, [0-9.]+ x in the median, [0-9.]+ x in that of plans; losses differ")
         self.assertIn("samples    7, 751 tokens flat, 294 different, in 9 sequences", said)
         self.assertIn("evaluat", said)
+
+    def test_mixed_layers_have_the_losses_of_uncut_sequences(self):
+        mixed = [*EXACT, "--mixers", "full,window:24,linear"]
+        expected = self.losses(*mixed, "--planner", "megatron")
+        self.assertLess(expected[-1], expected[0])
+        self.assertNotEqual(self.reference(), expected)
+        tree = self.folder / "mixed.tsv"
+        tree.write_text("-1\t60\t0\t0\n0\t30\t30\t1\n0\t25\t20\t0\n2\t40\t40\t2\n2\t9\t9\t1\n-1\t90\t70\t1\n")
+        for arguments, ranks in ((["--pp", 2, "--weight-gradients", "apart"], 0), (["--dp", 2, "--pp", 2, "--recompute", "none"], 0),
+                                 (["--pp", 4, "--compare", "slimpipe,chunked"], 0), *([(["--pp", 2], 2)] if MPIRUN else [])):
+            with self.subTest(arguments=arguments, ranks=ranks):
+                rows, said = self.trains(*mixed, *FAST, *arguments, ranks=ranks)
+                self.assertIn("mixers full, window:24, linear", said)
+                for planner in {row["planner"] for row in rows}:
+                    self.assert_same_curve(expected, [float(row["loss"]) for row in rows if row["planner"] == planner])
+                self.assertEqual({"1"}, {row["peaks_agree"] for row in rows})
+        turns = [*EXACT, "--mixers", "window:24,linear"]
+        self.assert_same_curve(self.losses(*turns, "--planner", "megatron"), self.losses(*turns, *FAST, "--pp", 2, "--vpp", 2))
+        self.assert_same_curve(self.losses(*mixed, "--tree", tree, "--planner", "flat"), self.losses(*mixed, *FAST, "--tree", tree, "--pp", 2))
+        measured, _ = self.trains("--mixers", "linear,full", "--pp", 2, "--memory", "200KiB", "--steps", 3, *BRIEF, *FAST, "--evaluate", self.documents)
+        for row in measured:
+            self.assertEqual(row["peak_bytes"], row["predicted_peak_bytes"])
+            self.assertLessEqual(float(row["peak_bytes"]), 200 * 1024)
+
+    def test_bad_mixers_are_refused(self):
+        for mixers, says in (("", "--mixers '' has ''; write full"), ("window:0", "'window:0': a window has from 1, the token itself"), ("full,window", "has 'window'; write full"),
+                             ("gated", "has 'gated'; write full"), ("full,full,full,full,linear", "--mixers has 5 mixers, --layers 4: give no more")):
+            self.fails(2, [says, "--mixers"], "--mixers", mixers)
+        self.fails(2, ["--mixers gives parts of a stage different numbers of linear layers"], "--pp", 2, "--vpp", 2, "--mixers", "full,full,linear")
+        for arguments, says in ((["--dp", 2, "--sharers", 2], "replicas cannot share one; give --sharers 1"), (["--dp", 2, "--planner", "te_cp"], "of the planner te_cp"),
+                                (["--pp", 2, "--planner", "slimpipe", "--lending", "pairs"], "stages cannot lend each other"), (["--compare", "milp"], "milp")):
+            self.fails(2, ["--mixers has linear layers" if says != "milp" else "milp", says], "--mixers", "full,linear", *arguments)
 
     def test_bad_trees_are_refused(self):
         tree = self.folder / "bad.tsv"

@@ -2,6 +2,7 @@
 
 #include "../plan/texts.hpp"
 #include "median.hpp"
+#include "mixer_options.hpp"
 
 #include <slimpack/core/detail/amount.hpp>
 
@@ -30,21 +31,6 @@ std::vector<double> over(const std::vector<std::vector<step_figures>>& steps, st
   return all;
 }
 
-bool all_full(const std::vector<mixer_choice>& all) {
-  return std::all_of(all.begin(), all.end(), [](const mixer_choice& one) { return one == mixer_choice{}; });
-}
-/// Of layers that are not all full attention: ", mixers full, window:64, linear".
-std::string mixers_text(const std::vector<mixer_choice>& all) {
-  std::string text;
-  for (const mixer_choice& one : all) {
-    text += text.empty() ? ", mixers " : ", ";
-    text += one.kind == mixer_kind::full     ? "full"
-            : one.kind == mixer_kind::linear ? "linear"
-                                             : "window:" + std::to_string(one.window);
-  }
-  return text;
-}
-
 std::string samples_text(const sample_tree& all) {
   const auto tokens_of = [](const slimpack::forest& some) {
     slimpack::tokens sum{};
@@ -66,8 +52,7 @@ journal::journal(const options& o, const inputs& in, std::ostream& out) : option
        << (o.model.on_parts.empty() ? std::string{} : " (" + cli::layers_text(o.model.on_parts) + " on the parts)")
        << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads (" << o.model.kv_heads
        << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float")
-       << (all_full(o.model.mixers) ? std::string{} : mixers_text(o.model.mixers))
-       << (o.model.keeps_outputs() ? ", nothing computed again" : "") << "\n"
+       << mixers_text(o.model) << (o.model.keeps_outputs() ? ", nothing computed again" : "") << "\n"
        << "ranks      dp " << s.replicas << " x pp " << s.stages
        << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "")
        << (s.words.empty() ? "" : ", words " + cli::words_text(s.words)) << ", "

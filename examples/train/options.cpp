@@ -7,6 +7,7 @@
 #include "../plan/texts.hpp"
 #include "ending.hpp"
 #include "launch.hpp"
+#include "mixer_options.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -94,28 +95,6 @@ void read_layers(const std::string& text, config& model) {
   if (counts.size() > 1) model.on_parts = std::move(counts);
 }
 
-/// "full,window:64,linear".
-void read_mixers(const std::string& text, config& model) {
-  for (const std::string& cell : cli::split(text, ',')) {
-    mixer_choice& one = model.mixers.emplace_back();
-    if (cell == "full") continue;
-    const std::size_t colon = cell.find(':');
-    const char* const end = cell.data() + cell.size();
-    if (cell == "linear") {
-      one.kind = mixer_kind::linear;
-    } else if (cell.substr(0, colon) == "window" && colon != std::string::npos) {
-      one.kind = mixer_kind::window;
-      const auto [read, status] = std::from_chars(cell.data() + colon + 1, end, one.window);
-      if (status != std::errc{} || read != end || one.window < 1 || one.window > 1 << 24)
-        throw bad_usage{"--mixers " + cli::shown_value(text) + " has " + cli::shown_value(cell) +
-                        ": a window has from 1, the token itself, to 16777216 tokens, as window:64"};
-    } else {
-      throw bad_usage{"--mixers " + cli::shown_value(text) + " has " + cli::shown_value(cell) +
-                      "; write full, window:TOKENS or linear, separated by commas"};
-    }
-  }
-}
-
 /// "256" words, or "100,80,76" of a spread vocabulary on the stages.
 void read_words(const std::string& text, options& o) {
   std::vector<std::int64_t> counts;
@@ -154,27 +133,6 @@ void check_tree(const options& o) {
   }
 }
 
-/// What goes with linear layers, which take the tokens of a sequence one after the other. Replicas share none where
-/// nothing is said.
-void check_linear(options& o, bool sharers_are_given) {
-  if (std::none_of(o.model.mixers.begin(), o.model.mixers.end(), [](const mixer_choice& m) { return m.has_state(); }))
-    return;
-  const std::string has = "--mixers has linear layers, which take the tokens of a sequence one after the other: ";
-  if (sharers_are_given && o.sharers > 1 && o.shape.replicas > 1)
-    throw bad_usage{has + "replicas cannot share one; give --sharers 1, or leave it out"};
-  o.sharers = 1;
-  std::vector<std::string> planners{o.planner};
-  planners.insert(planners.end(), o.compare.begin(), o.compare.end());
-  for (const std::string& planner : planners) {
-    if (cli::exchange_of(planner))
-      throw bad_usage{has + "replicas cannot share one, as those of the planner " + planner + " do"};
-    if (planner == "milp")
-      throw bad_usage{has + "the planner milp knows no states that slices keep; leave out one of them"};
-  }
-  if (o.lending != slimpack::attention_lending::none)
-    throw bad_usage{has + "stages cannot lend each other parts of them; give --lending none, or leave it out"};
-}
-
 /// What fits together.
 void check(const options& o) {
   if (slimpack::result<void> sizes = o.model.check(); !sizes) throw bad_usage{sizes.error().detail};
@@ -185,6 +143,7 @@ void check(const options& o) {
   if (o.shape.chunks > 1 && std::adjacent_find(o.model.on_parts.begin(), o.model.on_parts.end(),
                                                std::not_equal_to<>{}) != o.model.on_parts.end())
     throw bad_usage{"--layers gives parts different counts; with --vpp each has as many as any other"};
+  check_mixers(o);
   const bool is_spread = o.shape.vocabulary == slimpack::vocabulary::spread;
   if (is_spread && std::find(o.model.on_parts.begin(), o.model.on_parts.end(), 0) != o.model.on_parts.end())
     throw bad_usage{
@@ -488,7 +447,7 @@ std::variant<options, ending> parse(int argc, char** argv) {
     read_layers(layers, o.model);
     read_mixers(mixers, o.model);
     read_words(words, o);
-    check_linear(o, sharers_option->count() > 0);
+    share_as_mixers_can(o, sharers_option->count() > 0);
     check(o);
     for (const auto& [name, read] : alike) o.alike.push_back({name, read()});
   } catch (const CLI::CallForHelp&) {

@@ -1,8 +1,9 @@
 // Run by mpirun: steps of the transformer over MPI give the loss and gradients of uncut sequences, for every planner
 // and schedule, every p x dp that makes as many ranks as there are, and both kinds of backward cuts; also where
 // replicas share sequences, where weight gradients run apart, and both; where the vocabulary is spread over the stages;
-// where stages lend each other attention; where samples share beginnings; and where the ranks are split into two
-// groups. An evaluation by each plan, but for those, has the bits of the step's loss.
+// where stages lend each other attention; where samples share beginnings; where layers mix tokens in several ways; and
+// where the ranks are split into two groups. An evaluation by each plan, but for those with a spread vocabulary, has
+// the bits of the step's loss.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -43,6 +44,7 @@ struct tally {
   int spread{};              // steps with a vocabulary over the stages
   int forests{};             // of samples that share beginnings
   int copies{};              // of these, those that compute paths again
+  int mixers{};              // of models whose layers mix tokens in several ways
   std::size_t lock_steps{};  // of plans whose stages lend each other attention
   std::size_t lending{};     // those that lend
 };
@@ -212,6 +214,42 @@ void run_forests(int seed, transports::mpi& transport, tally& seen) {
       }
 }
 
+/// Layers of full attention, windows and linear ones: a few steps of batches and of samples that share beginnings. Of
+/// each rank the same bits as on threads.
+void run_mixers(int seed, transports::mpi& transport, tally& seen) {
+  train::config model = tests::deep_model;
+  using enum train::mixer_kind;
+  model.mixers = {{}, {window, 5}, {linear}};
+  const tests::exact_batch batch(static_cast<std::uint64_t>(seed), model);
+  const tests::exact_forest samples(static_cast<std::uint64_t>(seed), model);
+  const auto run = [&](const auto& of, const plan& p, const std::string& named) {
+    double error = std::max(of.template error_of<train::model_stage<double>>(p, transport).value(),
+                            of.template error_of<tests::whole_pieces>(p, transport).value());
+    const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(of, p, transport).value();
+    transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+    if (found !=
+        tests::outcomes_of<train::model_stage<double>>(of, p, world)[static_cast<std::size_t>(transport.rank())])
+      error = 1;
+    if (!(error < most))
+      std::printf("rank %d: error %g, mixers, %s, seed %d\n", transport.rank(), error, named.c_str(), seed);
+    seen.worst = std::max(seen.worst, error);
+    seen.uneven += tests::asymmetric(p), seen.apart += tests::splits(p);
+    ++seen.mixers, ++seen.steps;
+  };
+  for (int stages = 1; stages <= std::min(transport.size(), 4); ++stages)
+    for (const int chunks : {1, 2}) {
+      if (transport.size() % stages != 0 || transport.size() / stages > 3) continue;
+      const shape on{
+          .stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = batch.quantum};
+      const std::string where = ", p " + std::to_string(stages) + ", v " + std::to_string(chunks);
+      for (const tests::named_planner& planner : tests::splitting_planners())
+        if (const result<plan> made = planner.make(on, batch.lengths)) run(batch, made.value(), planner.name + where);
+      shape trees = on;
+      trees.quantum = samples.quantum;
+      run(samples, tests::forest_planners()[0].make(trees, samples.samples.batch).value(), "a forest" + where);
+    }
+}
+
 /// The ranks in two groups, as tensor parallelism divides them, each of which runs steps of its own.
 void run_split(const tests::exact_batch& batch, int seed, tally& seen) {
   int rank = 0;
@@ -241,20 +279,22 @@ int run() {
     run_spread(deep, {tests::every_planner()[1]}, 4, seed, transport, seen);
     run_spread(deep, tests::splitting_and_sharing_planners(), 4, seed, transport, seen);
     run_forests(seed, transport, seen);
+    run_mixers(seed, transport, seen);
   }
   run_lending(1, transport, seen);
   double all = 0;
   MPI_Allreduce(&seen.worst, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   if (transport.rank() == 0)
     std::printf(
-        "%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, %d with a spread vocabulary, "
-        "sharers "
-        "without tokens of a row %d times, %d shared, %d of forests, of which %d compute paths again, %zu of %zu lock "
+        "%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, %d with a spread vocabulary, %d "
+        "of "
+        "several mixers, sharers without tokens of a row %d times, %d shared, %d of forests, of which %d compute paths "
+        "again, %zu of %zu lock "
         "steps lend, largest relative error %.2g, seeds 1 "
         "to %d\n",
-        transport.size(), seen.steps, seen.uneven, seen.apart, seen.spread, seen.absent, seen.shared, seen.forests,
-        seen.copies, seen.lending, seen.lock_steps, all, seeds);
-  const bool tried = seen.copies > 0 && seen.uneven > seen.steps / 8 && seen.apart > 0 &&
+        transport.size(), seen.steps, seen.uneven, seen.apart, seen.spread, seen.mixers, seen.absent, seen.shared,
+        seen.forests, seen.copies, seen.lending, seen.lock_steps, all, seeds);
+  const bool tried = seen.copies > 0 && seen.mixers > 0 && seen.uneven > seen.steps / 8 && seen.apart > 0 &&
                      (transport.size() == 1 || (seen.shared > 0 && seen.spread > 0)) &&
                      2 * seen.lending >= seen.lock_steps;
   return all > 0 && all < most && tried ? 0 : 1;

@@ -135,8 +135,8 @@ TEST(Mixers, AWindowIsAttentionByMatricesWithAMask) {
 }
 
 /// A linear layer by whole matrices, without a state.
-/// Formula   o = (M * q k^T) v with M_ts = a_{s+1} ... a_t for s <= t, else 0. A gate a_u is a factor of those M_ts
-///           with s < u <= t, so da_u = sum of M_ts (q_t k_s) (do_t v_s) over these, over a_u
+/// Formula   o = (M * q k^T) v with M_ts = a_{s+1} ... a_t for s <= t, else 0. A gate a_u is a factor of
+///           M_ts where s < u <= t, so da_u = sum of M_ts (q_t k_s) (do_t v_s) over these, over a_u
 made_rows linear_by_matrices(const layer_rows& in) {
   const Index tokens = in.q.rows();
   made_rows made(tokens);

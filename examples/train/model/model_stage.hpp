@@ -5,8 +5,9 @@
 #include "documents.hpp"
 #include "layer_range.hpp"
 #include "matrix.hpp"
-#include "mixers/attention_mixer.hpp"
+#include "mixers/attention_formats.hpp"
 #include "mixers/gated_recurrence.hpp"
+#include "mixers/linear_mixer.hpp"
 #include "mixers/slice_states.hpp"
 #include "model_part.hpp"
 #include "pack_rows.hpp"
@@ -97,27 +98,27 @@ class model_stage {
 
   [[nodiscard]] slimpack::message_format format() const { return {config_.hidden, slimpack::element_of<T>}; }
 
-  /// What replicas that share a sequence send each other: keys and values, and their gradients; or what goes round
-  /// (layer::round_forward, round_backward).
-  [[nodiscard]] slimpack::row_format rows(std::uint32_t chunk) const { return row_of(config_, ranges_[chunk]); }
+  /// What replicas that share a sequence send each other.
+  [[nodiscard]] slimpack::row_format rows(std::uint32_t chunk) const {
+    return rows_of<T>(config_, ranges_[chunk].size());
+  }
 
   /// What stages that lend each other attention send.
   [[nodiscard]] slimpack::loan_format loans(std::uint32_t chunk) const {
-    return attention_mixer<T>::loans(config_, static_cast<int>(ranges_[chunk].size()));
+    return loans_of<T>(config_, ranges_[chunk].size());
   }
 
   /// The same of every chunk of a stage, to know from a plan what will be sent.
   [[nodiscard]] static std::vector<slimpack::loan_format> loans(const config& c, const slimpack::shape& on, int stage) {
     std::vector<slimpack::loan_format> all;
-    for (const layer_range& range : ranges_of(c, on, stage))
-      all.push_back(attention_mixer<T>::loans(c, static_cast<int>(range.size())));
+    for (const layer_range& range : ranges_of(c, on, stage)) all.push_back(loans_of<T>(c, range.size()));
     return all;
   }
 
   /// Rows of every chunk of a stage, to know from a plan what will be sent.
   [[nodiscard]] static std::vector<slimpack::row_format> rows(const config& c, const slimpack::shape& on, int stage) {
     std::vector<slimpack::row_format> all;
-    for (const layer_range& range : ranges_of(c, on, stage)) all.push_back(row_of(c, range));
+    for (const layer_range& range : ranges_of(c, on, stage)) all.push_back(rows_of<T>(c, range.size()));
     return all;
   }
 
@@ -297,26 +298,11 @@ class model_stage {
     return all;
   }
 
-  [[nodiscard]] static slimpack::row_format row_of(const config& c, const layer_range& range) {
-    const auto of = [](std::int64_t width) { return slimpack::message_format{width, slimpack::element_of<T>}; };
-    const std::int64_t kv = 2 * c.kv_width();
-    const std::int64_t h = c.hidden;
-    const std::int64_t outputs = h + c.heads;
-    return {.layers = static_cast<int>(range.size()),
-            .keys_values = of(kv),
-            .gradients = of(kv),
-            .queries = {{of(h), of(outputs)}, {of(2 * h + 2 * c.heads), of(h)}},
-            .ring = {{of(kv), {}}, {of(kv), of(kv)}}};
-  }
-
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                      slimpack::outgoing& out, std::span<const slimpack::joined_row> shared,
                                      slimpack::lending* lending = nullptr) {
     if (states_.are_on(pack.front().chunk) && (!shared.empty() || lending != nullptr))
-      return slimpack::error{
-          slimpack::errc::invalid_input,
-          std::string("a linear layer takes its tokens one after the other, so that ") +
-              (lending != nullptr ? "stages cannot lend each other a part of it" : "replicas cannot share a sequence")};
+      return no_part_of_a_sequence(lending != nullptr);
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;

@@ -12,7 +12,6 @@
 #include "projections.hpp"
 
 #include <slimpack/core/lending/loan.hpp>
-#include <slimpack/executors/lending/loan_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,15 +35,6 @@ class attention_mixer : public mixer<T> {
   enum accumulated : std::size_t { key_gradients, value_gradients };
   [[nodiscard]] static std::vector<std::size_t> widths_accumulated(const config& c) {
     return std::vector<std::size_t>(2, static_cast<std::size_t>(c.kv_width()));
-  }
-
-  /// What stages that lend each other attention send in each of so many layers.
-  [[nodiscard]] static slimpack::loan_format loans(const config& c, int layers) {
-    const auto of = [](std::int64_t width, bool of_keys) {
-      return slimpack::loan_message{{width, slimpack::element_of<T>}, of_keys};
-    };
-    const slimpack::loan_message kv = of(c.kv_width(), true), row = of(c.hidden, false), sum = of(c.heads, false);
-    return {layers, {{kv, kv}, {kv, kv, row, row, sum}}, {{row}, {row}}, {{row, sum}, {row, kv, kv}}};
   }
 
   /// Shapes    `index`: of its layer in its part, whose weights begin at tensor `first`

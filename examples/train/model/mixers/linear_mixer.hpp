@@ -11,9 +11,12 @@
 #include "projections.hpp"
 #include "slice_states.hpp"
 
+#include <slimpack/core/error.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace train {
@@ -117,6 +120,13 @@ class linear_mixer : public mixer<T> {
   linear<T> gate_;
   gated_recurrence<T> recurrence_;
 };
+
+/// Why a stage with linear layers refuses a part of a sequence.
+[[nodiscard]] inline slimpack::error no_part_of_a_sequence(bool lends) {
+  return {slimpack::errc::invalid_input,
+          std::string("a linear layer takes its tokens one after the other, so that ") +
+              (lends ? "stages cannot lend each other a part of it" : "replicas cannot share a sequence")};
+}
 
 }  // namespace train
 
