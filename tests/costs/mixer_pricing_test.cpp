@@ -160,6 +160,17 @@ TEST(MixerPricing, CountsStatesOfEachPieceAndItsOpenChunk) {
   EXPECT_EQ(analytic(with({full()}), on).call_overhead(pass::forward, 0), seconds{});
 }
 
+// As a config of Mamba-2 says it: there is no attention, and no heads of it.
+TEST(MixerPricing, TakesModelsOfStatesAlone) {
+  costs::model_shape m = with({state()});
+  m.heads = m.kv_heads = 0, m.head_dim = m.value_dim = 0;
+  m.mlp_widths.assign(static_cast<std::size_t>(m.layers), 0);
+  const testing::report found = testing::cost_model_laws(tabulated(m, {.stages = 2}), 2, {.analytic = false});
+  EXPECT_TRUE(found) << found;
+  EXPECT_TRUE(testing::cost_model_laws(analytic(m, {.stages = 2}), 2));
+  EXPECT_EQ(tabulated(m).covers(late, pass::forward, 0), seconds{});
+}
+
 TEST(MixerPricing, HasNoKeysOfStatesInMemory) {
   const costs::transformer attention = analytic(with({full()})), mixed = analytic(with({full(), state()}));
   EXPECT_NEAR(mixed.memory(0)->gradient_token / attention.memory(0)->gradient_token, 0.5, 1e-12);

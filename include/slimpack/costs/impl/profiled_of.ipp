@@ -15,6 +15,7 @@
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -56,7 +57,7 @@ SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape
   once.recompute = recompute::none;
   const slimpack::detail::model_parts useful(model, on, count, kernels, net, once, layers);
   slimpack::detail::tabulated_parts tables(parts, useful, with, std::int64_t{4} * net.device().multiprocessors,
-                                           model.heads / on.tensor);
+                                           std::max(1, model.heads / on.tensor));
   for (int part = 0; part < on.parts(); ++part)
     tables.add(part, waits ? message : slimpack::detail::message_line{}, beside);
   return profiled::make(tables.slices(), tables.packs(), std::move(beside));
