@@ -297,6 +297,30 @@ TEST(Packflow, StepsFollowEachOtherOverOneTransport) {
   }
 }
 
+/// Hears where backward will cut, and notes where it does.
+class hears_cuts : public prefix_by_piece {
+ public:
+  using prefix_by_piece::prefix_by_piece;
+  void begin_step(const step_outline& o) { told.assign(o.backward.begin(), o.backward.end()); }
+  result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) {
+    ran.push_back(p);
+    return prefix_by_piece::backward(p, std::move(s), in, out);
+  }
+  std::vector<piece> told, ran;
+};
+
+TEST(Packflow, TellsBeforehandWhatBackwardIsCalledWith) {
+  const plan p = small_plan();
+  std::vector<hears_cuts> stages = stages_of<hears_cuts>(p);
+  for (const result<step_report>& report : run_everywhere(p, stages, {})) ASSERT_TRUE(report);
+  for (const hears_cuts& stage : stages) {
+    EXPECT_EQ(stage.told, stage.ran);
+    EXPECT_GT(stage.ran.size(), 1u);
+  }
+  for (const result<step_report>& report : tests::evaluate_everywhere(p, stages)) ASSERT_TRUE(report);
+  for (const hears_cuts& stage : stages) EXPECT_TRUE(stage.told.empty());
+}
+
 /// Memory of the trainer's own, counted.
 struct own_tensor {
   std::vector<double> numbers;
