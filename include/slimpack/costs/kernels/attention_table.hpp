@@ -89,15 +89,13 @@ class attention_table {
   /// is that of the wave model with it, times what full attention to the window and the slice took over the wave model.
   /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1, window >= 0
   [[nodiscard]] answer operator()(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim,
-                                  tokens window = {}) const noexcept {
+                                  int batch = 1, tokens window = {}) const noexcept {
     const bool limited = window > tokens{} && window < keys;
     if (limited) keys = std::min(keys, queries + window - tokens{1});
-    const place at{queries.value, keys.value, heads, kv_heads, head_dim, 1};
+    const place at{queries.value, keys.value, heads, kv_heads, head_dim, batch};
     if (limited) {
-      const seconds full = modelled(model_, p, at);
-      const answer known = (*this)(p, queries, keys, heads, kv_heads, head_dim);
-      return {known.time * (model_.attention(p, queries, keys, heads, kv_heads, head_dim, window) / full),
-              origin::derived};
+      const seconds full = modelled(model_, p, at), near = modelled(model_, p, at, window);
+      return {(*this)(p, queries, keys, heads, kv_heads, head_dim, batch).time * (near / full), origin::derived};
     }
     const scatter::place logs = logs_of(at);
     const scatter::answer forward = forward_(logs);
@@ -183,8 +181,9 @@ class attention_table {
     for (const scatter::point& p : other) all.push_back({p.at, p.value - scale, further});
   }
 
-  static seconds modelled(const wave_model& model, pass p, const place& at) noexcept {
-    return model.attention(p, {at.queries}, {at.keys}, at.batch * at.heads, at.batch * at.kv_heads, at.head_dim);
+  static seconds modelled(const wave_model& model, pass p, const place& at, tokens window = {}) noexcept {
+    return model.attention(p, {at.queries}, {at.keys}, at.batch * at.heads, at.batch * at.kv_heads, at.head_dim,
+                           window);
   }
   static double ratio(const wave_model& model, const place& at) noexcept {
     return modelled(model, pass::backward, at) / modelled(model, pass::forward, at);

@@ -49,12 +49,12 @@ class kernel_times {
   /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1, window >= 0
   [[nodiscard]] seconds attention(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim,
                                   tokens window = {}) const noexcept {
-    return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim, window).time
+    return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim, 1, window).time
                       : model_.attention(p, queries, keys, heads, kv_heads, head_dim, window);
   }
   [[nodiscard]] origin attention_source(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim,
                                         tokens window = {}) const noexcept {
-    return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim, window).source : origin::modelled;
+    return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim, 1, window).source : origin::modelled;
   }
 
   /// An m x k matrix times a k x n matrix; m counts tokens.
