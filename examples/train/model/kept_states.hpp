@@ -14,8 +14,8 @@
 
 namespace train {
 
-/// What pieces keep beside their tokens, as a cost model answers the hook `kept` (slimpack/costs/hooks.hpp): a state for
-/// each linear layer of the stage.
+/// What pieces keep beside their tokens, as a cost model answers the hook `kept` (slimpack/costs/hooks.hpp): a state
+/// for each linear layer of the stage.
 struct kept_states {
   std::vector<double> bytes;  ///< of a piece, by stage
 

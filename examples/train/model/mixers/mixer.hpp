@@ -9,8 +9,8 @@
 
 namespace train {
 
-/// What a layer keeps of a token from forward to backward, in order. From attention_normed on, only what is not computed
-/// again.
+/// What a layer keeps of a token from forward to backward, in order. From attention_normed on, only what is not
+/// computed again.
 struct kept_rows {
   enum field : std::size_t {
     input,
