@@ -11,9 +11,9 @@ namespace train {
 /// Reads --mixers, as full,window:64,linear.            Errors    throws cli::bad_usage
 void read_mixers(const std::string& text, config& model);
 
-/// With linear layers, which take the tokens of a sequence one after the other, replicas share none: sets --sharers to
-/// 1 where it is not given.            Errors    throws cli::bad_usage: an option that makes replicas or stages share
-/// one
+/// With linear layers, which take the tokens of a sequence one after the other, replicas share none: it sets --sharers
+/// to 1 where it is not given.
+/// Errors    throws cli::bad_usage: an option that makes replicas or stages share a sequence
 void share_as_mixers_can(options& o, bool sharers_are_given);
 
 /// What fits together of mixers, layers and parts. Chunks of a stage keep equally much, as plans take it.

@@ -301,20 +301,23 @@ TEST(Packflow, StepsFollowEachOtherOverOneTransport) {
 class hears_cuts : public prefix_by_piece {
  public:
   using prefix_by_piece::prefix_by_piece;
-  void begin_step(const step_outline& o) { told.assign(o.backward.begin(), o.backward.end()); }
+  void begin_step(const step_outline& o) {
+    told.clear();
+    for (const piece& p : o.backward) told.push_back(p.slice);
+  }
   result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) {
-    ran.push_back(p);
+    ran.push_back(p.slice);
     return prefix_by_piece::backward(p, std::move(s), in, out);
   }
-  std::vector<piece> told, ran;
+  std::vector<slice> told, ran;
 };
 
-TEST(Packflow, TellsBeforehandWhatBackwardIsCalledWith) {
+TEST(Packflow, TellsBeforehandWhereBackwardCuts) {
   const plan p = small_plan();
   std::vector<hears_cuts> stages = stages_of<hears_cuts>(p);
   for (const result<step_report>& report : run_everywhere(p, stages, {})) ASSERT_TRUE(report);
   for (const hears_cuts& stage : stages) {
-    EXPECT_EQ(stage.told, stage.ran);
+    EXPECT_TRUE(stage.told == stage.ran) << stage.told.size() << " slices told, " << stage.ran.size() << " run";
     EXPECT_GT(stage.ran.size(), 1u);
   }
   for (const result<step_report>& report : tests::evaluate_everywhere(p, stages)) ASSERT_TRUE(report);

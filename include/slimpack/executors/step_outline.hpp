@@ -28,9 +28,10 @@ struct step_outline {
   std::size_t forward_calls{};        ///< calls of forward, over all chunks
   std::size_t backward_calls{};       ///< calls of backward, over all chunks; piece.last_of_chunk says which is the
                                       ///< last
-  std::span<const piece> backward{};  ///< what backward will be called with, in order: a compute
-                                      ///< that keeps something at every cut of both passes learns here where backward
-                                      ///< cuts. Empty where none is called; valid during begin_step
+  std::span<const piece> backward{};  ///< the pieces of its backward packs, in order, with each of which backward is
+                                      ///< called on each chunk: a compute that keeps something at every cut of both
+                                      ///< passes learns here where backward cuts. Empty where none is called; valid
+                                      ///< during begin_step
   std::size_t packs_in_flight{};      ///< most forward packs run and not yet wholly backwarded, or discarded, at a
                                       ///< time, in (pack, chunk)
   tokens tokens_in_flight;            ///< most live tokens at a time

@@ -51,9 +51,8 @@ class gated_recurrence {
     }
   }
 
-  /// Gradients of the rows, and of the state before them in place of that after them. Sets dq and da, adds to dk and
-  /// dv.
-  /// Shapes    state: before the rows
+  /// Gradients of the rows, and of the state before them in place of that after them. It sets dq and da, and adds to dk
+  /// and dv.            state: before the rows
   /// Formula   with D_t the gradient of S_t, D_t = q_t^T do_t + a_{t+1} D_{t+1}, from the last token to the first:
   ///           dq_t = do_t S_t^T, dk_t = v_t D_t^T, dv_t = k_t D_t, da_t = sum(D_t * S_{t-1}), and a_1 D_1 is that of
   ///           the state before. States of a tile of tokens are there at a time, run again from those at its beginning

@@ -31,7 +31,7 @@ class projections {
   [[nodiscard]] matrix<T> keys_of(const matrix<T>& x) const { return key_.forward(x); }
   [[nodiscard]] matrix<T> values_of(const matrix<T>& x) const { return value_.forward(x); }
 
-  /// Adds to dx, and to weight gradients, or writes the gradients over queries, keys and values.   (mixer.hpp)
+  /// Adds to dx, and to weight gradients, or writes the gradients over queries, keys and values, as mixer.hpp says.
   void backward(pack_rows<T>& pack, const matrix<T>& dq, const matrix<T>& dk, const matrix<T>& dv, const matrix<T>& x,
                 matrix<T>& dx) {
     if (pack.apart()) {
