@@ -146,6 +146,15 @@ class Replay(unittest.TestCase):
                                  "64", "--dp", "8", "--pp", "4", "--ep", "8", "--cost", cost, "--effort", "fast", "--explain"])
             self.assertEqual((8, "slimpack-plan/2"), (made["ep"], made["format"]))
 
+    def test_models_of_several_kinds_of_layers(self):
+        hybrids = ["gpt-oss-120b", "llama-4-scout", "qwen3.5-35b-a3b", "nemotron-h-56b"]  # windows, chunks, and two kinds of states
+        for number, (model, lengths) in enumerate(itertools.product(hybrids, LISTS[1:5])):
+            with self.subTest(model=model, lengths=lengths):
+                self.replays(["--lengths", str(DATA / "lengths" / f"{lengths}.txt"), "--model", model, "--gpu", "h100", "--batch", "48",
+                              "--max-context", "131072", "--over-long", "truncate", "--dp", "2", "--pp", "4", "--tp", "4", "--memory", "1000GB",
+                              "--force", "--cost", f"profiled:{DATA / 'profiles'}" if number % 4 == 3 else "transformer",
+                              "--weight-gradients", ("together", "apart")[number % 2], "--effort", "fast", "--explain"])
+
     def test_a_vocabulary_that_is_spread_over_the_stages(self):
         for dp, pp, vpp, weights, reduction in [(1, 2, 1, "together", "overlapped"), (2, 4, 1, "apart", "overlapped"), (3, 2, 2, "together", "exposed"),
                                                 (2, 3, 2, "apart", "overlapped")]:
