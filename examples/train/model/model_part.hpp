@@ -28,17 +28,10 @@ class model_part {
  public:
   using layout = typename slimpack::executors::activation_store<T>::layout;
 
-<<<<<<< HEAD
-  /// Every layer keeps the same of a token, whatever mixes tokens there; accumulators are of attention alone. Embedding
-  /// and head keep nothing, nor do they for weight gradients that run apart: the embedding's gradient lies over the
-  /// first layer's input, which is looked up again. A part without layers keeps the input of the head, or has the room
-  /// for the embedding's gradient.
-=======
   /// Every layer keeps the same of a token, whatever mixes tokens there; accumulators are of attention alone.
   /// Embedding and head keep nothing, nor do they for weight gradients that run apart: the embedding's gradient lies
   /// over the first layer's input, which is looked up again. A part without layers keeps the input of the head, or has
   /// the room for the embedding's gradient.
->>>>>>> h1
   [[nodiscard]] static layout layout_of(const config& c, const layer_range& range) {
     if (range.size() == 0) return {{{static_cast<std::size_t>(c.hidden)}}, {{}}, {}, {{}}};
     const auto layers = static_cast<std::size_t>(range.size());
