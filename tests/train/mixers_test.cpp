@@ -74,14 +74,23 @@ std::vector<Index> random_cuts(generator& random, Index tokens) {
   return cuts;
 }
 
+/// What a query head has of the rows.
+struct head_rows {
+  rows q, k, v, d_o;
+};
+head_rows head_of(const layer_rows& in, Index h) {
+  const Index g = h / sizes.queries_per_kv();
+  return {in.q.middleCols(h * width, width), in.k.middleCols(g * width, width), in.v.middleCols(g * width, width),
+          in.d_o.middleCols(h * width, width)};
+}
+
 /// Attention in a window by whole matrices of all queries and keys.
 made_rows window_by_matrices(const layer_rows& in, Index window) {
   const Index tokens = in.q.rows();
   made_rows made(tokens);
   for (Index h = 0; h < sizes.heads; ++h) {
     const Index g = h / sizes.queries_per_kv();
-    const rows q = in.q.middleCols(h * width, width), k = in.k.middleCols(g * width, width),
-               v = in.v.middleCols(g * width, width), d_o = in.d_o.middleCols(h * width, width);
+    const auto [q, k, v, d_o] = head_of(in, h);
     const double scale = 1 / std::sqrt(static_cast<double>(width));
     rows p = (scale * q * k.transpose()).array().exp().matrix();
     for (Index t = 0; t < tokens; ++t)
@@ -142,8 +151,7 @@ made_rows linear_by_matrices(const layer_rows& in) {
   made_rows made(tokens);
   for (Index h = 0; h < sizes.heads; ++h) {
     const Index g = h / sizes.queries_per_kv();
-    const rows q = in.q.middleCols(h * width, width), k = in.k.middleCols(g * width, width),
-               v = in.v.middleCols(g * width, width), d_o = in.d_o.middleCols(h * width, width);
+    const auto [q, k, v, d_o] = head_of(in, h);
     rows m = rows::Zero(tokens, tokens);
     for (Index s = 0; s < tokens; ++s) {
       m(s, s) = 1;

@@ -3,12 +3,11 @@
 #include "../../examples/train/path_texts.hpp"
 #include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
+#include "oracle_samples.hpp"
 
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts.hpp>
-#include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/forests/from_tokens.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/sweep.hpp>
@@ -312,21 +311,7 @@ TEST(Model, WithSamplesThatShareBeginningsLossAndEveryGradientAreThoseOfPyTorch)
   outcome expected{samples.at("loss")};
   for (const auto& [name, gradient] : samples.at("gradients").items())
     expected.gradients[name] = gradient.get<std::vector<double>>();
-  std::vector<std::vector<std::int32_t>> ids;
-  std::vector<std::vector<forests::trained_run>> targets;
-  for (const auto& one : samples.at("all")) {
-    ids.push_back(one.at("tokens").get<std::vector<std::int32_t>>());
-    for (auto& runs = targets.emplace_back(); const auto& run : one.at("targets"))
-      runs.push_back({{run.at(0)}, {run.at(1).get<std::int64_t>() - run.at(0).get<std::int64_t>()}, one.at("weight")});
-  }
-  std::vector<forests::token_sample> all;
-  for (std::size_t i = 0; i < ids.size(); ++i) all.push_back({ids[i], targets[i]});
-  const forests::token_forest batch = forests::from_tokens(all).value();
-  texts paths;
-  for (const sequence& s : batch_view(batch.all).sequences()) {
-    const std::vector<std::int32_t>& text = ids[batch.text[s.id.value]];
-    paths.emplace_back(text.begin(), text.begin() + s.end().value);
-  }
+  const auto [batch, paths] = slimpack::tests::oracle_samples::of(torch.read);
   double worst = 0;
   int forks = 0, copies = 0;
   for (const int stages : {1, 2})

@@ -128,8 +128,8 @@ class layer_pricing {
   [[nodiscard]] seconds attention(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
     return with_repeated(p, [&](pass of) { return on_all_ranks(queries, prefix, of, copies, from); });
   }
-  /// The same where one rank has the whole slice, whatever the shape's context-parallel ranks, and every query attends
-  /// to all keys: at this rate pairs run.
+  /// What attention would take if one rank had the whole slice, whatever the shape's context-parallel ranks, and every
+  /// query attended to all keys: it tells the rate of pairs.
   [[nodiscard]] seconds undivided_attention(tokens queries, tokens prefix, pass p) const {
     costs::provenance unused;
     return with_repeated(p, [&](pass of) { return mixer_.attended(queries, prefix + queries, of, 1, {}, unused); });

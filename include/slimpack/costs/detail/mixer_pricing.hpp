@@ -54,8 +54,8 @@ class mixer_pricing {
     from.add(costs::work::attention, costs::origin::derived, all);
     return all;
   }
-  /// Of kernels, where a query attends to `most` keys; 0: to all. Multi-head latent attention to chosen keys runs with
-  /// its projections absorbed: all heads share a key of latents and positions, of which the latents are the values.
+  /// What kernels take where a query attends to `most` keys; 0: to all. Multi-head latent attention to chosen keys
+  /// runs with its projections absorbed: all heads share a key of latents and positions, and latents are the values.
   [[nodiscard]] seconds attended(tokens queries, tokens keys, pass p, int copies, tokens most,
                                  costs::provenance& from) const {
     const int heads = by_.heads / tensor_ * copies;

@@ -96,13 +96,13 @@ class part_times {
       return is_full ? own + l.index(queries, prefix, p, copies, of) : own;
     });
   }
-  /// Of all its layers.
+  /// Attention of all its layers, indexers among them. Adds what it took to `from`.
   seconds attention(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
     return layers(from, [&](const layer_pricing& l, costs::provenance& of) {
       return l.attention(queries, prefix, p, copies, of) + l.index(queries, prefix, p, copies, of);
     });
   }
-  /// Of a span, were it full, where one rank has the whole slice: the rate of its pairs.
+  /// Attention of the layers of a span, were it full, where one rank has the whole slice: it tells the rate of pairs.
   [[nodiscard]] seconds undivided_attention(const costs::attention_span& span, tokens queries, tokens prefix,
                                             pass p) const {
     const bool is_full = span == costs::attention_span{};

@@ -67,13 +67,19 @@ struct part_samples {
 
   std::vector<costs::attention_span> spans{};  ///< of `slices`, counted from 1
 
+  /// The number of a span among all, counted from 1. A new one is added.
+  static int number_of(const costs::attention_span& span, std::vector<costs::attention_span>& all) {
+    const auto known = std::find(all.begin(), all.end(), span);
+    const auto number = static_cast<int>(known - all.begin()) + 1;
+    if (known == all.end()) all.push_back(span);
+    return number;
+  }
+
  private:
   /// Samples of layers that do not attend to all keys.
   void add(const part_times& part, const costs::attention_span& span, pass p, tokens top, std::int64_t full,
            std::int64_t heads) {
-    const auto known = std::find(spans.begin(), spans.end(), span);
-    const auto number = static_cast<int>(known - spans.begin()) + 1;
-    if (known == spans.end()) spans.push_back(span);
+    const int number = number_of(span, spans);
     costs::provenance unused;
     const tokens most = span.has_borders() ? std::min(top, tokens{span.reach}) : top;
     std::set<tokens> queries{std::min(tokens{64}, most), most};
@@ -117,7 +123,7 @@ class tabulated_parts {
     const part_samples& known = table_of(own, times);
     for (costs::profiled::sample s : known.slices) {
       s.part = part;
-      if (s.span > 0) s.span = number_of(known.spans[static_cast<std::size_t>(s.span) - 1], beside.spans);
+      if (s.span > 0) s.span = part_samples::number_of(known.spans[static_cast<std::size_t>(s.span) - 1], beside.spans);
       slices_.push_back(s);
     }
     for (costs::profiled::pack_sample s : known.packs) {
@@ -163,13 +169,6 @@ class tabulated_parts {
                times.attention(whole, {}, pass::backward, 1, unused), 1)});
   }
 
-  /// Of a span among all, counted from 1.
-  static int number_of(const costs::attention_span& span, std::vector<costs::attention_span>& all) {
-    const auto known = std::find(all.begin(), all.end(), span);
-    const auto number = static_cast<int>(known - all.begin()) + 1;
-    if (known == all.end()) all.push_back(span);
-    return number;
-  }
   const part_samples& table_of(const model_parts::part& own, const part_times& times) {
     std::vector<double> holds = own.holds.layers;
     holds.insert(holds.end(),

@@ -35,7 +35,7 @@ struct ring_rates {
   double covered{};  ///< seconds of attention that run meanwhile, for a pair
   friend constexpr bool operator==(const ring_rates&, const ring_rates&) = default;
 
-  /// Of those layers of a rank that attend so: bytes over `bandwidth`, with `ranks` on the ring. Backward keys and
+  /// Counts the layers of a rank that attend so: bytes over `bandwidth`, with `ranks` on the ring. Backward keys and
   /// values travel with their gradients, queries twice and with the gradients of outputs.
   [[nodiscard]] static ring_rates of(std::span<const costs::layer> own, const costs::attention_span& span, pass p,
                                      double pair, int ranks, double bandwidth) {
