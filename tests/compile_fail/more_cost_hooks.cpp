@@ -29,6 +29,11 @@ struct by_token : plain {
 struct borders : plain {
   bool has_borders() const;
 };
+struct evaluates : plain {
+  std::optional<memory_rates> evaluation_memory(int) const;
+  bytes evaluation_kept(const slice&, int, tokens) const;
+};
+struct lone : evaluates {};
 #else
 struct covered : plain {
   std::optional<seconds> covers(const slice&, pass, int) const;
@@ -51,6 +56,13 @@ struct by_token : plain {
 struct borders : plain {
   bool has_borders(int) const;
 };  // of a part
+struct evaluates : plain {
+  std::optional<memory_rates> evaluation_memory(int) const;
+  bytes evaluation_kept(const slice&, int) const;
+};  // does not ask where the sequence begins
+struct lone : plain {
+  bytes evaluation_kept(const slice&, int, tokens) const;
+};  // without rates of evaluations
 #endif
 
 extern const loan& lent;  // of a type that is only declared
@@ -72,3 +84,7 @@ auto e = vocabulary_message(gathers{}, {}, message_kind::hidden, 0);
 auto f = tokens_time(by_token{}, {}, pass::forward, 0);
 // expected-diagnostic: a cost model's has_borders() is public, const and gives bool
 auto g = has_borders(borders{});
+// expected-diagnostic: a cost model's evaluation_kept(const slice& piece, int stage, tokens first) is public, const and
+auto h = evaluation_kept_of(evaluates{}, {}, 0, {});
+// expected-diagnostic: a cost model's evaluation_kept is of a model that offers evaluation_memory(int stage), too
+auto i = evaluation_kept_of(lone{}, {}, 0, {});

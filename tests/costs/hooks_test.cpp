@@ -39,6 +39,10 @@ struct full {
   [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
     return memory_rates{.fixed = 2.0 + stage};
   }
+  [[nodiscard]] bytes kept(const slice&, int stage) const { return {3.0 + stage}; }
+  [[nodiscard]] bytes evaluation_kept(const slice& piece, int stage, tokens first) const {
+    return {static_cast<double>((piece.end() - first).value) + stage};
+  }
   [[nodiscard]] bool has_borders() const { return true; }
   [[nodiscard]] seconds reduce_time() const { return {9}; }
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
@@ -60,12 +64,26 @@ TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
   EXPECT_FALSE(has_borders(plain{}));
   EXPECT_EQ(memory_of(plain{}, 0), std::nullopt);
   EXPECT_EQ(evaluation_memory_of(plain{}, 0), std::nullopt);
+  EXPECT_EQ(kept_of(plain{}, ten, 0), bytes{0});
+  EXPECT_EQ(evaluation_kept_of(plain{}, ten, 0, {}), bytes{0});
   EXPECT_EQ(reduce_time_of(plain{}), seconds{0});
   EXPECT_TRUE(gradient_buckets_of(plain{}, 0).empty());
   EXPECT_EQ(parts_of(plain{}), std::nullopt);
   EXPECT_EQ(like_of(plain{}, 5), 5);
   EXPECT_EQ(weight_time(plain{}, ten, 0), seconds{10});
   EXPECT_EQ(covered_time(plain{}, ten, pass::forward, 0), seconds{0});
+}
+
+// What a step keeps is no answer about evaluations that a model knows, and the only one about others.
+TEST(CostHooks, KeepInEvaluationsWhatStepsDoUnlessTheseAreKnown) {
+  struct of_steps : plain {
+    [[nodiscard]] bytes kept(const slice&, int) const { return {5}; }
+  };
+  struct of_both : of_steps {
+    [[nodiscard]] std::optional<memory_rates> evaluation_memory(int) const { return memory_rates{}; }
+  };
+  EXPECT_EQ(evaluation_kept_of(of_steps{}, ten, 0, {}), bytes{5});
+  EXPECT_EQ(evaluation_kept_of(of_both{}, ten, 0, {}), bytes{0});
 }
 
 // Parts of the closed form are equal; those of a model that inherits from it may not be.
@@ -91,6 +109,8 @@ TEST(CostHooks, AreReplacedByMembers) {
   EXPECT_TRUE(has_borders(full{}));
   EXPECT_EQ(memory_of(full{}, 1)->fixed, 8);
   EXPECT_EQ(evaluation_memory_of(full{}, 1)->fixed, 3);
+  EXPECT_EQ(kept_of(full{}, ten, 1), bytes{4});
+  EXPECT_EQ(evaluation_kept_of(full{}, {{}, {12}, {10}}, 1, {7}), bytes{16});
   EXPECT_EQ(reduce_time_of(full{}), seconds{9});
   ASSERT_EQ(gradient_buckets_of(full{}, 2).size(), 2u);
   EXPECT_EQ(gradient_buckets_of(full{}, 2)[1].gather, seconds{4});

@@ -178,6 +178,34 @@ TEST(MixerPricing, HasNoKeysOfStatesInMemory) {
   EXPECT_EQ(mixed.evaluation_memory(0)->live_token * 2, attention.evaluation_memory(0)->live_token);
 }
 
+// Keys and values of windows and chunks stop growing, and a state does not begin to. Tokens are taken one by one.
+TEST(MixerPricing, KeepsWhatIsSeenWhileItEvaluates) {
+  const std::vector<mixer> kinds{full(), near(mixing::window, 100), near(mixing::chunks, 300), state(),
+                                 near(mixing::top_k, 50)};
+  const costs::transformer of_all = analytic(with(kinds), {.stages = 2});
+  const costs::profiled tables = tabulated(with(kinds), {.stages = 2});
+  const costs::model_shape m = with(kinds);
+  testing::generator random(911);
+  for (int i = 0; i < 200; ++i) {
+    const int stage = static_cast<int>(random.between(0, 1));
+    const tokens first{random.between(0, 1) * random.between(0, 500)};
+    const slice piece{{}, first + tokens{random.between(0, 1) * random.between(1, 400)}, {random.between(1, 400)}};
+    double wanted = 0, grows = 0;
+    for (int l = stage * m.layers / 2; l < (stage + 1) * m.layers / 2; ++l) {
+      const mixer by = m.mixer(m.kind(l));
+      const double token = 2.0 * by.kv_heads * static_cast<double>(by.head_dim + by.value_dim);
+      const bool ends = by.span.how == mixing::window || by.span.how == mixing::chunks;
+      if (by.has_state() && piece.begin == first) wanted += by.state_bytes();
+      if (by.attends() && !ends) grows += token;
+      for (tokens t = piece.begin; ends && t < piece.end(); t += tokens{1})
+        if ((t - first).value < by.span.reach) wanted += token;
+    }
+    for (const bytes kept : {of_all.evaluation_kept(piece, stage, first), tables.evaluation_kept(piece, stage, first)})
+      EXPECT_NEAR(kept.value, wanted, 1e-9 * wanted) << "seed 911, case " << i;
+    EXPECT_NEAR(of_all.evaluation_memory(stage)->live_token, grows, 1e-9 * grows);
+  }
+}
+
 TEST(MixerPricing, SendsWhatIsSeenOfARow) {
   const shape on{.replicas = 2};
   const std::vector<std::uint32_t> sharers{0, 1};

@@ -82,6 +82,7 @@ TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
                                                            .message_token = {0.5},
                                                            .memory = {{.fixed = 6}, {.fixed = 7}},
                                                            .evaluation_memory = {{.fixed = 4}, {.fixed = 5}},
+                                                           .evaluation_kept = {{}, {.near = {{4, 2.0}}, .states = 7}},
                                                            .pair_bytes = {2, 3},
                                                            .piece_bytes = {0, 7},
                                                            .reduce = {8},
@@ -95,6 +96,9 @@ TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
   EXPECT_EQ(evaluation_memory_of(cost, 1)->fixed, 5);
   EXPECT_EQ(kept_of(cost, {{0}, {5}, {10}}, 1), bytes{3 * 10 * 15 + 7});  // 10 queries, 15 keys, one piece
   EXPECT_EQ(kept_of(cost, {{0}, {5}, {10}}, 0), bytes{2 * 10 * 15});
+  EXPECT_EQ(evaluation_kept_of(cost, {{0}, {5}, {10}}, 1, {5}), bytes{4 * 2 + 7});
+  EXPECT_EQ(evaluation_kept_of(cost, {{0}, {5}, {10}}, 1, {2}), bytes{1 * 2});
+  EXPECT_EQ(evaluation_kept_of(cost, {{0}, {5}, {10}}, 0, {5}), bytes{0});
   EXPECT_EQ(reduce_time_of(cost), seconds{8});
 }
 
@@ -140,6 +144,12 @@ TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
   EXPECT_EQ(refusal(good, {.memory = std::vector<memory_rates>(2)}), "2 memory rates for 1 parts: give one per stage");
   EXPECT_EQ(refusal(good, {.evaluation_memory = std::vector<memory_rates>(3)}),
             "3 memory rates for 1 parts: give one per stage");
+  EXPECT_EQ(refusal(good, {.evaluation_kept = std::vector<costs::evaluation_keeps>(1)}),
+            "1 stages keep bytes of sequences, of 0 with rates of evaluations");
+  EXPECT_EQ(refusal(good, {.evaluation_memory = {{}}, .evaluation_kept = {{.states = -1}}}),
+            "a sequence keeps -1.000000 bytes of states");
+  EXPECT_EQ(refusal(good, {.evaluation_memory = {{}}, .evaluation_kept = {{.near = {{0, 2.0}}}}}),
+            "a sequence keeps 2.000000 bytes of each of its last 0 tokens");
 }
 
 TEST(Profiled, PlansAsTheModelThatWasMeasured) {

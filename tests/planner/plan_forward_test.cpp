@@ -1,5 +1,6 @@
 #include <slimpack/core/forest/uncut.hpp>
 #include <slimpack/core/order/slice_order.hpp>
+#include <slimpack/costs/memory/evaluation_keeps.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/forward.hpp>
@@ -49,6 +50,13 @@ struct evaluation_bytes : uneven_bytes {
   }
 };
 
+/// And of layers of which a sequence keeps no more than its last tokens, and a state.
+struct evaluation_windows : evaluation_bytes {
+  [[nodiscard]] bytes evaluation_kept(const slice& piece, int stage, tokens first) const {
+    return costs::evaluation_keeps{{{100, 3.5}, {700, 1.25 + stage}}, 40}(piece, first);
+  }
+};
+
 const costs::quadratic priced{.linear = 1e-6, .attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
 
 TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
@@ -77,6 +85,7 @@ TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
     check(priced);
     check(uneven_bytes{priced});
     check(evaluation_bytes{priced});
+    check(evaluation_windows{{{priced}}});
     // As much as the longest needs alone: all of it, on every chunk.
     on.memory = memory_limit{memory_unit::token, static_cast<double>(longest.value)};
     check(priced);
@@ -118,6 +127,7 @@ TEST(PlanForward, OfForestsObeysTheLawsOfPlansOnEveryShape) {
     check(priced);
     check(uneven_bytes{priced});
     check(evaluation_bytes{priced});
+    check(evaluation_windows{{{priced}}});
     // What a path needs alone: all of it, on every chunk. A sibling has let go of its own before another begins.
     on.memory = memory_limit{memory_unit::token, static_cast<double>(view.longest().value)};
     check(priced);
@@ -298,6 +308,25 @@ TEST(PlanForward, HoldsWhatAnEvaluationNeeds) {
   ASSERT_FALSE(less);
   EXPECT_NE(less.error().detail.find("need 788 bytes, the limit is 787 bytes: 1 bytes are missing"), std::string::npos)
       << less.error().detail;
+}
+
+// Where all layers have windows, a sequence of any length has room once its window has.
+TEST(PlanForward, HasRoomForLongSequencesOfWindows) {
+  struct windows : evaluation_windows {
+    [[nodiscard]] std::optional<memory_rates> evaluation_memory(int stage) const {
+      return memory_rates{.fixed = 10.0 * (stage + 1), .live_token = 0, .forward_token = 2};
+    }
+  };
+  const windows cost{{{{priced}}}};
+  shape on{.stages = 2, .quantum = {16}};
+  const double kept = 100 * 3.5 + 700 * 2.25 + 40;  // on the second stage
+  on.memory = memory_limit{memory_unit::byte, 20 + kept + 2 * 1000};
+  const std::vector<tokens> lengths = tests::lengths_of({60000, 300});
+  const result<plan> made = planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths);
+  ASSERT_TRUE(made) << made.error().detail;
+  EXPECT_TRUE(testing::plan_laws(made.value(), cost)) << testing::plan_laws(made.value(), cost);
+  on.memory->amount = 20 + kept;  // and none for a pack
+  EXPECT_FALSE((planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths)));
 }
 
 TEST(PlanForward, RefusesAModelWhoseEvaluationsHoldNoAmount) {

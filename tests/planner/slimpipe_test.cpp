@@ -91,8 +91,16 @@ struct uneven : costs::quadratic {
     return {part == 1 ? 9.0 : 8.0, {}, {}, {}};
   }
 };
+struct bordered : costs::quadratic {
+  [[nodiscard]] bool has_borders() const noexcept { return true; }
+};
 TEST(SlimPipe, RefusesWhatCannotLend) {
   const shape on{.stages = 2, .quantum = {64}};
+  EXPECT_EQ(
+      planned({{4096}}, on, bordered{}, 4, attention_lending::level).error().detail,
+      "lending level has no price where layers attend inside chunks of a sequence, as those of this cost model do: "
+      "choose lending none");
+  EXPECT_TRUE(planned({{4096}}, on, bordered{}, 4, attention_lending::none));
   EXPECT_EQ(planned({{4096}}, on, uneven{}, 4, attention_lending::level).error().detail,
             "lending level needs equal layers on every part, and part 1 has 9 where part 0 has 8: choose as many "
             "layers on each, or lending none");

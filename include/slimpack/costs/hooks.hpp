@@ -31,7 +31,11 @@
 ///                                                     grows (law 3)
 ///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
 ///   optional<memory_rates> evaluation_memory(int stage)   the same while forward packs run   as in a step, with what
-///                                                     alone, and nothing is kept besides     pieces keep
+///                                                     alone                                  pieces keep
+///   bytes evaluation_kept(const slice& piece, int     of a model of evaluation_memory: what  0 bytes
+///                         stage, tokens first)        a piece keeps beside its tokens until
+///                                                     its sequence ends, of a sequence whose
+///                                                     tokens begin at `first` there
 ///   bytes kept(const slice& piece, int stage)         what a piece keeps for its backward,   0 bytes
 ///                                                     beside memory's live_token per token
 ///   seconds exchange(const shared_row&, span<const slice>, what sharing adds to a pack of a row    0 s
@@ -90,6 +94,11 @@
 /// sequence keeps nothing as one piece, nor its last token as a piece behind others, is not asked about others. So a
 /// state that each piece but a sequence's first keeps from the one before is `piece.begin > 0 ? state : 0`.
 ///
+/// `evaluation_kept` is for layers whose keys and values do not grow with a sequence, where no backward needs them. Of n
+/// tokens a window of W keeps min(n, W), so that a piece of the tokens [first + a, first + b) adds min(b, W) - min(a, W);
+/// a state is kept once for a sequence, by the piece that begins at `first`. Where samples share beginnings, `first` is
+/// where the sequence goes on behind its parent, which keeps its own last W tokens as long as something reads them.
+///
 /// A member of one of these names that cannot be called so is an error of compilation, not a default. Of `time` that is
 /// a second member that takes a span of slices.
 namespace slimpack {
@@ -107,6 +116,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(has_borders);
 SLIMPACK_DETAIL_HAS_MEMBER(message);
 SLIMPACK_DETAIL_HAS_MEMBER(memory);
 SLIMPACK_DETAIL_HAS_MEMBER(evaluation_memory);
+SLIMPACK_DETAIL_HAS_MEMBER(evaluation_kept);
 SLIMPACK_DETAIL_HAS_MEMBER(kept);
 SLIMPACK_DETAIL_HAS_MEMBER(exchange);
 SLIMPACK_DETAIL_HAS_MEMBER(covers);
@@ -162,12 +172,24 @@ concept prices_weights = requires(const Cost& cost, const slice& s, int part) {
   { cost.weight_time(s, part) } -> std::same_as<seconds>;
 };
 
-/// Whether a model is asked what pieces keep. Where it is not, pricing leaves out the walk over pieces as well.
+template <class Cost>
+concept keeps_in_evaluations = requires(const Cost& cost, const slice& piece, int stage, tokens first) {
+  { cost.evaluation_kept(piece, stage, first) } -> std::same_as<bytes>;
+};
+
+/// Whether a model is asked what pieces keep, in steps or in evaluations. Where it is not, pricing leaves out the walk
+/// over pieces as well.
 template <class Cost>
 consteval bool asks_by_piece() {
   static_assert(keeps_by_piece<Cost> || !has_member_kept<Cost>,
                 "a cost model's kept(const slice& piece, int stage) is public, const and gives bytes");
-  return keeps_by_piece<Cost>;
+  static_assert(
+      keeps_in_evaluations<Cost> || !has_member_evaluation_kept<Cost>,
+      "a cost model's evaluation_kept(const slice& piece, int stage, tokens first) is public, const and gives "
+      "bytes");
+  static_assert(!keeps_in_evaluations<Cost> || has_member_evaluation_memory<Cost>,
+                "a cost model's evaluation_kept is of a model that offers evaluation_memory(int stage), too");
+  return keeps_by_piece<Cost> || keeps_in_evaluations<Cost>;
 }
 
 }  // namespace detail
@@ -297,10 +319,21 @@ template <class Cost>
 
 template <class Cost>
 [[nodiscard]] constexpr bytes kept_of(const Cost& cost, const slice& piece, int stage) {
-  if constexpr (detail::asks_by_piece<Cost>())
+  if constexpr (detail::asks_by_piece<Cost>() && detail::keeps_by_piece<Cost>)
     return cost.kept(piece, stage);
   else
     return {};
+}
+
+/// The same where forward packs run alone, of a sequence whose tokens begin at `first` there. A model that knows no
+/// evaluations keeps what it keeps in a step.
+template <class Cost>
+[[nodiscard]] constexpr bytes evaluation_kept_of(const Cost& cost, const slice& piece, int stage, tokens first) {
+  if constexpr (detail::asks_by_piece<Cost>()) {
+    if (!evaluation_memory_of(cost, stage)) return kept_of(cost, piece, stage);
+    if constexpr (detail::keeps_in_evaluations<Cost>) return cost.evaluation_kept(piece, stage, first);
+  }
+  return {};
 }
 
 template <class Cost>

@@ -9,6 +9,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>
+#include <slimpack/costs/memory/evaluation_keeps.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/mixer.hpp>
 #include <slimpack/costs/network/loan_rows.hpp>
@@ -91,7 +92,8 @@ class profiled {
     seconds message{};                    ///< end on a part to arrival at the next, of an empty message
     seconds message_token{};              ///< and for each of its tokens
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
-    std::vector<memory_rates> evaluation_memory{};  ///< the same while it evaluates; empty: as in steps
+    std::vector<memory_rates> evaluation_memory{};    ///< the same while it evaluates; empty: as in steps
+    std::vector<evaluation_keeps> evaluation_kept{};  ///< and what is kept then beside tokens; empty: none
     std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
     std::vector<double> piece_bytes{};    ///< kept by a piece for states, by stage, see memory::kept; empty: none
     std::vector<attention_span> spans{};  ///< of samples of layers that attend otherwise than to all keys
@@ -215,6 +217,10 @@ class profiled {
     const auto at = static_cast<std::size_t>(stage);
     const auto of = [&](const std::vector<double>& each) { return at < each.size() ? each[at] : 0.0; };
     return costs::memory::kept(piece, of(beside_.pair_bytes), of(beside_.piece_bytes));
+  }
+  [[nodiscard]] bytes evaluation_kept(const slice& piece, int stage, tokens first) const noexcept {
+    const auto at = static_cast<std::size_t>(stage);
+    return at < beside_.evaluation_kept.size() ? beside_.evaluation_kept[at](piece, first) : bytes{};
   }
   /// No number where the samples are of a model whose vocabulary is not spread.
   [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const noexcept {

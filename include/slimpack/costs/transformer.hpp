@@ -128,6 +128,9 @@ class transformer {
     return states_.evaluation[static_cast<std::size_t>(stage)];
   }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const { return states_.kept(piece, stage); }
+  [[nodiscard]] bytes evaluation_kept(const slice& piece, int stage, tokens first) const {
+    return states_.evaluation_kept(piece, stage, first);
+  }
   [[nodiscard]] seconds vocabulary_time(tokens size, instruction_kind call, int stage) const {
     return rates_on(vocabulary_, stage).of(call)(size);
   }

@@ -4,7 +4,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
+#include <slimpack/core/order/detail/sequence_numbers.hpp>
 #include <slimpack/core/order/releases.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/wiring/wiring.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -162,34 +164,45 @@ void follow_sequences(const partition& packs, std::span<const shared_row> shared
                       workload& w);
 
 /// Whether the longest sequence keeps anything on any stage, as one piece or, of its last token, behind others.
-template <keeps_by_piece Cost>
+template <class Cost>
 bool keeps_any(const partition& packs, const Cost& cost, int stages) {
   tokens longest{};
   for (const slice& s : packs.forward.slices()) longest = std::max(longest, s.end());
   for (int stage = 0; stage < stages && longest > tokens{}; ++stage)
-    for (const tokens begin : {tokens{}, longest - tokens{1}})
-      if (kept_of(cost, {{}, begin, longest - begin}, stage) > bytes{}) return true;
+    for (const tokens begin : {tokens{}, longest - tokens{1}}) {
+      const slice piece{{}, begin, longest - begin};
+      if ((packs.backward.empty() ? evaluation_kept_of(cost, piece, stage, {}) : kept_of(cost, piece, stage)) > bytes{})
+        return true;
+    }
   return false;
 }
 
-/// Fills what forward packs let go of beside their tokens, where no backward comes (workload::ended_kept).
-/// Requires  w.times.kept.forward is to be filled            Complexity  O(stages * slices log sequences)
-template <keeps_by_piece Cost>
-void let_go_of_kept(const micropacks& forward, const Cost& cost, std::span<const sequence_id> parents, workload& w) {
+/// Fills what forward packs that run alone keep beside their tokens, and what they let go of (workload::ended_kept).
+/// Complexity O(stages * slices log sequences)
+template <class Cost>
+void follow_kept_alone(const micropacks& forward, const Cost& cost, std::span<const sequence_id> parents, workload& w) {
   const forward_readers readers(forward, parents);
-  const std::size_t row = forward.size() + 1;
-  std::vector<double>& sums = w.times.kept.backward;
-  sums.assign(static_cast<std::size_t>(w.shape.stages) * row, 0);
-  for (std::size_t stage = 0; stage < static_cast<std::size_t>(w.shape.stages); ++stage) {
-    for (const slice& s : forward.slices())
-      sums[stage * row + readers.last(s) + 1] += std::ceil(kept_of(cost, s, static_cast<int>(stage)).value);
-    for (std::size_t i = stage * row + 1; i < (stage + 1) * row; ++i) sums[i] += sums[i - 1];
+  const sequence_numbers number(forward);
+  std::vector<tokens> first(number.count(), longest_supported);  // of a sequence's tokens that run here
+  for (const slice& s : forward.slices()) first[number(s.sequence)] = std::min(first[number(s.sequence)], s.begin);
+  const std::size_t row = forward.size() + 1, cells = static_cast<std::size_t>(w.shape.stages) * row;
+  std::vector<double>&acquired = w.times.kept.forward, &released = w.times.kept.backward;
+  acquired.assign(cells, 0), released.assign(cells, 0);
+  for (std::size_t begin = 0; begin < cells; begin += row) {
+    const int stage = static_cast<int>(begin / row);
+    for (std::size_t i = 0; i < forward.size(); ++i)
+      for (const slice& s : forward[i]) {
+        const double kept = std::ceil(evaluation_kept_of(cost, s, stage, first[number(s.sequence)]).value);
+        acquired[begin + i + 1] += kept, released[begin + readers.last(s) + 1] += kept;
+      }
+    for (std::vector<double>* const sums : {&acquired, &released})
+      for (std::size_t i = begin + 1; i < begin + row; ++i) (*sums)[i] += (*sums)[i - 1];
   }
 }
 
 /// Fills what packs keep beside their tokens. Whole bytes, so that sums are exact in any order and end at 0.
-template <keeps_by_piece Cost>
-void follow_kept(const partition& packs, const Cost& cost, std::span<const sequence_id> parents, workload& w) {
+template <class Cost>
+void follow_kept(const partition& packs, const Cost& cost, workload& w) {
   const common_cuts cuts(packs);
   for (const pass p : {pass::forward, pass::backward}) {
     const micropacks& of_pass = packs.of(p);
@@ -205,7 +218,6 @@ void follow_kept(const partition& packs, const Cost& cost, std::span<const seque
       }
     }
   }
-  if (w.is_forward_only()) let_go_of_kept(packs.forward, cost, parents, w);
 }
 
 /// Adds the keys and values that packs of shared rows keep of the others' tokens.
@@ -249,12 +261,6 @@ result<std::vector<memory_rates>> evaluation_rates_of(const Cost& cost, const sh
   return rates;
 }
 
-/// Whether pieces keep anything beside their tokens: not in evaluations, where the cost model knows what these hold.
-template <class Cost>
-[[nodiscard]] bool counts_kept(const Cost& cost, bool forward_only) {
-  return detail::asks_by_piece<Cost>() && !(forward_only && evaluation_memory_of(cost, 0));
-}
-
 /// Prices one replica's packs: all that schedules and the simulator read. Packs without backward ones are run forward
 /// alone.
 /// Shapes    rates: one per stage, from rates_of, or evaluation_rates_of without backward packs;
@@ -290,9 +296,12 @@ template <class Cost>
     w.rates = std::move(rates);
     detail::follow_sequences(packs, shared, parents, w);
     if constexpr (detail::asks_by_piece<Cost>())
-      if (unit_of(cost, shape) == memory_unit::byte && counts_kept(cost, packs.backward.empty()) &&
-          detail::keeps_any(packs, cost, shape.stages))
-        detail::follow_kept(packs, cost, parents, w);
+      if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages)) {
+        if (packs.backward.empty())
+          detail::follow_kept_alone(packs.forward, cost, parents, w);
+        else
+          detail::follow_kept(packs, cost, w);
+      }
     detail::keep_others(shared, w);
     return w;
   }

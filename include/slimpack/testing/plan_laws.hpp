@@ -285,9 +285,10 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 /// that the model counts, and memory against its rates of steps or, for a forward-only plan, of evaluations.
 template <cost_model Cost>
 [[nodiscard]] report plan_laws(const plan& p, const Cost& cost) {
-  const bool counted = p.memory_unit == memory_unit::byte && counts_kept(cost, is_forward_only(p));
-  report r = detail::all_but_useful_work(
-      p, [&](const slice& piece, int stage) { return counted ? kept_of(cost, piece, stage) : bytes{}; });
+  const bool counted = p.memory_unit == memory_unit::byte, alone = is_forward_only(p);
+  report r = detail::all_but_useful_work(p, [&](const slice& piece, int stage, tokens first) {
+    return !counted ? bytes{} : alone ? evaluation_kept_of(cost, piece, stage, first) : kept_of(cost, piece, stage);
+  });
   const result<std::vector<memory_rates>> rates =
       is_forward_only(p) ? evaluation_rates_of(cost, p.shape) : rates_of(cost, p.shape);
   r.check(4, rates.has_value(), "the cost model knows the unit of the memory limit", rates ? "" : rates.error().detail);

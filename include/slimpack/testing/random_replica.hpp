@@ -30,7 +30,7 @@ namespace slimpack::testing {
 struct dense_scores {
   double per_score{};  ///< bytes on stage 0; others keep more
 
-  [[nodiscard]] constexpr bytes operator()(const slice& piece, int stage) const noexcept {
+  [[nodiscard]] constexpr bytes operator()(const slice& piece, int stage, tokens /*first*/ = {}) const noexcept {
     return {per_score * (1 + stage) * static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value)};
   }
 };
@@ -187,7 +187,7 @@ inline void spread_vocabulary(random_replica& made, generator& random) {
 /// Makes the pieces of a replica keep the scores of dense attention.
 inline void keep_scores(random_replica& made, generator& random) {
   made.scores.per_score = 0.25 * static_cast<double>(random.between(1, 8));
-  slimpack::detail::follow_kept(made.packs, dense_cost{{}, made.scores}, {}, made.work);
+  slimpack::detail::follow_kept(made.packs, dense_cost{{}, made.scores}, made.work);
 }
 
 }  // namespace slimpack::testing

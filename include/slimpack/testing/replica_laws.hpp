@@ -207,7 +207,7 @@ inline bool check_programs(report& r, const shape& on, std::span<const replica_v
 }
 
 /// Law 4: no stage ever holds more than the limit. The programs must have passed check_programs.
-/// kept(piece, stage): what pieces keep beside their tokens.
+/// kept(piece, stage, first): what pieces keep beside their tokens, of a sequence whose tokens begin here at `first`.
 template <class Kept>
 void check_memory(report& r, const shape& on, const replica_view& v, std::span<const memory_rates> rates,
                   const Kept& kept) {

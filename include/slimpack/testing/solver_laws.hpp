@@ -90,7 +90,9 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
   for (std::uint32_t i = 0; i < replicas.size(); ++i) replicas[i].others = naive::others_of(all.merges, packs_of, i);
   const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
   const bool counted = unit_of(cost, batch.shape) == memory_unit::byte;
-  const auto kept = [&](const slice& piece, int stage) { return counted ? kept_of(cost, piece, stage) : bytes{}; };
+  const auto kept = [&](const slice& piece, int stage, tokens) {
+    return counted ? kept_of(cost, piece, stage) : bytes{};
+  };
   if (check_programs(r, batch.shape, replicas, all.merges) && rates)
     for (const replica_view& v : replicas) check_memory(r, batch.shape, v, rates.value(), kept);
   return true;

@@ -129,16 +129,20 @@ namespace slimpack::detail {
 
 /// What the GPUs of each stage hold, and the most weights that one of them has.
 struct stage_states {
-  std::vector<memory_rates> memory{};      ///< in steps
-  std::vector<memory_rates> evaluation{};  ///< while forward runs alone
-  std::vector<double> pair_bytes{};        ///< of dense attention, see memory::kept
-  std::vector<double> piece_bytes{};       ///< of states, see memory::state_bytes
-  double heaviest{};                       ///< parameters of the stage with the most, but for experts that ranks divide
-  double heaviest_experts{};               ///< those of that stage
+  std::vector<memory_rates> memory{};                       ///< in steps
+  std::vector<memory_rates> evaluation{};                   ///< while forward runs alone
+  std::vector<costs::evaluation_keeps> evaluation_keeps{};  ///< and what is kept then beside tokens
+  std::vector<double> pair_bytes{};                         ///< of dense attention, see memory::kept
+  std::vector<double> piece_bytes{};                        ///< of states, see memory::state_bytes
+  double heaviest{};          ///< parameters of the stage with the most, but for experts that ranks divide
+  double heaviest_experts{};  ///< those of that stage
 
   [[nodiscard]] bytes kept(const slice& piece, int stage) const {
     const auto at = static_cast<std::size_t>(stage);
     return costs::memory::kept(piece, pair_bytes[at], piece_bytes[at]);
+  }
+  [[nodiscard]] bytes evaluation_kept(const slice& piece, int stage, tokens first) const {
+    return evaluation_keeps[static_cast<std::size_t>(stage)](piece, first);
   }
   /// `layers`: of each part, from layers_on_parts.
   [[nodiscard]] static stage_states of(const costs::model_shape& model, const shape& on, std::span<const int> layers,
@@ -158,6 +162,7 @@ struct stage_states {
       const std::vector<costs::layer>& own = on_stage[static_cast<std::size_t>(r)];
       made.memory.push_back(rule.of(model, on, own, embeddings, last, r));
       made.evaluation.push_back(rule.of_evaluation(model, on, own, embeddings, last));
+      made.evaluation_keeps.push_back(costs::evaluation_keeps::of(own, on.context));
       made.pair_bytes.push_back(rule.pair_bytes(on, own));
       made.piece_bytes.push_back(costs::memory::state_bytes(own));
       double weights = embeddings * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;

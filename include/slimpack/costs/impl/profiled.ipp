@@ -109,6 +109,17 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const extras& beside, std::si
     for (const seconds t : all)
       if (!is_time(t)) return detail::no_profile("a slice takes " + std::to_string(t.value) + " s besides");
   }
+  for (const evaluation_keeps& one : beside.evaluation_kept) {
+    if (!(one.states >= 0) || !std::isfinite(one.states))
+      return detail::no_profile("a sequence keeps " + std::to_string(one.states) + " bytes of states");
+    for (const evaluation_keeps::near_keys& keys : one.near)
+      if (!(keys.token >= 0) || !std::isfinite(keys.token) || keys.reach < 1)
+        return detail::no_profile("a sequence keeps " + std::to_string(keys.token) + " bytes of each of its last " +
+                                  std::to_string(keys.reach) + " tokens");
+  }
+  if (!beside.evaluation_kept.empty() && beside.evaluation_kept.size() != beside.evaluation_memory.size())
+    return detail::no_profile(std::to_string(beside.evaluation_kept.size()) + " stages keep bytes of sequences, of " +
+                              std::to_string(beside.evaluation_memory.size()) + " with rates of evaluations");
   for (const attention_span& span : beside.spans)
     if (!attends(span.how) || span.reach < 0 || (span.how != mixing::sampled && span.reach == 0))
       return detail::no_profile("a span of keys needs a reach of at least one token");

@@ -39,6 +39,7 @@ SLIMPACK_DECL result<profiled> profiled_of(const model_shape& model, const shape
   slimpack::detail::step_ends ends = slimpack::detail::step_ends::of(model, on, count, states, wires, with);
   profiled::extras beside{.memory = std::move(states.memory),
                           .evaluation_memory = std::move(states.evaluation),
+                          .evaluation_kept = std::move(states.evaluation_keeps),
                           .pair_bytes = std::move(states.pair_bytes),
                           .piece_bytes = std::move(states.piece_bytes),
                           .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),

@@ -4,6 +4,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/costs/memory/evaluation_keeps.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/layer.hpp>
 
@@ -121,10 +122,9 @@ struct memory {
   ///               sharded states its share of them, and gathered of w: a pipeline a stage's weights, or, by tables
   ///               that gather layer by layer and without a pipeline, the largest layer or vocabulary matrix and the
   ///               next
-  ///             live_token = 2 B x the elements of keys and values of all layers of the stage, over context ranks
-  ///             (other_token of
-  ///               steps): slices that come later read them, up to their sequence's last forward on a chunk. MLA has
-  ///               them expanded
+  ///             live_token = 2 B x the elements of keys and values of the stage's layers, over context ranks
+  ///               (other_token of steps): slices that come later read them, up to their sequence's last forward on a
+  ///               chunk. MLA has them expanded. Not of layers of windows and chunks: see evaluation_keeps
   ///             forward_token = the larger of what a layer makes of a token (all tensors of the table, the rows of its
   ///             experts) and,
   ///               where the head is, the tensors before the logits and these: layers run one after the other, and the
@@ -146,7 +146,7 @@ struct memory {
       weights += l.weights;
       experts += l.expert_weights;
       largest = std::max(largest, l.weights + l.expert_weights);
-      rates.live_token += 2 * l.kv_elements / c;
+      if (!evaluation_keeps::counts(l)) rates.live_token += 2 * l.kv_elements / c;
       running = std::max(running, tensors.token_bytes(l, recompute::none, sequence_parallel) + 2 * l.dispatched);
     }
     const layer any = layer::of(m, false, on.tensor);

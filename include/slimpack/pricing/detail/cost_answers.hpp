@@ -37,6 +37,7 @@ class cost_answers {
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> evaluation_memory(int stage) const = 0;
   [[nodiscard]] virtual bytes kept(const slice& piece, int stage) const = 0;
+  [[nodiscard]] virtual bytes evaluation_kept(const slice& piece, int stage, tokens first) const = 0;
   [[nodiscard]] virtual seconds exchange(const shared_row& row, std::span<const slice> mine, pass p,
                                          int part) const = 0;
   [[nodiscard]] virtual seconds covers(const slice& s, pass p, int part) const = 0;
@@ -98,6 +99,9 @@ class answers_of final : public cost_answers {
     return evaluation_memory_of(cost_, stage);
   }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const override { return kept_of(cost_, piece, stage); }
+  [[nodiscard]] bytes evaluation_kept(const slice& piece, int stage, tokens first) const override {
+    return evaluation_kept_of(cost_, piece, stage, first);
+  }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const override {
     return exchange_time(cost_, row, mine, p, part);
   }
@@ -191,6 +195,9 @@ class checked_answers {
   }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const {
     return faults_->sound(model_->kept(piece, stage), piece, stage);
+  }
+  [[nodiscard]] bytes evaluation_kept(const slice& piece, int stage, tokens first) const {
+    return faults_->sound(model_->evaluation_kept(piece, stage, first), piece, stage);
   }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     const slice first = mine.empty() ? slice{row.sequence, {0}, row.end} : mine.front();

@@ -159,6 +159,10 @@ class searched_times {
       if (!turn_.empty() && turn_.turns_on(stage)) return {};
     return faults_->sound(model().kept(piece, stage), piece, stage);
   }
+  [[nodiscard]] bytes evaluation_kept(const slice& piece, int stage, tokens first) const
+      requires(keeps_in_evaluations<Cost>) {
+    return faults_->sound(model().evaluation_kept(piece, stage, first), piece, stage);
+  }
   [[nodiscard]] int like(int part) const {
     if constexpr (folds)
       if (!turn_.empty())

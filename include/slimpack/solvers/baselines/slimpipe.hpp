@@ -37,8 +37,9 @@ namespace slimpack::solvers {
 /// Source    SlimPipe (arXiv:2504.14519), with its context exchange; derived: rows of several sequences, and that they
 ///           are not padded
 /// Requires  stages and chunks of the shape that is planned for
-/// Errors    invalid_input: a sequence longer than the context; lending in a row that is too short for its slices, or
-///           between parts of unequal layers; those of the schedule
+/// Errors    invalid_input: a sequence longer than the context; lending in a row that is too short for its slices,
+///           between parts of unequal layers, or of attention inside chunks (hook has_borders): what a loan's keys take
+///           is told by moving a prefix, which moves the borders, too; those of the schedule
 /// Complexity O(n log n), and that of loans_of
 struct slimpipe {
   tokens context{0};  ///< tokens of a row; 0: the batch's longest sequence
@@ -49,7 +50,7 @@ struct slimpipe {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    if (result<void> fine = equal_parts(batch, cost); !fine) return std::move(fine).error();
+    if (result<void> fine = can_lend(batch, cost); !fine) return std::move(fine).error();
     result<std::vector<replica_solution>> made = packed(batch, slicer, cost);
     if (!made) return std::move(made).error();
     if (lending == attention_lending::none)
@@ -118,10 +119,16 @@ struct slimpipe {
     return w;
   }
 
-  /// Whether each part has as many layers, where the cost model knows them (its hook `lending`).
+  /// Whether each part has as many layers, where the cost model knows them (its hook `lending`), and none attends
+  /// inside chunks.
   template <class Cost>
-  [[nodiscard]] result<void> equal_parts(const problem& batch, const Cost& cost) const {
+  [[nodiscard]] result<void> can_lend(const problem& batch, const Cost& cost) const {
     if (lending == attention_lending::none) return success();
+    if (has_borders(cost))
+      return error{errc::invalid_input,
+                   std::string("lending ") + name_of(lending) +
+                       " has no price where layers attend inside chunks of a sequence, as those of this cost model do: "
+                       "choose lending none"};
     const auto layers = [&](int part) { return loan_messages_of(cost, loan{}, part).layers; };
     for (int chunk = 0; chunk < batch.shape.chunks; ++chunk)
       for (int stage = 0; stage < stages; ++stage) {

@@ -27,7 +27,7 @@ namespace slimpack::testing::naive {
 
 /// Pieces keep nothing beside their tokens.
 struct nothing_kept {
-  [[nodiscard]] constexpr bytes operator()(const slice&, int /*stage*/) const noexcept { return {}; }
+  [[nodiscard]] constexpr bytes operator()(const slice&, int /*stage*/, tokens /*first*/) const noexcept { return {}; }
 };
 
 /// Tokens of shared sequences that other replicas run, and this one attends to, by pass and pack of their row.
@@ -70,9 +70,9 @@ template <class PacksOf>
 }
 
 /// What a stage holds while it runs its program, instruction by instruction: what memory_rates says, counted per
-/// sequence, and what kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its
-/// backward ends; its tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there from V to
-/// U; on the last stage a token's gradient waits from V to the B on the last part. Packs without backward ones let a
+/// sequence, and what kept(piece, stage, first) says, counted per piece: acquired when its forward begins, released when
+/// its backward ends; its tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there from V
+/// to U; on the last stage a token's gradient waits from V to the B on the last part. Packs without backward ones let a
 /// sequence go with its last forward, and that of all that go on where it ends. What goes on there adds to its
 /// accumulators.
 template <class Kept>
@@ -216,7 +216,7 @@ class stage_memory {
     const std::set<tokens>& cuts = cuts_.at(s.sequence);
     double sum = 0;
     for (auto at = cuts.find(s.begin); *at < s.end(); ++at)
-      sum += std::ceil(kept_(slice{s.sequence, *at, *std::next(at) - *at}, stage_).value);
+      sum += std::ceil(kept_(slice{s.sequence, *at, *std::next(at) - *at}, stage_, *cuts.begin()).value);
     return sum;
   }
   [[nodiscard]] double total(const std::map<place, std::int64_t>& held) const {
