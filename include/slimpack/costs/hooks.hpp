@@ -94,10 +94,11 @@
 /// sequence keeps nothing as one piece, nor its last token as a piece behind others, is not asked about others. So a
 /// state that each piece but a sequence's first keeps from the one before is `piece.begin > 0 ? state : 0`.
 ///
-/// `evaluation_kept` is for layers whose keys and values do not grow with a sequence, where no backward needs them. Of n
-/// tokens a window of W keeps min(n, W), so that a piece of the tokens [first + a, first + b) adds min(b, W) - min(a, W);
-/// a state is kept once for a sequence, by the piece that begins at `first`. Where samples share beginnings, `first` is
-/// where the sequence goes on behind its parent, which keeps its own last W tokens as long as something reads them.
+/// `evaluation_kept` is for layers whose keys and values do not grow with a sequence, where no backward needs them. Of
+/// n tokens a window of W keeps min(n, W), so that a piece of the tokens [first + a, first + b) adds min(b, W) - min(a,
+/// W); a state is kept once for a sequence, by the piece that begins at `first`. Where samples share beginnings,
+/// `first` is where the sequence goes on behind its parent, which keeps its own last W tokens as long as something
+/// reads them.
 ///
 /// A member of one of these names that cannot be called so is an error of compilation, not a default. Of `time` that is
 /// a second member that takes a span of slices.

@@ -15,9 +15,9 @@ namespace slimpack::costs {
 
 /// What a stage keeps of a sequence while it evaluates, but for what grows with all of its tokens
 /// (memory_rates::live_token): keys and values that windows and chunks can still see, and states.
-/// Formula   of n tokens a layer with a window or chunks of W tokens keeps the keys and values of min(n, W), and a layer
-///           with a state the state. So a piece of the tokens [a, b), counted from the first of its sequence, adds
-///           min(b, W) - min(a, W), and the piece at a = 0 the states
+/// Formula   of n tokens a layer with a window or chunks of W tokens keeps the keys and values of min(n, W), and a
+///           layer with a state the state. So a piece of the tokens [a, b), counted from the first of its sequence,
+///           adds min(b, W) - min(a, W), and the piece at a = 0 the states
 /// Source    derived. Of chunks a sequence that has just gone over a border keeps less
 /// Units     bytes, on one GPU of the stage            Complexity  O(different W)
 struct evaluation_keeps {

@@ -70,11 +70,11 @@ template <class PacksOf>
 }
 
 /// What a stage holds while it runs its program, instruction by instruction: what memory_rates says, counted per
-/// sequence, and what kept(piece, stage, first) says, counted per piece: acquired when its forward begins, released when
-/// its backward ends; its tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there from V
-/// to U; on the last stage a token's gradient waits from V to the B on the last part. Packs without backward ones let a
-/// sequence go with its last forward, and that of all that go on where it ends. What goes on there adds to its
-/// accumulators.
+/// sequence, and what kept(piece, stage, first) says, counted per piece: acquired when its forward begins, released
+/// when its backward ends; its tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there
+/// from V to U; on the last stage a token's gradient waits from V to the B on the last part. Packs without backward
+/// ones let a sequence go with its last forward, and that of all that go on where it ends. What goes on there adds to
+/// its accumulators.
 template <class Kept>
 class stage_memory {
  public:
