@@ -34,7 +34,9 @@ set_tests_properties(consumer.install PROPERTIES FIXTURES_SETUP slimpack_install
 
 if(DEFINED ENV{SLIMPACK_FULL})
   slimpack_add_consumer(find_package consumer consumer -D CMAKE_PREFIX_PATH=${scratch}/installed)
-  set_tests_properties(consumer.find_package PROPERTIES FIXTURES_REQUIRED slimpack_installed COST 30)
+  slimpack_add_consumer(compiled_like trainer-like trainer-like -D CMAKE_PREFIX_PATH=${scratch}/installed)
+  set_tests_properties(consumer.find_package consumer.compiled_like PROPERTIES
+    FIXTURES_REQUIRED slimpack_installed COST 30)
 endif()
 slimpack_add_consumer(add_subdirectory ${program} ${program} -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR})
 
