@@ -185,10 +185,11 @@ inline void expect_constants(const fit_rows& rows, fitted_rates& found) {
   }
   rate_spread spread{std::sqrt(variance), {}};
   for (std::size_t k = 0; k < rate_count; ++k)
-    for (std::size_t j = 0; j < rate_count; ++j) {
-      double& sum = spread.covariance[k][j] = (*inverse)[k][j] * variance;
+    for (std::size_t j = 0; j <= k; ++j) {
+      double sum = (*inverse)[k][j] * variance;
       for (std::size_t c = 0; c < 2; ++c)
         for (std::size_t d = 0; d < 2; ++d) sum += known[c][d] * effect[c][k] * effect[d][j];
+      spread.covariance[k][j] = spread.covariance[j][k] = j == k ? std::max(sum, 0.0) : sum;
     }
   found.spread = spread;
 }
