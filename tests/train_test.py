@@ -238,7 +238,7 @@ class Train(unittest.TestCase):
                 self.assertRegex(said, r"measured .* \d+ kinds of packs left out are \d+\.\d % off the fit of the others")
                 self.assertRegex(said, r"refit      to \d+ packs of 4 steps and all ranks, which took \d+\.\d+ of what was predicted")
                 made = json.loads(file.read_text())
-                self.assertEqual("slimpack-stage-profile/1", made["format"])
+                self.assertEqual("slimpack-stage-profile/2", made["format"])
                 self.assertEqual((2, 2), (len(made["forward"]), len(made["backward"])))
                 before = file.read_bytes()
                 rows, _ = self.trains(*exact, *shape, "--profile", file, ranks=ranks)

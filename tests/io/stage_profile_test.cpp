@@ -98,7 +98,8 @@ TEST(StageProfile, OfTheFirstFormatIsReadAndPricesAsThen) {
   file.precision(17);
   file
       << R"({"format":"slimpack-stage-profile/1","forward":[[4e-5,1e-5,2e-6,3e-9]],"backward":[[5e-5,2e-5,4e-6,6e-9]],)"
-      << R"("weight_token":[],"message":1e-6,"message_token":0,"reduce":0,"check":{"kinds":3,"median":0.1,"worst":0.2},)"
+      << R"("weight_token":[],"message":1e-6,"message_token":0,"reduce":0,)"
+      << R"("check":{"kinds":3,"median":0.1,"worst":0.2},)"
       << R"("samples":[)";
   const char* between = "";
   for (const std::int64_t n : {16, 256, 1024})

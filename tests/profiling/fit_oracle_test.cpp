@@ -151,7 +151,7 @@ TEST(FitOracle, PricesWholeSequencesByCutOnes) {
   }
 }
 
-// A slice takes next to nothing, and noise a fifth. Least squares say 0 of some; what is expected is more than 0 of all,
+// A slice takes next to nothing, and noise a fifth. Least squares say 0 of some; what is expected is above 0 of all,
 // and no more than noise explains.
 TEST(FitOracle, GivesNoConstantOfZeroInNoise) {
   trainer known = trainer::with(0.5);
@@ -219,7 +219,8 @@ TEST(ExpectedConstants, AreMeansOfCutNormalDistributions) {
   }
 }
 
-// Only the sum u is measured, as m + noise 1: each point of the line has the same weight, so that u has u times the normal density.
+// Only the sum u is measured, as m with noise 1. Each point of the line x0 + x1 = u has the same weight, so that u has u
+// times the normal density.
 TEST(ExpectedConstants, AreHalvesWhereOnlyTheSumIsTold) {
   for (const double m : {-3.0, 0.0, 1.0, 20.0}) {
     const profiling::detail::expected_pair found = profiling::detail::expected_of({{{1, 1}, {1, 1}}}, {m, m});

@@ -6,6 +6,7 @@
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/profiling/observation.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -49,6 +50,18 @@ struct pack_sum {
   std::vector<pack_sum> sums;
   for (const auto& kind : kinds) sums.push_back(kind.second);
   return sums;
+}
+
+/// Adds sums of other packs to `all`, which keeps its order.            Complexity  O(sums^2)
+inline void add(std::vector<pack_sum>& all, std::span<const pack_sum> more) {
+  const auto key = [](const pack_sum& s) { return std::tuple(s.pass, s.part, s.many); };
+  for (const pack_sum& s : more) {
+    const auto at = std::find_if(all.begin(), all.end(), [&](const pack_sum& one) { return !(key(one) < key(s)); });
+    if (at == all.end() || key(*at) != key(s))
+      all.insert(at, s);
+    else
+      at->packs += s.packs, at->measured += s.measured, at->priced += s.priced;
+  }
 }
 
 /// The sum that is the furthest off its price, if one is by more than is tolerated; else none.

@@ -46,9 +46,10 @@ namespace slimpack::costs {
 /// Law       t does not fall in q nor in p. t(q0, .) <= t(q1, .) rise with p, and with r = linear / attention the
 ///           share is (q - q0) / (q1 - q0) times (2 r + 2 p + q + q0 + 1) / (2 r + 2 p + q1 + q0 + 1), which rises
 ///           with q, and with p since q <= q1. Of a given growth the share is (q - q0) / (q1 - q0) times
-///           (a + pair p + own q) / (a + pair p + own q1), a = token + own q0, which does the same; slice and prefix
-///           stand on both sides of the differences and leave. Measurements that fall are replaced by the mean of the largest before
-///           (fewer q, p) and the smallest after, which neither falls nor changes any that do not
+///           (a + pair p + own q) / (a + pair p + own q1) with a = token + own q0, which does the same: slice and
+///           prefix stand on both sides of the differences and leave. Measurements that fall are replaced by the mean
+///           of the largest before (fewer q, p) and the smallest after, which neither falls nor changes any that do
+///           not
 /// Shapes    any points: a grid, or another list of prefixes for each q; of several times at a point the median counts
 /// Errors    none            Complexity  O(log rows + log columns) a question, O(points * rows) to build
 class time_table {
