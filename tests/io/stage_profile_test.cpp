@@ -80,6 +80,7 @@ TEST(StageProfile, NamesThePlaceThatIsWrong) {
   refused("slimpack-stage-profile/2", "slimpack-stage-profile/1", "forward_spread is not a known key");
   refused("\"forward_spread\":[[", "\"forward_spread\":[[0,", "forward_spread[0] has size 23, expected 22");
   refused("\"forward\":[[", "\"forward\":[[0,", "pack, slice, token, pair, own and prefix");
+  refused("\"forward\":[[", "\"forward\":[[1e300,0,0,0,0,0],[", "at most 1e12");
   refused("\"few\"", "\"a few\"", "expected \"few\" or \"many\"");
   refused("\"message\":", "\"massage\":", "massage is not a known key");
   refused("[\"F\",0", "[\"G\",0", "expected \"F\" or \"B\"");

@@ -219,8 +219,8 @@ TEST(ExpectedConstants, AreMeansOfCutNormalDistributions) {
   }
 }
 
-// Only the sum u is measured, as m with noise 1. Each point of the line x0 + x1 = u has the same weight, so that u has u
-// times the normal density.
+// Only the sum u is measured, as m with noise 1. Each point of the line x0 + x1 = u has the same weight, so that the
+// density of u is u times the normal one.
 TEST(ExpectedConstants, AreHalvesWhereOnlyTheSumIsTold) {
   for (const double m : {-3.0, 0.0, 1.0, 20.0}) {
     const profiling::detail::expected_pair found = profiling::detail::expected_of({{{1, 1}, {1, 1}}}, {m, m});

@@ -51,13 +51,20 @@ namespace detail {
   return all;
 }
 
+/// Seconds of a rate, as costs::profiled takes them.
+[[nodiscard]] inline double rate_in(const json_place& rate) {
+  const double x = rate.number(0);
+  if (x > 1e12) rate.expected("a number of at most 1e12");
+  return x;
+}
+
 [[nodiscard]] inline std::vector<profiling::pack_rates> rates_in(const json_place& list) {
   std::vector<profiling::pack_rates> all;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const json_place one = list.at(i);
     one.must_have(profiling::rate_count, "pack, slice, token, pair, own and prefix");
     profiling::rate_row x{};
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] = one.at(k).number(0);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = rate_in(one.at(k));
     all.push_back(profiling::pack_rates::of(x));
   }
   return all;
@@ -69,9 +76,9 @@ namespace detail {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const json_place one = list.at(i);
     one.must_have(4, "pack, slice, token and pair");
-    const double pair = one.at(3).number(0);
+    const double pair = rate_in(one.at(3));
     all.push_back(
-        {{one.at(0).number(0)}, {one.at(1).number(0)}, {one.at(2).number(0) + pair / 2}, {pair}, {pair / 2}, {}});
+        {{rate_in(one.at(0))}, {rate_in(one.at(1))}, {rate_in(one.at(2)) + pair / 2}, {pair}, {pair / 2}, {}});
   }
   return all;
 }
