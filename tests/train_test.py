@@ -238,12 +238,21 @@ class Train(unittest.TestCase):
                 self.assertRegex(said, r"measured .* \d+ kinds of packs left out are \d+\.\d % off the fit of the others")
                 self.assertRegex(said, r"refit      to \d+ packs of 4 steps and all ranks, which took \d+\.\d+ of what was predicted")
                 made = json.loads(file.read_text())
-                self.assertEqual("slimpack-stage-profile/1", made["format"])
+                self.assertEqual("slimpack-stage-profile/2", made["format"])
                 self.assertEqual((2, 2), (len(made["forward"]), len(made["backward"])))
+                self.assertRegex(said, r"measured .* by part, with a standard error of \d+\.\d % at most; ")
+                self.assertRegex(said, r"slimpack +step .* off \(both medians\), with a standard error of \d+\.\d %; ")
                 before = file.read_bytes()
                 rows, _ = self.trains(*exact, *shape, "--profile", file, ranks=ranks)
                 self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
                 self.assertEqual(before, file.read_bytes())
+        rates = {way: [[pack, slice_, token, pair] for pack, slice_, token, pair, _, _ in made[way]] for way in ("forward", "backward")}
+        first = {key: value for key, value in made.items() if key not in ("forward_spread", "backward_spread")}
+        first |= {**rates, "format": "slimpack-stage-profile/1", "check": {key: made["check"][key] for key in ("kinds", "median", "worst")}}
+        (self.folder / "first.json").write_text(json.dumps(first))
+        rows, said = self.trains(*exact, "--pp", "2", "--profile", self.folder / "first.json")
+        self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+        self.assertNotIn("standard error", said)
         self.fails(2, ["is of 2 parts, --pp x --vpp are 4", "remove it to measure anew"], *exact, "--pp", "4", "--profile", file)
         (self.folder / "bad.json").write_text("{}")
         self.fails(2, ["bad.json: is no profile of slimpack-train (", "format", "); remove it to measure anew"], *exact, "--profile", self.folder / "bad.json")

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <iomanip>
 #include <limits>
+#include <optional>
 #include <ostream>
+#include <span>
 
 namespace train {
 namespace {
@@ -22,6 +24,18 @@ using slimpack::seconds;
 
 std::string milliseconds(seconds s) { return fixed(1e3 * s.value, s.value < 0.01 ? 3 : 1) + " ms"; }
 std::string amount(slimpack::bytes b) { return slimpack::detail::amount(b.value, slimpack::memory_unit::byte); }
+
+/// "backward packs of many slices on part 1 took 1.32 of their prices (sum of 40)"
+std::string sum_text(const slimpack::profiling::pack_sum& s) {
+  return std::string(name_of(s.pass)) + " packs of " + (s.many ? "many" : "few") + " slices on part " +
+         std::to_string(s.part) + " took " + fixed(s.ratio(), 2) + " of their prices (sum of " +
+         std::to_string(s.packs) + ")";
+}
+/// The same, behind a comma, of sums that are off.
+std::string off_text(const std::vector<slimpack::profiling::pack_sum>& sums) {
+  const slimpack::profiling::pack_sum* worst = slimpack::profiling::most_off(sums);
+  return worst ? ", and " + sum_text(*worst) : "";
+}
 
 /// A figure of one run over all steps.
 template <class Figure>
@@ -66,27 +80,35 @@ journal::journal(const options& o, const inputs& in, std::ostream& out) : option
        << std::endl;
 }
 
-void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check,
+void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::stage_profile& profile,
                          seconds took, bool read) {
   out_ << "measured   "
        << (read ? "before, in " + options_.profile->string() : "this machine in " + fixed(took.value, 1) + " s")
        << "; a full context forward and backward:";
+  std::optional<double> uncertain;
   for (int part = 0; part < cost.parts(); ++part) {
     const slimpack::slice whole{{}, {0}, texts_.longest()};
     out_ << (part ? "; " : " ") << milliseconds(cost.time(whole, slimpack::pass::forward, part)) << " and "
          << milliseconds(cost.time(whole, slimpack::pass::backward, part));
     if (options_.weights == slimpack::weight_gradients::apart)
       out_ << ", " << milliseconds(cost.weight_time(whole, part)) << " of it weight gradients";
+    for (const slimpack::pass p : slimpack::both_passes)
+      if (const std::optional<double> off = profile.uncertainty(std::span(&whole, 1), p, part))
+        uncertain = std::max(uncertain.value_or(0), *off);
   }
-  out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << "; " << check.kinds
+  const slimpack::profiling::fit_check& check = profile.check;
+  out_ << " by part";
+  if (uncertain) out_ << ", with a standard error of " << percent(*uncertain, 1) << " at most";
+  out_ << "; noise up to " << percent(cost.largest_change(), 1) << "; " << check.kinds
        << " kinds of packs left out are " << percent(check.median, 1) << " off the fit of the others (median)"
-       << std::endl;
+       << off_text(check.sums) << std::endl;
 }
 
 void journal::refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const {
   out_ << "refit      to " << off.packs << " packs of " << steps_.size() << " steps and all ranks, which took "
-       << fixed(off.ratio, 3) << " of what was predicted (median; " << percent(off.error, 1) << " off); " << check.kinds
-       << " kinds left out are " << percent(check.median, 1) << " off" << std::endl;
+       << fixed(off.ratio, 3) << " of what was predicted (median; " << percent(off.error, 1) << " off"
+       << off_text(off.sums) << "); " << check.kinds << " kinds left out are " << percent(check.median, 1) << " off"
+       << off_text(check.sums) << std::endl;
 }
 
 void journal::step(std::vector<step_figures> runs, seconds planning) {
@@ -139,8 +161,11 @@ void journal::summarize(std::size_t run) const {
        << percent(
               median(over(steps_, run, [](const step_figures& f) { return std::abs(f.predicted / f.measured - 1); })),
               1)
-       << " off (both medians); peak bytes as predicted on every rank in " << exact << " of " << steps_.size()
-       << " steps\n";
+       << " off (both medians)";
+  if (steps_.front()[run].uncertainty)
+    out_ << ", with a standard error of "
+         << percent(median(over(steps_, run, [](const step_figures& f) { return f.uncertainty.value_or(0); })), 1);
+  out_ << "; peak bytes as predicted on every rank in " << exact << " of " << steps_.size() << " steps\n";
   const auto shared = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) {
     return runs[run].predicted_exchanged > slimpack::bytes{};
   });
@@ -184,7 +209,10 @@ void journal::summarize(std::size_t run) const {
     out_ << "                weight gradients ran apart in " << steps << " of " << steps_.size() << " steps, those of "
          << apart << " of " << backwards << " backward packs\n";
   }
-  if (run == 0) return;
+  if (run == 0) {
+    if (steps_.front().size() == 1) warn_of_prices(run);  // others say it beside each speed-up
+    return;
+  }
   double off = 0;
   std::vector<double> ratios, predicted;
   seconds mine{};
@@ -202,6 +230,14 @@ void journal::summarize(std::size_t run) const {
        << fixed(median(ratios), 3) << " x in the median"
        << (steps_[0][run].planner == flat_copies ? ", " + fixed(median(predicted), 3) + " x in that of plans" : "")
        << "; losses differ by " << differs << " at most\n";
+  for (const std::size_t one : {std::size_t{0}, run}) warn_of_prices(one);
+}
+
+void journal::warn_of_prices(std::size_t run) const {
+  std::vector<slimpack::profiling::pack_sum> sums;
+  for (const auto& runs : steps_) slimpack::profiling::add(sums, runs[run].sums);
+  if (const slimpack::profiling::pack_sum* worst = slimpack::profiling::most_off(sums))
+    out_ << "               prices were off: " << steps_.front()[run].planner << "'s " << sum_text(*worst) << "\n";
 }
 
 void journal::write_log(std::ostream& out) const {

@@ -11,11 +11,13 @@
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/pack_sums.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,18 +31,20 @@ struct step_figures {
   slimpack::tokens processed;
   slimpack::seconds measured;
   slimpack::seconds predicted;
-  double bubble{};                      ///< measured: 1 - time in instructions / (ranks * step time)
-  slimpack::bytes peak;                 ///< of activations, on the stage that holds most
-  slimpack::bytes predicted_peak;       ///< of the same stage
-  bool peaks_agree{};                   ///< measured and predicted, to the byte, on every rank
-  slimpack::bytes exchanged;            ///< sent between replicas that share sequences, by all ranks
-  slimpack::bytes predicted_exchanged;  ///< from the plan
-  std::size_t backwards{};              ///< backward packs of all replicas
-  std::size_t apart{};                  ///< those of them whose weight gradients ran apart
-  slimpack::bytes lent;                 ///< sent for attention that stages lend each other, by all ranks
-  std::int64_t loan_messages{};         ///< in so many messages
-  bool loans_agree{};                   ///< both as the plan says, on every rank
-  slimpack::seconds checksums;          ///< what checksums of messages took, on all ranks together
+  double bubble{};                                    ///< measured: 1 - time in instructions / (ranks * step time)
+  slimpack::bytes peak;                               ///< of activations, on the stage that holds most
+  slimpack::bytes predicted_peak;                     ///< of the same stage
+  bool peaks_agree{};                                 ///< measured and predicted, to the byte, on every rank
+  slimpack::bytes exchanged;                          ///< sent between replicas that share sequences, by all ranks
+  slimpack::bytes predicted_exchanged;                ///< from the plan
+  std::size_t backwards{};                            ///< backward packs of all replicas
+  std::size_t apart{};                                ///< those of them whose weight gradients ran apart
+  slimpack::bytes lent;                               ///< sent for attention that stages lend each other, by all ranks
+  std::int64_t loan_messages{};                       ///< in so many messages
+  bool loans_agree{};                                 ///< both as the plan says, on every rank
+  slimpack::seconds checksums;                        ///< what checksums of messages took, on all ranks together
+  std::vector<slimpack::profiling::pack_sum> sums{};  ///< of all ranks, where prices were measured
+  std::optional<double> uncertainty{};                ///< of the predicted computation, by the rates of the prices
 };
 
 /// What rank 0 tells of a training: a line per step, a summary, and a file with all digits.
@@ -48,7 +52,7 @@ class journal {
  public:
   journal(const options& o, const inputs& in, std::ostream& out);
 
-  void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check,
+  void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::stage_profile& profile,
                   slimpack::seconds took, bool read);
   /// The cost fitted to steps, and how far the one before was off them.
   void refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const;
@@ -61,6 +65,9 @@ class journal {
 
  private:
   void summarize(std::size_t run) const;
+  /// Says which packs of a planner's steps were off their prices in sum, if any were: a speed-up in which plans were
+  /// chosen by such prices, or compared by them, is not the one that right prices give.
+  void warn_of_prices(std::size_t run) const;
 
   const options& options_;
   const corpus& texts_;

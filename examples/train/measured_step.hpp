@@ -5,6 +5,8 @@
 #include "model/kept_states.hpp"
 
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/costs/profiled.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
 #include <slimpack/executors/row_traffic.hpp>
@@ -12,6 +14,8 @@
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
+#include <slimpack/profiling/observation.hpp>
+#include <slimpack/profiling/pack_sums.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/transports/gathered.hpp>
@@ -90,6 +94,38 @@ struct measured_step {
     return step;
   }
 
+  /// How the packs of all ranks took against their prices. Every rank calls it after a step.
+  /// Errors    those of the transport, which is then aborted
+  template <class Transport>
+  [[nodiscard]] static slimpack::result<std::vector<slimpack::profiling::pack_sum>> gather_sums(
+      const slimpack::costs::profiled& cost, std::span<const slimpack::profiling::observation> own,
+      Transport& transport) {
+    using slimpack::pass;
+    using slimpack::profiling::pack_sum;
+    const auto parts = static_cast<std::size_t>(cost.parts());
+    std::vector<double> numbers(parts * 4 * 3);  // by part, pass, and few or many: packs, measured, priced
+    for (const pack_sum& s : slimpack::profiling::sums_of(cost, own)) {
+      double* const at =
+          &numbers[(static_cast<std::size_t>(s.part) * 4 + (s.pass == pass::backward ? 2u : 0u) + (s.many ? 1u : 0u)) *
+                   3];
+      at[0] = static_cast<double>(s.packs), at[1] = s.measured.value, at[2] = s.priced.value;
+    }
+    const slimpack::result<std::vector<double>> all = slimpack::gathered(transport, std::span<const double>(numbers));
+    if (!all) return all.error();
+    std::vector<pack_sum> sums;
+    for (std::size_t i = 0; i < all.value().size() / 3; ++i) {
+      const double* const at = &all.value()[3 * i];
+      const pack_sum one{i / 2 % 2 == 1 ? pass::backward : pass::forward,
+                         static_cast<int>(i / 4 % parts),
+                         i % 2 == 1,
+                         static_cast<std::size_t>(at[0]),
+                         {at[1]},
+                         {at[2]}};
+      if (one.packs > 0) slimpack::profiling::add(sums, std::span(&one, 1));
+    }
+    return sums;
+  }
+
   /// The reports, with the instructions of a whole plan.
   [[nodiscard]] std::vector<slimpack::step_report> reports_of(const slimpack::plan& whole) const {
     std::vector<slimpack::step_report> named = reports;
@@ -120,6 +156,8 @@ struct measured_step {
                    {},
                    0,
                    true,
+                   {},
+                   {},
                    {}};
     double busy = 0;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

@@ -28,6 +28,7 @@
 #include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
+#include <slimpack/profiling/pack_sums.hpp>
 #include <slimpack/transports/gathered.hpp>
 
 #include <algorithm>
@@ -104,7 +105,7 @@ class trainer {
     price_besides();
     slimpack::result<slimpack::costs::profiled> cost = profile_.cost(beside_);
     if (!cost) return std::move(cost).error();
-    if (journal_) journal_->calibrated(cost.value(), profile_.check, since(begin), inputs_.profile.has_value());
+    if (journal_) journal_->calibrated(cost.value(), profile_, since(begin), inputs_.profile.has_value());
     cost_ = std::move(cost).value();
     return slimpack::success();
   }
@@ -206,16 +207,22 @@ class trainer {
     stage_.weights().zero_gradients();
     slimpack::result<slimpack::step_report> ran = executor(step).execute(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
-    if (step < options_.refit) {
+    const auto* const measured_prices = std::get_if<slimpack::costs::profiled>(&cost_);
+    slimpack::result<std::vector<slimpack::profiling::pack_sum>> sums{std::vector<slimpack::profiling::pack_sum>{}};
+    if (measured_prices) {
       slimpack::result<std::vector<slimpack::profiling::observation>> seen =
           slimpack::profiling::observations_of(p, transport_.rank(), ran.value());
       if (!seen) return stop(seen.error());
-      observed_.insert(observed_.end(), seen.value().begin(), seen.value().end());
+      sums = measured_step::gather_sums(*measured_prices, seen.value(), transport_);
+      if (!sums) return ending::of_step(sums.error());
+      if (step < options_.refit) observed_.insert(observed_.end(), seen.value().begin(), seen.value().end());
     }
     slimpack::result<measured_step> told =
         measured_step::gather(p, ran.value(), stage_.peak(), rates_, states_, rows_, loans_, transport_);
     if (!told) return ending::of_step(told.error());
     figures.push_back(told.value().figures(p));
+    figures.back().sums = std::move(sums).value();
+    if (measured_prices) figures.back().uncertainty = profile_.uncertainty(p);
     measured_.push_back(std::move(told).value());
     plans_.push_back(std::move(p));
     return {};

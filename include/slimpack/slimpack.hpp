@@ -35,6 +35,7 @@
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/kernels/origin.hpp>
 #include <slimpack/costs/kernels/product_table.hpp>
+#include <slimpack/costs/kernels/slice_growth.hpp>
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
@@ -98,6 +99,8 @@
 #include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
+#include <slimpack/profiling/pack_rates.hpp>
+#include <slimpack/profiling/pack_sums.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
 #include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/profiling/trials.hpp>

@@ -142,5 +142,107 @@ TEST(TimeTable, OfSlicesThatTakeNoTimeSaysSo) {
   EXPECT_EQ(none, time_table(points{{{64}, {0}, {}}}));
 }
 
+/// Coefficients of many sizes; dense attention, causal kernels, none of the prefix, and any other are among them.
+costs::slice_growth growth_of(testing::generator& random) {
+  const auto any = [&](double most) { return seconds{random.once_in(4) ? 0 : most * random.ratio()}; };
+  costs::slice_growth g{any(1e-3), any(1e-5), any(1e-8), any(1e-8), any(1e-6)};
+  if (random.once_in(3)) g.own = g.pair;
+  if (random.once_in(3)) g.own = g.pair * 0.5;
+  if (!g.has_time()) g.token = {1e-6};
+  return g;
+}
+
+/// Places at random, or with times that the growth does not explain.
+points places_of(const costs::slice_growth& g, double noise, testing::generator& random) {
+  points all;
+  for (std::int64_t n = random.between(1, 30); n > 0; --n) {
+    const tokens q = random.length({4096}), p = random.length({4096}) - tokens{1};
+    const double t = g(static_cast<double>(q.value), static_cast<double>(p.value));
+    all.push_back({q, p, {t * (1 + noise * (2 * random.ratio() - 1))}});
+  }
+  return all;
+}
+
+TEST(GrowthOfATable, IsExactInsideAndOutside) {
+  testing::generator random(5);
+  for (int i = tests::cases(100); i > 0; --i) {
+    const costs::slice_growth g = growth_of(random);
+    const time_table table(places_of(g, 0, random), g);
+    for (int k = 0; k < 50; ++k) {
+      const tokens q = random.length({1 << 18}), p = random.length({1 << 18}) - tokens{1};
+      const double t = g(static_cast<double>(q.value), static_cast<double>(p.value));
+      EXPECT_NEAR(table(q, p).value / t, 1, 1e-9) << q.value << " queries, prefix " << p.value << ", seed 5";
+    }
+  }
+}
+
+TEST(GrowthOfATable, NeverFallsWhateverWasMeasured) {
+  testing::generator random(6);
+  for (int i = tests::cases(200); i > 0; --i) {
+    const costs::slice_growth g = growth_of(random);
+    const time_table table(places_of(g, random.ratio(), random), g);
+    for (int k = 0; k < 200; ++k) {
+      const tokens q = random.length({16384}), p = random.length({16384}) - tokens{1}, more = random.length({4096});
+      const double t = table(q, p).value;
+      EXPECT_GT(t, 0);
+      for (const double u : {table(q + more, p).value, table(q, p + more).value})
+        EXPECT_GE(u, t * (1 - 1e-12)) << q.value << " behind " << p.value << ", then " << more.value << " more, seed 6";
+    }
+  }
+}
+
+// However a slice is cut, the least of its cuts is that of the slice, and no cut takes less than its least.
+TEST(GrowthOfATable, LeavesALeastThatAddsUpOverCuts) {
+  testing::generator random(7);
+  for (int i = tests::cases(300); i > 0; --i) {
+    const costs::slice_growth g = growth_of(random);
+    const time_table table(places_of(g, random.ratio(), random), g);
+    for (int k = 0; k < 40; ++k) {
+      const tokens q = random.length({16384}), p = random.length({16384}) - tokens{1};
+      seconds parts{}, times{};
+      for (tokens at{}; at < q;) {
+        const tokens n = random.length(q - at);
+        parts += table.least(n, p + at), times += table(n, p + at);
+        EXPECT_LE(table.least(n, p + at).value, table(n, p + at).value * (1 + 1e-9)) << n.value << ", seed 7";
+        at += n;
+      }
+      EXPECT_NEAR(parts.value, table.least(q, p).value, 1e-9 * table.least(q, p).value) << "seed 7";
+      EXPECT_LE(table.least(q, p).value, times.value * (1 + 1e-9)) << q.value << " behind " << p.value << ", seed 7";
+    }
+  }
+}
+
+// Without noise nothing is lost but slices, prefixes, and what cuts may save: all of it of causal kernels.
+TEST(GrowthOfATable, LeavesTheWholeTimeOfCausalKernels) {
+  testing::generator random(8);
+  const costs::slice_growth g{{}, {2e-6}, {4e-9}, {2e-9}, {}};
+  const time_table table(places_of(g, 0, random), g);
+  for (int k = 0; k < 100; ++k) {
+    const tokens q = random.length({16384}), p = random.length({16384}) - tokens{1};
+    EXPECT_NEAR(table.least(q, p) / table(q, p), 1, 1e-9) << "seed 8";
+  }
+}
+
+// The shape that kernels have, said as a growth: launch + linear q + attention q (2 p + q + 1) / 2.
+TEST(GrowthOfATable, IsThatOfTheFitWhereItSaysTheSame) {
+  const truth t;
+  const costs::slice_growth g{{t.a}, {t.b + t.c / 2}, {t.c}, {t.c / 2}, {}};
+  const points all = grid_of(t, 0.0, 1);
+  const time_table fitted(all), given(all, g);
+  testing::generator random(9);
+  for (int k = 0; k < 200; ++k) {
+    const tokens q = random.length({1 << 18}), p = random.length({1 << 18}) - tokens{1};
+    EXPECT_NEAR(given(q, p) / fitted(q, p), 1, 1e-6) << "seed 9";
+    EXPECT_NEAR(given.least(q, p) / fitted.least(q, p), 1, 1e-6) << "seed 9";
+  }
+}
+
+// Nothing can grow in proportion to no time: then the shape is fitted.
+TEST(GrowthOfATable, IsFittedWhereAGrowthSaysNothing) {
+  const points all = grid_of({}, 0.02, 1);
+  EXPECT_EQ(time_table(all, costs::slice_growth{}), time_table(all));
+  EXPECT_EQ(time_table(all, costs::slice_growth{{}, {}, {1e-9}, {}, {1e-9}}), time_table(all));
+}
+
 }  // namespace
 }  // namespace slimpack::time_table_test

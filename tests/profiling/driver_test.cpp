@@ -27,14 +27,16 @@ using namespace slimpack::profiling;
 /// What calls of a part take, by the formula that profiles fit. Parts take unlike times, and backwards more.
 pack_rates true_rates(pass p, int part) {
   const double more = (1 + 0.5 * part) * (p == pass::forward ? 1 : 2.5);
-  return {{3e-5 * more}, {1e-6 * more}, {2e-6 * more}, {1e-9 * more}};
+  const double prefix = p == pass::forward ? 0 : 2e-9;
+  return {{3e-5 * more}, {1e-6 * more}, {2e-6 * more}, {1e-9 * more}, {8e-10 * more}, {prefix * more}};
 }
 double true_time(std::span<const piece> pack, pass p, int part) {
   const pack_rates r = true_rates(p, part);
   double sum = r.pack.value;
   for (const piece& one : pack) {
     const auto q = static_cast<double>(one.slice.length.value), prefix = static_cast<double>(one.slice.begin.value);
-    sum += r.slice.value + r.token.value * q + r.pair.value * q * (prefix + (q + 1) / 2);
+    sum +=
+        r.slice.value + r.token.value * q + r.pair.value * q * prefix + r.own.value * q * q + r.prefix.value * prefix;
   }
   return sum;
 }
@@ -153,6 +155,8 @@ TEST(Driver, FindsTheRatesThatThereAre) {
         EXPECT_TRUE(near(found.slice, expected.slice, 1e-4)) << found.slice.value;
         EXPECT_TRUE(near(found.token, expected.token, 1e-6)) << found.token.value;
         EXPECT_TRUE(near(found.pair, expected.pair, 1e-6)) << found.pair.value;
+        EXPECT_TRUE(near(found.own, expected.own, 1e-6)) << found.own.value;
+        EXPECT_NEAR(found.prefix.value, expected.prefix.value, 1e-12);
       }
     EXPECT_GT(p.check.kinds, 5u);
     EXPECT_LT(p.check.median, 0.02);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,10 @@ constexpr slice of(std::int64_t begin, std::int64_t length) { return {{0}, {begi
 /// A pack of these slices by the formula that is fitted, of pack_rates; a backward takes twice as long.
 observation seen(pass p, const std::vector<slice>& pack, const pack_rates& r, double times = 1) {
   seconds sum = r.pack;
-  for (const slice& s : pack) sum += r.slice + r.token * static_cast<double>(s.length.value) + r.pair * s.pairs();
+  for (const slice& s : pack) {
+    const auto n = static_cast<double>(s.length.value), b = static_cast<double>(s.begin.value);
+    sum += r.slice + r.token * n + r.pair * n * b + r.own * n * n + r.prefix * b;
+  }
   return {p, 0, false, pack, sum * (p == pass::forward ? times : 2 * times)};
 }
 
@@ -40,7 +44,7 @@ std::vector<observation> forty_packs(const pack_rates& r, double times = 1) {
   return all;
 }
 
-constexpr pack_rates true_rates{{3e-5}, {1e-6}, {2e-6}, {1e-9}};
+constexpr pack_rates true_rates{{3e-5}, {1e-6}, {2e-6}, {1e-9}, {7e-10}, {3e-9}};
 
 // Of 80 kinds every fifth is left out: those at 2, 7, ..., 77.
 TEST(Fit, FindsTheRatesOfExactTimes) {
@@ -51,6 +55,8 @@ TEST(Fit, FindsTheRatesOfExactTimes) {
     EXPECT_NEAR(found.slice.value, times * 1e-6, 1e-11);
     EXPECT_NEAR(found.token.value, times * 2e-6, 1e-12);
     EXPECT_NEAR(found.pair.value, times * 1e-9, 1e-15);
+    EXPECT_NEAR(found.own.value, times * 7e-10, 1e-15);
+    EXPECT_NEAR(found.prefix.value, times * 3e-9, 1e-14);
   };
   near(p.forward[0], 1);
   near(p.backward[0], 2);
@@ -74,7 +80,7 @@ TEST(Fit, GivesNoNegativeRates) {
       all.push_back({p, 0, false, {of(0, n)}, {1.0 / static_cast<double>(n)}});  // longer, and faster
   const stage_profile made = fit(all, 1).value();
   for (const pack_rates& r : {made.forward[0], made.backward[0]})
-    EXPECT_TRUE(std::min({r.pack, r.slice, r.token, r.pair}) >= seconds{});
+    for (const double rate : r.row()) EXPECT_GE(rate, 0);
 }
 
 TEST(Fit, GivesEqualBitsOfEqualObservations) {
@@ -128,7 +134,7 @@ TEST(Fit, RefusesWhatIsNoObservation) {
 // Calls that take 1.3 times as long as they did; predictions are then 1 - 1 / 1.3 too small. W is a part of its
 // backward.
 TEST(Drift, IsWhatPacksTakeAgainstTheModel) {
-  constexpr pack_rates by_tokens{{1}, {}, {1}, {}};
+  constexpr pack_rates by_tokens{{1}, {}, {1}, {}, {}, {}};
   const costs::profiled cost = fit(forty_packs(by_tokens), 1).value().cost().value();
   std::vector<observation> later = forty_packs(by_tokens, 1.3);
   later.push_back({pass::backward, 0, true, {of(0, 8)}, {1000}});
@@ -136,6 +142,34 @@ TEST(Drift, IsWhatPacksTakeAgainstTheModel) {
   EXPECT_EQ(found.packs, 80u);
   EXPECT_NEAR(found.ratio, 1.3, 1e-6);
   EXPECT_NEAR(found.error, 1 - 1 / 1.3, 1e-6);
+  ASSERT_EQ(found.sums.size(), 2u);  // no pack has more than four slices
+  for (const profiling::pack_sum& s : found.sums) {
+    EXPECT_EQ(s.packs, 40u);
+    EXPECT_FALSE(s.many);
+    EXPECT_NEAR(s.ratio(), 1.3, 1e-6);
+  }
+}
+
+// Three packs in four take what they should, and the large ones twice as long: a median does not see it.
+TEST(Drift, SaysInSumsWhatMediansHide) {
+  constexpr pack_rates by_tokens{{1}, {}, {1}, {}, {}, {}};
+  const costs::profiled cost = fit(forty_packs(by_tokens), 1).value().cost().value();
+  std::vector<observation> later = forty_packs(by_tokens);
+  for (observation& o : later)
+    if (o.pass == pass::backward && o.pack[0].length >= tokens{1000}) o.time = o.time * 2;
+  const std::vector<slice> many(8, of(0, 100));
+  later.push_back({pass::forward, 0, false, many, {0.5 * 801}});
+  const drift found = drift_of(cost, later);
+  EXPECT_NEAR(found.ratio, 1, 1e-6);
+  EXPECT_NEAR(found.error, 0, 1e-6);
+  ASSERT_EQ(found.sums.size(), 3u);
+  EXPECT_NEAR(found.sums[0].ratio(), 1, 1e-6);
+  EXPECT_EQ(found.sums[1], (profiling::pack_sum{pass::forward, 0, true, 1, {400.5}, found.sums[1].priced}));
+  EXPECT_NEAR(found.sums[1].ratio(), 0.5, 1e-6);
+  EXPECT_EQ(found.sums[2].pass, pass::backward);
+  EXPECT_GT(found.sums[2].ratio(), 1.6);
+  EXPECT_EQ(profiling::most_off(found.sums), &found.sums[2]);
+  EXPECT_EQ(profiling::most_off(std::span(found.sums).first(1)), nullptr);
 }
 
 TEST(Drift, IsNoneWhereNothingWasSeen) {

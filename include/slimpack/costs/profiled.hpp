@@ -7,6 +7,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/costs/kernels/slice_growth.hpp>
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>
 #include <slimpack/costs/memory/evaluation_keeps.hpp>
@@ -97,8 +98,11 @@ class profiled {
     std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
     std::vector<double> piece_bytes{};    ///< kept by a piece for states, by stage, see memory::kept; empty: none
     std::vector<attention_span> spans{};  ///< of samples of layers that attend otherwise than to all keys
-    by_pass<std::vector<seconds>> slice_call{};  ///< of each slice besides, by part, for states; empty: none
-    std::optional<row_exchange> exchange{};      ///< between replicas that share a sequence; without, it takes no time
+    by_pass<std::vector<slice_growth>> growth{};  ///< of samples of full attention, or of all layers together, by part,
+                                                  ///< with weight gradients; empty: fitted to them, as is one that
+                                                  ///< gives a single token no time
+    by_pass<std::vector<seconds>> slice_call{};   ///< of each slice besides, by part, for states; empty: none
+    std::optional<row_exchange> exchange{};       ///< between replicas that share a sequence; without, it takes no time
     bool joins_rows{};                   ///< packs are called whole (executors/joined/joined_row.hpp): attention of
                                          ///< their own sequences covers exchanges, where it was measured apart from
                                          ///< what runs once over a pack

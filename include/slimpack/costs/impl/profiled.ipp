@@ -120,6 +120,18 @@ SLIMPACK_DECL std::optional<error> profiled::fault(const extras& beside, std::si
   if (!beside.evaluation_kept.empty() && beside.evaluation_kept.size() != beside.evaluation_memory.size())
     return detail::no_profile(std::to_string(beside.evaluation_kept.size()) + " stages keep bytes of sequences, of " +
                               std::to_string(beside.evaluation_memory.size()) + " with rates of evaluations");
+  for (const pass p : both_passes) {
+    const std::vector<slice_growth>& all = beside.growth[p];
+    if (!all.empty() && all.size() != parts)
+      return detail::no_profile(std::to_string(all.size()) + " " + name_of(p) + " growths of slices for " +
+                                std::to_string(parts) + " parts");
+    for (std::size_t part = 0; part < all.size(); ++part)
+      for (const seconds t : all[part].all())
+        if (!is_time(t) || t > seconds{1e12})
+          return detail::no_profile(std::string("the ") + name_of(p) + " growth of slices on part " +
+                                    std::to_string(part) + " has a coefficient of " + std::to_string(t.value) +
+                                    " s, which must be from 0 to 1e12 s");
+  }
   for (const attention_span& span : beside.spans)
     if (!attends(span.how) || span.reach < 0 || (span.how != mixing::sampled && span.reach == 0))
       return detail::no_profile("a span of keys needs a reach of at least one token");
@@ -138,6 +150,7 @@ struct profiled::measured {
     by_pass<slice_points> together, alone;
     by_pass<std::vector<slice_points>> near;  // of each span
     by_pass<pack_points> packs;
+    by_pass<slice_growth> growth;  // of what tables hold; nothing: it is fitted
     friend bool operator==(const of_part&, const of_part&) = default;
   };
 
@@ -150,6 +163,15 @@ struct profiled::measured {
     if (p == pass::forward || beside.weight_token.empty() || part < 0 || static_cast<std::size_t>(part) >= parts.size())
       return {};
     return beside.weight_token[static_cast<std::size_t>(part)] * static_cast<double>(size.value);
+  }
+
+  /// Growths of slices, less weight gradients where tables of slices do not hold them.
+  void add_growth(const extras& beside) {
+    for (const pass p : both_passes)
+      for (std::size_t part = 0; part < beside.growth[p].size(); ++part) {
+        slice_growth& own = parts[part].growth[p] = beside.growth[p][part];
+        if (!has_packs) own.token = std::max(seconds{}, own.token - weights_of(beside, p, static_cast<int>(part), {1}));
+      }
   }
 
   [[nodiscard]] std::optional<error> add(const sample& s, std::size_t i, const extras& beside) {
@@ -208,6 +230,7 @@ SLIMPACK_DECL result<profiled> profiled::make(std::span<const sample> samples, s
   if (parts == 0) return detail::no_profile("no samples: a profile needs times of both passes on every part");
   if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts))) return std::move(*wrong);
   measured seen{std::vector<measured::of_part>(static_cast<std::size_t>(parts)), !packs.empty()};
+  seen.add_growth(beside);
   for (std::size_t i = 0; i < samples.size(); ++i)
     if (std::optional<error> wrong = seen.add(samples[i], i, beside)) return std::move(*wrong);
   for (std::size_t i = 0; i < packs.size(); ++i)
@@ -223,12 +246,13 @@ SLIMPACK_DECL result<profiled> profiled::make(std::span<const sample> samples, s
   }
   for (const std::size_t part : first)
     for (const pass p : both_passes) {
-      made.slices_.emplace_back(std::move(seen.parts[part].together[p]));
+      const slice_growth& growth = seen.parts[part].growth[p];
+      made.slices_.emplace_back(std::move(seen.parts[part].together[p]), growth);
       std::vector<measured::slice_points>& near = seen.parts[part].near[p];
       for (std::size_t i = 0; i < near.size(); ++i)
         if (!near[i].empty()) made.near_.push_back({beside.spans[i], time_table(std::move(near[i]), beside.spans[i])});
       made.near_from_.push_back(made.near_.size());
-      if (seen.thin) made.alone_.emplace_back(std::move(seen.parts[part].alone[p]));
+      if (seen.thin) made.alone_.emplace_back(std::move(seen.parts[part].alone[p]), growth);
       if (seen.has_packs) made.packs_.emplace_back(std::move(seen.parts[part].packs[p]));
     }
   made.beside_ = std::move(beside);

@@ -5,6 +5,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/detail/measured_times.hpp>
+#include <slimpack/costs/kernels/slice_growth.hpp>
 #include <slimpack/costs/model/detail/analytic_shape.hpp>
 #include <slimpack/costs/model/mixer.hpp>
 
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,6 +35,8 @@ namespace slimpack::costs {
 ///   t(q, p) = t(q0, p) + (t(q1, p) - t(q0, p)) (q - q0) / (q1 - q0), t(q0, p) linear in w(q0, p)
 /// which neither falls in q nor in p, as t(q0, .) <= t(q1, .) do not. Of chunks only the first is asked (each_chunk).
 ///
+/// Where the growth of slices is known (costs::slice_growth), g is that growth instead of a fit.
+///
 /// Why not in logarithms: with every second published time of attention and of matrix products left out (H100 and A100,
 /// 128 to 32768 tokens), log-log interpolation is 5.3 % to 8.2 % off the others on average, this one 3.6 % to 7.4 %;
 /// times of the fitted shape are exact; and a few products and two divisions give the same bits with every mathematics
@@ -41,8 +45,11 @@ namespace slimpack::costs {
 /// Source    derived
 /// Law       t does not fall in q nor in p. t(q0, .) <= t(q1, .) rise with p, and with r = linear / attention the
 ///           share is (q - q0) / (q1 - q0) times (2 r + 2 p + q + q0 + 1) / (2 r + 2 p + q1 + q0 + 1), which rises
-///           with q, and with p since q <= q1. Measurements that fall are replaced by the mean of the largest before
-///           (fewer q, p) and the smallest after, which neither falls nor changes any that do not
+///           with q, and with p since q <= q1. Of a given growth the share is (q - q0) / (q1 - q0) times
+///           (a + pair p + own q) / (a + pair p + own q1) with a = token + own q0, which does the same: slice and
+///           prefix stand on both sides of the differences and leave. Measurements that fall are replaced by the mean
+///           of the largest before (fewer q, p) and the smallest after, which neither falls nor changes any that do
+///           not
 /// Shapes    any points: a grid, or another list of prefixes for each q; of several times at a point the median counts
 /// Errors    none            Complexity  O(log rows + log columns) a question, O(points * rows) to build
 class time_table {
@@ -52,24 +59,14 @@ class time_table {
   /// Requires  a point; queries from 1 to longest_supported - prefix, prefixes >= 0, times > 0 and finite; or times
   ///           that are all 0, of slices that take none whatever their tokens
   explicit time_table(std::vector<point> points, const attention_span& span = {}) : span_(span) {
-    SLIMPACK_ASSERT(!points.empty(), "a time table needs a measured time");
-    slimpack::detail::keep_medians(points, [](const point& a, const point& b) {
-      return a.queries != b.queries ? a.queries < b.queries : a.prefix < b.prefix;
-    });
-    if (points.front().time == seconds{}) {
-      place_lines({});
-      time_.resize(queries_.size() * prefixes_.size());
-      return;
-    }
-    shape_ = is_full() ? slimpack::detail::analytic_shape::fitted(points)
-                       : slimpack::detail::analytic_shape::fitted(points, pairs());
-    twice_linear_ = shape_.linear + shape_.attention > 0 ? 2 * shape_.linear : 1;
-    place_lines(points);
-    fill(points);
-    make_monotone();
-    find_least();
-    for (const point& m : points)
-      largest_change_ = std::max(largest_change_, std::abs((*this)(m.queries, m.prefix) / m.time - 1));
+    build(std::move(points));
+  }
+
+  /// The same of full attention, growing between and outside measurements as it is said here.
+  /// Requires  coefficients of at least 0, finite. Without growth.has_time() the shape is fitted, too
+  time_table(std::vector<point> points, const slice_growth& growth) {
+    if (growth.has_time()) growth_ = growth;
+    build(std::move(points));
   }
 
   /// Requires  queries >= 1, prefix >= 0
@@ -91,15 +88,22 @@ class time_table {
     }
     const double low = few[0] + along * (few[1] - few[0]);
     const double high = many[0] + along * (many[1] - many[0]);
-    const double beside = 2 * p + q0 + 1;
-    const double share = (q - q0) * (twice_linear_ + shape_.attention * (beside + q)) /
-                         ((q1 - q0) * (twice_linear_ + shape_.attention * (beside + q1)));
+    const double beside = ratio_ * p + q0 + 1;
+    const double share =
+        (q - q0) * (twice_linear_ + bend_ * (beside + q)) / ((q1 - q0) * (twice_linear_ + bend_ * (beside + q1)));
     return {low + share * (high - low)};
   }
 
   /// At most the time of these tokens however they are cut, and adding up: the fitted shape without launches, lowered
   /// until no measured line is below it. Between lines it holds as on them, since t runs along the same shape there,
   /// or, of a span, since its pairs are convex in q and t is straight.
+  ///
+  /// Of a given growth, the lines are compared with h = token q + pair q p + own q^2, the growth without slice and
+  /// prefix. Let t >= s h at all crossings of lines. On a line of queries t and h are straight in p between them, so
+  /// t >= s h there. Between two such lines t = t0 + (t1 - t0) share >= s (h0 + (h1 - h0) share) = s h, since h has the
+  /// same share as g; of a straight share it is more, as h is convex in q. And h >= token q + rho (q p + q^2 / 2) with
+  /// rho = min(pair, 2 own), which adds up (slice_growth::additive_pair). That part itself could not be compared with
+  /// lines: of dense attention t is more convex than it, and may pass below it between them.
   [[nodiscard]] seconds least(tokens queries, tokens prefix) const noexcept {
     return {least_ * work(static_cast<double>(queries.value), static_cast<double>(prefix.value))};
   }
@@ -110,6 +114,44 @@ class time_table {
   friend bool operator==(const time_table&, const time_table&) = default;
 
  private:
+  void build(std::vector<point> points) {
+    SLIMPACK_ASSERT(!points.empty(), "a time table needs a measured time");
+    slimpack::detail::keep_medians(points, [](const point& a, const point& b) {
+      return a.queries != b.queries ? a.queries < b.queries : a.prefix < b.prefix;
+    });
+    if (points.front().time == seconds{}) {
+      place_lines({});
+      time_.resize(queries_.size() * prefixes_.size());
+      return;
+    }
+    if (growth_) {
+      run_along(*growth_);
+    } else {
+      shape_ = is_full() ? slimpack::detail::analytic_shape::fitted(points)
+                         : slimpack::detail::analytic_shape::fitted(points, pairs());
+      twice_linear_ = shape_.linear + shape_.attention > 0 ? 2 * shape_.linear : 1;
+      bend_ = shape_.attention;
+    }
+    place_lines(points);
+    fill(points);
+    make_monotone();
+    find_least();
+    for (const point& m : points)
+      largest_change_ = std::max(largest_change_, std::abs((*this)(m.queries, m.prefix) / m.time - 1));
+  }
+
+  /// The share between two lines of queries, with bend = 2 own and ratio = pair / own: times 2 and without what both
+  /// sides have, (q - q0) (2 (token - own) + bend (ratio p + q + q0 + 1)). Where own is nothing beside pair, the pairs
+  /// leave the share, and it is a straight line.
+  void run_along(const slice_growth& g) {
+    const double pair = g.additive_pair().value;
+    shape_ = {.launch = 0, .linear = g.token.value - pair / 2, .attention = pair};  // as least() has it
+    if (g.own.value > 1e-9 * g.pair.value) {
+      twice_linear_ = 2 * (g.token - g.own).value;
+      bend_ = 2 * g.own.value, ratio_ = g.pair / g.own;
+    }
+  }
+
   /// Lines at every q and p measured, and at the ends of what may be asked.
   void place_lines(std::span<const point> points) {
     queries_ = {1, longest_supported.value};
@@ -207,7 +249,12 @@ class time_table {
     return last > first ? (of(prefix.value) - first) / (last - first) : 0;
   }
   [[nodiscard]] double grown(double q, double p) const noexcept {
+    if (growth_) return (*growth_)(q, p);
     return is_full() ? shape_(q, p) : shape_(q, p, pairs());
+  }
+  /// What lines are compared with for least().
+  [[nodiscard]] double compared(double q, double p) const noexcept {
+    return growth_ ? slice_growth{{}, growth_->token, growth_->pair, growth_->own, {}}(q, p) : work(q, p);
   }
   [[nodiscard]] double work(double q, double p) const noexcept {
     return shape_.linear * q + shape_.attention * (is_full() ? q * (2 * p + q + 1) / 2 : pairs()(q, p));
@@ -217,7 +264,7 @@ class time_table {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < queries_.size(); ++i)
       for (std::size_t j = 0; j < prefixes_.size(); ++j) {
-        const double of = work(static_cast<double>(queries_[i]), static_cast<double>(prefixes_[j]));
+        const double of = compared(static_cast<double>(queries_[i]), static_cast<double>(prefixes_[j]));
         if (of > 0) least = std::min(least, time_[i * prefixes_.size() + j] / of);
       }
     if (std::isfinite(least)) least_ = least;
@@ -235,8 +282,11 @@ class time_table {
   }
 
   attention_span span_;
+  std::optional<slice_growth> growth_;  ///< where it was given
   slimpack::detail::analytic_shape shape_;
   double twice_linear_{1};
+  double bend_{};
+  double ratio_{2};  ///< of a pair with the prefix to one of the slice's own, see run_along
   double largest_change_{};
   double least_{};
   std::vector<std::int64_t> queries_;
