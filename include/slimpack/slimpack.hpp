@@ -97,6 +97,7 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/memory_trials.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
 #include <slimpack/profiling/stopwatch.hpp>
