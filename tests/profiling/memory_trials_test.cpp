@@ -2,6 +2,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
+#include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/memory_trials.hpp>
 #include <slimpack/profiling/trials.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -11,6 +12,7 @@
 #include <slimpack/transports/threads.hpp>
 
 #include "../executors/everywhere.hpp"
+#include "../executors/path_stage.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +53,8 @@ class allocating_stage {
   }
   [[nodiscard]] double most() const { return most_; }
 
-  void run(const instruction& i, std::span<const slice> pack, bool apart, const std::map<std::uint32_t, std::int64_t>& ends) {
+  void run(const instruction& i, std::span<const slice> pack, bool apart,
+           const std::map<std::uint32_t, std::int64_t>& ends) {
     for (const slice& s : pack) {
       const double n = tokens_of(s), d = n * static_cast<double>(s.end().value);
       if (i.pass() == pass::forward)
@@ -218,6 +221,38 @@ TEST(MemoryTrials, RefuseOnePassAloneAndBytesThatAreNone) {
   EXPECT_TRUE(fit_memory(pair, {0}));
   pair[1].peak = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(fit_memory(pair, {0}));
+}
+
+// A compute that keeps everything in an activation_store, whose pages are its account: the driver's trials tell its own
+// rates, to the byte.
+TEST(MemoryTrials, TellTheRatesOfAStoreThroughTheDriver) {
+  for (const int chunks : {1, 2}) {
+    const shape on{.chunks = chunks, .quantum = {16}};
+    transports::threads world{1, {.time_out = {60}}};
+    auto endpoint = world.endpoint(0);
+    tests::path_packs<backward_cuts::any> compute(0, 1, chunks, on.quantum);
+    memory_trials memory([&] {
+      const memory_reading told{compute.held(), compute.peak()};
+      compute.restart_peak();
+      return told;
+    });
+    driver drive{compute, on, tokens{200}, endpoint};
+    drive.budget = {0};
+    drive.memory = &memory;
+    drive.prepare = [&](std::span<const sequence> all) {
+      compute.text.clear();
+      for (const sequence& s : all) compute.text.emplace_back(static_cast<std::size_t>(s.length.value), 1);
+    };
+    ASSERT_TRUE(drive.measure());
+    const memory_fit found = memory.fit().value();
+    const memory_rates own = compute.rates();
+    EXPECT_TRUE(near(found.rates.live_token, own.live_token)) << found.rates.live_token << " of " << own.live_token;
+    EXPECT_TRUE(near(found.rates.gradient_token, own.gradient_token)) << found.rates.gradient_token;
+    EXPECT_TRUE(near(found.rates.weight_token, own.weight_token)) << found.rates.weight_token;
+    EXPECT_NEAR(found.rates.fixed, 0, 1);
+    EXPECT_NEAR(found.pair_bytes + found.rates.forward_pair + found.rates.backward_pair, 0, 1e-9);
+    EXPECT_LT(found.worst, 1e-9);
+  }
 }
 
 // Every rank knows every stage, the largest of its replicas.
