@@ -37,8 +37,6 @@ struct memory_rates {
   double gradient_token{};  ///< dK and dV accumulators of a token
   double forward_token{};   ///< held only while a forward pack runs
   double backward_token{};  ///< held only while a backward pack runs: the recomputed layer, the logits' gradient
-  double forward_pair{};    ///< held only while a forward pack runs: scores of dense attention
-  double backward_pair{};   ///< held only while a backward pack runs: scores computed again, and their gradients
   double other_token{};     ///< K and V kept of a token that another sharer runs; counted in whole bytes
   double weight_token{};    ///< what a token's weight gradients need beside live_token, where they run apart: from B to
                             ///< W
@@ -47,6 +45,8 @@ struct memory_rates {
   double lent_token{};      ///< K and V of a lent token in two layers, of which one is on its way; backward gradients
                             ///< as large
   double prefix_token{};    ///< of live_token: what is kept only because slices that come later read it
+  double forward_pair{};    ///< held only while a forward pack runs: scores of dense attention
+  double backward_pair{};   ///< held only while a backward pack runs: scores computed again, and their gradients
 
   /// What a token of any sequence keeps at least.
   [[nodiscard]] constexpr double least_token() const noexcept { return live_token - prefix_token; }

@@ -84,7 +84,7 @@ struct memory_fit {
 ///   costs::profiled cost = profile.cost({.memory = measured.memory, .pair_bytes = measured.pair_bytes}).value();
 ///
 /// What a trainer allocates only in steps, such as an optimizer's states at its first one, is in no trial: add it to
-/// `fixed`. `rates.other_token` and those of a spread vocabulary are not measured.
+/// `fixed`. Rates that memory_fit does not name are not measured, and stay 0.
 /// Requires  calls in the order of a program of the plan's first replica; nothing else that allocates beside them
 class memory_trials {
  public:
