@@ -92,8 +92,7 @@ TEST(Lend, HoldsTheKeys) {
   EXPECT_EQ(simulators::stage_memory(w, 1).during(f1), 0);
 }
 
-// Rows of two slices of two tokens: a slice has 4 pairs of its own, the second 8. That lends one key for 2 queries, which
-// are 2 pairs more for the helper; the lender's pack still counts all of its own.
+// A pair of a lent key is one more for the helper; the lender's pack still counts all of its own.
 TEST(Lend, HoldsPairsWithTheLentKeys) {
   const shape on{.stages = 2, .quantum = {1}};
   const partition packs = row_of_two();

@@ -101,8 +101,8 @@ concept shares_rows = !exchanges_of<Compute>().empty();
 ///   They, launch and rotate have copied the rows of the caller when they return: memory of the host may be written
 ///   again at once.
 ///   own() has this rank's slices of the row as the plan has them. The pieces of the call are cut where the other pass
-///   cuts, too, so that one slice of own() may hold several of them. Together they have the same tokens: put the rows of
-///   pieces at their tokens' places in own(), and do not count on one slice for each piece.
+///   cuts, too, so that one slice of own() may hold several of them. Together they have the same tokens: put the rows
+///   of pieces at their tokens' places in own(), and do not count on one slice for each piece.
 ///   Law    a rank takes the keys and values of each token of the others that a token of its own comes after, once, and
 ///          owes that token's gradients once
 ///

@@ -57,15 +57,16 @@ struct memory_fit {
 };
 
 /// The rates that tell what was seen, none negative, and never less than the largest need of a running pack.
-/// Formula   after - before of a forward         (live_token n + pair_bytes d) / chunks
-///           before - after of a backward        (live_token n + pair_bytes d + gradient_token (closed - opened)) / chunks
-///           before - after of a B               (pair_bytes d + gradient_token (closed - opened) - weight_token n) / chunks
-///           before - after of a W               (live_token + weight_token) n / chunks
-///           peak - after of a forward           forward_token n + forward_pair d + rest
-///           peak - before of a backward         backward_token n + backward_pair d + rest + gradient_token opened /
-///                                               chunks; of a B weight_token n / chunks besides
-///           for n tokens and d dense pairs. `rest`, the larger of both passes, and what the worst call needed above
-///           all that, are in `fixed`, with `base`. So no trial held more than the rates say of it
+/// Formula   with n tokens, d dense pairs and g = gradient_token (closed - opened), all over the chunks of the stage:
+///             after - before of a forward   live_token n + pair_bytes d
+///             before - after of a backward  live_token n + pair_bytes d + g
+///             before - after of a B         pair_bytes d + g - weight_token n
+///             before - after of a W         (live_token + weight_token) n
+///           and with n and d whole:
+///             peak - after of a forward     forward_token n + forward_pair d + rest
+///             peak - before of a backward   backward_token n + backward_pair d + rest, and what it opens
+///           `rest`, the larger of both passes, and what the worst call needed above all that, are in `fixed`, with
+///           `base`. So a call never needs more beside what is kept than the rates say of it
 /// Source    derived: it is the account of simulators::stage_memory, read backwards
 /// base      bytes in use where nothing is live
 /// Units     bytes            Law  equal observations in equal order give equal bits

@@ -16,10 +16,10 @@ namespace slimpack::simulators {
 
 /// What one stage holds, instruction by instruction: it follows from order alone.
 /// A live (token, chunk) counts 1 / chunks token; a running one and its pairs count whole, since logits and a layer
-/// computed again are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Where weight
-/// gradients run apart, a token stays live until they have run, since they need its activations, and from its B on
-/// keeps weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with it. Where
-/// forward packs run alone, a sequence's tokens go with its last forward on a chunk.
+/// computed again are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks
+/// too. Where weight gradients run apart, a token stays live until they have run, since they need its activations, and
+/// from its B on keeps weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with
+/// it. Where forward packs run alone, a sequence's tokens go with its last forward on a chunk.
 /// Source    derived; what B and W release: Qi et al. (arXiv:2401.10241), table 1
 /// Units     those of work.rates            Errors    none            Complexity  O(1) each
 /// Requires  the workload outlives it

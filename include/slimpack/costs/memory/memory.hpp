@@ -39,9 +39,9 @@ namespace slimpack::costs {
 ///           Of a vocabulary that is spread over the stages, a share of its matrices, and from V to U
 ///           (core/wiring/step_kinds.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient
 ///           of that row, from V to B
-///           Dense attention whose scores are computed again, derived: layers run one after the other, so that a running
-///           pack has one layer's scores, those of the layer that has most, while it runs forward; and while it runs
-///           backward these and what the table says of running tensors
+///           Dense attention whose scores are computed again, derived: layers run one after the other, so that a
+///           running pack has one layer's scores, those of the layer that has most, while it runs forward; and while it
+///           runs backward these and what the table says of running tensors
 /// Limits    of those two phases, packs of few tokens may have more in the other
 struct memory {
   bool distributed_optimizer{true};  ///< optimizer states over replicas and context ranks; a table may shard them all
