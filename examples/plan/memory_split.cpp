@@ -110,6 +110,8 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
       whole("gradients of keys and values", &memory_rates::gradient_token),
       whole("running forward pack", &memory_rates::forward_token),
       whole("running backward pack: logits, a layer computed again", &memory_rates::backward_token),
+      whole("running forward pack: scores of its queries and keys", &memory_rates::forward_pair),
+      whole("running backward pack: scores of its queries and keys", &memory_rates::backward_pair),
       whole("keys and values of other replicas", &memory_rates::other_token),
       whole("kept for weight gradients that are computed later", &memory_rates::weight_token),
       whole("logits of a spread vocabulary", &memory_rates::logit_token),

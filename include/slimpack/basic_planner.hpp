@@ -99,8 +99,34 @@ class basic_planner {
   /// Errors    those of operator(); invalid_input: the shape is not for a forward alone (forward_fault_of)
   template <class Search = solvers::forward_search>
   [[nodiscard]] result<plan> plan_forward(const batch_view& batch, std::stop_token stop = {}) const {
-    static_assert(
-        requires { sizeof(Search); }, "plan_forward has its search in slimpack/solvers/forward.hpp: include it");
+    constexpr bool is_there = requires { sizeof(Search); };
+    static_assert(is_there, "plan_forward has its search in slimpack/solvers/forward.hpp: include it");
+    if constexpr (is_there)
+      return planned_forward<Search>(batch, stop);
+    else
+      return error{};  // says nothing behind the sentence
+  }
+
+  /// Divides `lengths` among all replicas, and plans no more than the group that replica `replica` is of: what a rank
+  /// needs to run its stage. A stop token marks the part as truncated: then one rank of a group plans and the others
+  /// get its part.
+  /// Law       put_together of the parts of all replicas is the plan that operator() makes, to the bit
+  /// Errors    those of operator(), as far as they show in the group; invalid_input: there is no such replica
+  /// Complexity that of the division, and of planning the group's replicas
+  [[nodiscard]] result<rank_plan> of_replica(const batch_view& batch, std::uint32_t replica, std::stop_token stop = {})
+      const requires group_solver_for<Solver, Slicer, Cost, Schedule>;
+
+  /// The whole plan of the parts of all groups, in any order; the same part may come several times. It has what parts
+  /// have not: step time, bounds, efficiency, bubble and rank time. Its planning time is that of the part that took
+  /// longest.
+  /// Requires  parts made by this planner, or by another one of the same policies
+  /// Errors    invalid_input: parts of different batches, shapes or divisions, or a replica that no part has, or that
+  ///           two parts plan differently
+  [[nodiscard]] result<plan> put_together(std::span<const rank_plan> parts) const;
+
+ private:
+  template <class Search>
+  [[nodiscard]] result<plan> planned_forward(const batch_view& batch, std::stop_token stop) const {
     const auto begin = std::chrono::steady_clock::now();
     if (result<void> fine = check(batch); !fine) return std::move(fine).error();
     if (const char* const fault = forward_fault_of(shape_))
@@ -134,24 +160,6 @@ class basic_planner {
     return p;
   }
 
-  /// Divides `lengths` among all replicas, and plans no more than the group that replica `replica` is of: what a rank
-  /// needs to run its stage. A stop token marks the part as truncated: then one rank of a group plans and the others
-  /// get its part.
-  /// Law       put_together of the parts of all replicas is the plan that operator() makes, to the bit
-  /// Errors    those of operator(), as far as they show in the group; invalid_input: there is no such replica
-  /// Complexity that of the division, and of planning the group's replicas
-  [[nodiscard]] result<rank_plan> of_replica(const batch_view& batch, std::uint32_t replica, std::stop_token stop = {})
-      const requires group_solver_for<Solver, Slicer, Cost, Schedule>;
-
-  /// The whole plan of the parts of all groups, in any order; the same part may come several times. It has what parts
-  /// have not: step time, bounds, efficiency, bubble and rank time. Its planning time is that of the part that took
-  /// longest.
-  /// Requires  parts made by this planner, or by another one of the same policies
-  /// Errors    invalid_input: parts of different batches, shapes or divisions, or a replica that no part has, or that
-  ///           two parts plan differently
-  [[nodiscard]] result<plan> put_together(std::span<const rank_plan> parts) const;
-
- private:
   using searched_cost = detail::searched_times<Cost>;
   static_assert(cost_model<searched_cost>, "what a solver is given in place of the cost model is one");
 

@@ -98,6 +98,7 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/memory_trials.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/pack_rates.hpp>
 #include <slimpack/profiling/pack_sums.hpp>

@@ -36,6 +36,7 @@
 #include <slimpack/pricing/impl/price.ipp>
 #include <slimpack/pricing/impl/time_faults.ipp>
 #include <slimpack/profiling/impl/fit.ipp>
+#include <slimpack/profiling/impl/memory_trials.ipp>
 #include <slimpack/schedules/impl/list.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>

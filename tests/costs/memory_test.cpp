@@ -200,6 +200,25 @@ TEST(Memory, CountsDenseAttentionByQueriesTimesKeys) {
   EXPECT_EQ(rule.pair_bytes({}, layers), 0);
 }
 
+// Of 5 + 3 bytes a pair of 2 heads, 3 are kept under selective recomputation and none under that of attention; what is
+// not kept is there of one layer, however many there are, while a pack runs. Backward has 4 bytes of gradients besides.
+TEST(Memory, CountsScoresOfTheRunningPackInOneLayer) {
+  costs::memory rule{.tensors = {.layer = {{.pairs = 5}, {.pairs = 3, .selective = true}}, .running = {{.pairs = 4}}}};
+  const std::vector<layer> layers(3, layer::of(tests::tiny(), false, 1));
+  const auto pairs_of = [&](recompute again, int context) {
+    rule.recompute = again;
+    const memory_rates r = rule.of(tests::tiny(), {.context = context}, layers, 0, false);
+    return std::pair(r.forward_pair, r.backward_pair);
+  };
+  EXPECT_EQ(pairs_of(recompute::none, 1), std::pair(0.0, 2 * 4.0));
+  EXPECT_EQ(pairs_of(recompute::selective, 1), std::pair(2 * 5.0, 2 * 9.0));
+  EXPECT_EQ(pairs_of(recompute::attention, 1), std::pair(2 * 8.0, 2 * 12.0));
+  EXPECT_EQ(pairs_of(recompute::full, 2), std::pair(8.0, 12.0));
+  const memory_rates evaluation = rule.of_evaluation(tests::tiny(), {}, layers, 0, false);
+  EXPECT_EQ(evaluation.forward_pair, 2 * 8);
+  EXPECT_EQ(evaluation.backward_pair, 0);
+}
+
 // 4 + 4 + 8 bytes a parameter over 6 copies. One stage holds bf16 weights of two units and fp32 gradients of one,
 // 2 x 2 + 4 bytes of the largest, a layer of 144; a pipeline those of the whole stage, 2 + 4 bytes of 144 + 40.
 TEST(Memory, ShardsAllStatesWhereWeightsAreGathered) {

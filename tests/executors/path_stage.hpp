@@ -53,6 +53,7 @@ class path_stage {
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] bytes held() const { return store_.held(); }
   [[nodiscard]] bytes peak() const { return store_.peak(); }
+  void restart_peak() { store_.restart_peak(); }
   [[nodiscard]] memory_rates rates() const { return store_.rates(); }
   void begin_step(const step_outline& o) {
     outline = o;

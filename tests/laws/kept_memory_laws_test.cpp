@@ -1,5 +1,8 @@
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
@@ -13,6 +16,9 @@
 #include "cases.hpp"
 
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
 
 namespace slimpack::kept_memory_laws_test {
 namespace {
@@ -45,6 +51,41 @@ TEST(KeptMemoryLaws, HoldForShippedSolvers) {
 TEST(KeptMemoryLaws, HoldForTheCostModel) {
   const testing::report found = testing::cost_model_laws(dense, 4, {.cases = tests::cases(50)});
   EXPECT_TRUE(found) << found;
+}
+
+/// Whose running packs hold something for their pairs, whole numbers or not, beside what pieces keep or without.
+template <class Cost>
+struct with_pairs : Cost {
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
+    return memory_rates{.fixed = 100.0 * stage,
+                        .gradient_token = 0.5,
+                        .backward_token = 1,
+                        .forward_pair = 0.25 + stage / 3.0,
+                        .backward_pair = 1.5};
+  }
+};
+
+TEST(PairMemoryLaws, HoldForShippedSolvers) {
+  const with_pairs<testing::dense_cost> kept{{{.per_pack = {6.4e-5}, .hop = {2.4e-5}}, {1}}};
+  const with_pairs<costs::quadratic> alone{{.per_pack = {6.4e-5}, .hop = {2.4e-5}}};
+  const solvers::two_phase quick{.effort = solvers::search_budget::fast()};
+  std::int64_t fitting = 0;
+  const auto obey = [&](const auto& solver, const auto& slicer, const auto& cost, const auto& schedule, shape on) {
+    for (const double limit : {3e4, 3e5, 3e6, 2e9}) {
+      on.memory = memory_limit{memory_unit::byte, limit};
+      const testing::report found =
+          testing::solver_laws(solver, slicer, cost, schedule, on, {.cases = tests::cases(3), .longest = {4096}});
+      EXPECT_TRUE(found) << limit << " bytes\n" << found;
+      if (limit < 1e9) fitting += found.checks(4);
+    }
+  };
+  obey(quick, slicers::equal_cost{}, alone, schedules::list{}, {.stages = 4, .replicas = 2});
+  obey(quick, slicers::equal_cost{}, kept, schedules::list{}, {.stages = 2});
+  obey(quick, slicers::equal_cost{}, alone, schedules::list{}, {.stages = 3, .chunks = 2});
+  obey(quick, slicers::equal_cost{}, alone, schedules::zero_bubble{}, {.stages = 3});
+  obey(quick, slicers::equal_cost{}, alone, schedules::one_f_one_b{}, {.stages = 1});
+  obey(solvers::megatron{}, slicers::whole{}, alone, schedules::one_f_one_b{.lead = 1}, {.stages = 4});
+  EXPECT_GT(fitting, 100) << "plans that short limits allow were counted";
 }
 
 struct negative : testing::dense_cost {

@@ -92,5 +92,24 @@ TEST(Lend, HoldsTheKeys) {
   EXPECT_EQ(simulators::stage_memory(w, 1).during(f1), 0);
 }
 
+// A pair of a lent key is one more for the helper; the lender's pack still counts all of its own.
+TEST(Lend, HoldsPairsWithTheLentKeys) {
+  const shape on{.stages = 2, .quantum = {1}};
+  const partition packs = row_of_two();
+  const memory_rates rates{.live_token = 0, .forward_pair = 100, .backward_pair = 1000};
+  workload w = price(packs, costs::quadratic{}, on, std::vector<memory_rates>(2, rates));
+  const instruction f0{instruction_kind::forward, {0}}, f1{instruction_kind::forward, {1}};
+  const double without = simulators::stage_memory(w, 1).during(f0);
+  const double of_lender = simulators::stage_memory(w, 0).during(f1);
+  const std::vector<loan> loans = loans_of(packs, on, attention_lending::level, 2).value();
+  double lent = 0;
+  for (const loan& l : loans)
+    if (l.helper.stage == 1 && l.helper.what == f0) lent += l.pairs();
+  EXPECT_GT(lent, 0);
+  lend(packs, costs::quadratic{}, loans, w);
+  EXPECT_EQ(simulators::stage_memory(w, 1).during(f0), without + 100 * lent);
+  EXPECT_EQ(simulators::stage_memory(w, 0).during(f1), of_lender);
+}
+
 }  // namespace
 }  // namespace slimpack::lend_test

@@ -74,13 +74,16 @@ struct kind {
 
 /// As list or zero_bubble orders it, under a limit that leaves it little. Of every other one, gradients of keys and
 /// values take twice what tokens do, so that a backward may leave more behind than it releases. What weight gradients
-/// keep is not a whole multiple of what a token is.
+/// keep is not a whole multiple of what a token is. Of one in three, running packs hold something for their pairs.
 replica any(testing::generator& random, bool shared = false, kind of = {}) {
   const testing::random_replica drawn =
       testing::any_replica({.longest = {2000}, .quantum = {64}, .chunks = of.chunks}, random);
   replica made{drawn.packs, drawn.work.shape, drawn.work.rates, {}, shared, of.weights};
   if (random.once_in(2))
     for (memory_rates& r : made.rates) r.gradient_token = 2 * r.live_token;
+  if (testing::generator own = random; own.once_in(3))  // a copy: other cases stay as they are
+    for (memory_rates& r : made.rates)
+      r.forward_pair = static_cast<double>(own.between(0, 1)), r.backward_pair = 1 - r.forward_pair;
   if (of.weights == weight_gradients::apart) {
     for (memory_rates& r : made.rates) r.weight_token = 2 * r.live_token + 1;
     using order = schedules::zero_bubble_order;
@@ -161,8 +164,15 @@ replica joined(const replica& of, pass p, std::size_t at) {
 simulators::window_change change_of(const replica& after, pass p, std::size_t at, std::vector<std::uint32_t> places) {
   const workload work = after.work();
   const auto parts = static_cast<std::size_t>(after.on.parts());
-  simulators::window_change change{
-      p, std::move(places), {}, {}, {work.times.before[p][at + 1] - work.times.before[p][at]}, {}, {}, {}};
+  simulators::window_change change{p,
+                                   std::move(places),
+                                   {},
+                                   {},
+                                   {work.times.before[p][at + 1] - work.times.before[p][at]},
+                                   {work.pairs[p][at]},
+                                   {},
+                                   {},
+                                   {}};
   for (std::size_t part = 0; part < parts; ++part) {
     change.time.push_back(work.times.calls[p][at * parts + part].value);
     change.message.push_back(work.times.messages[p][at * parts + part].value);

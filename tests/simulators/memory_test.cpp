@@ -29,7 +29,10 @@ double peak_of_tokens(const partition& packs, const program& code, const memory_
   double peak = rates.fixed;
   for (const instruction& i : code) {
     const std::span<const slice> pack = packs.of(i.pass())[i.pack.value];
-    std::int64_t running = 0;
+    std::int64_t running = 0, pairs = 0;
+    for (const slice& s : pack)
+      for (std::int64_t query = s.begin.value; query < s.end().value; ++query)
+        for (std::int64_t key = 0; key < s.end().value; ++key) ++pairs;
     for (const slice& s : pack)
       for (std::int64_t t = s.begin.value; t < s.end().value; ++t, ++running)
         if (i.pass() == pass::forward) live.insert({i.chunk, s.sequence.value, t});
@@ -41,7 +44,8 @@ double peak_of_tokens(const partition& packs, const program& code, const memory_
     peak = std::max(
         peak,
         rates.fixed + rates.live_token * share(live.size()) + rates.gradient_token * share(gradients.size()) +
-            (i.pass() == pass::forward ? rates.forward_token : rates.backward_token) * static_cast<double>(running));
+            (i.pass() == pass::forward ? rates.forward_token : rates.backward_token) * static_cast<double>(running) +
+            (i.pass() == pass::forward ? rates.forward_pair : rates.backward_pair) * static_cast<double>(pairs));
     if (i.pass() == pass::forward) continue;
     for (const slice& s : pack)
       for (std::int64_t t = s.begin.value; t < s.end().value; ++t) {
@@ -55,7 +59,8 @@ double peak_of_tokens(const partition& packs, const program& code, const memory_
 TEST(PeakMemory, EqualsACountTokenByToken) {
   testing::generator random(31);
   for (int i = tests::cases(40); i > 0; --i) {
-    const testing::random_replica made = testing::any_replica({.longest = {96}, .quantum = {4}, .chunks = 2}, random);
+    testing::random_replica made = testing::any_replica({.longest = {96}, .quantum = {4}, .chunks = 2}, random);
+    if (random.once_in(2)) testing::hold_pairs(made, random);
     const std::vector<program> programs = schedules::one_f_one_b{}.programs(made.work).value();
     const std::vector<double> peak = simulators::peak_memory(made.work, programs);
     for (std::size_t r = 0; r < programs.size(); ++r)

@@ -42,7 +42,9 @@ struct with_bytes : costs::quadratic {
                         .gradient_token = 10.0 / 3,
                         .forward_token = 5.0 / 3,
                         .backward_token = 7.0 / 3,
-                        .weight_token = 8.0 / 3};
+                        .weight_token = 8.0 / 3,
+                        .forward_pair = 1e-2 / 3,
+                        .backward_pair = 2e-2 / 3};
   }
 };
 

@@ -28,6 +28,10 @@ struct slice {
     const auto n = static_cast<double>(length.value);
     return n * (2 * b + n + 1) / 2;
   }
+  /// (query, key) pairs that dense attention makes: n (b + n), queries times all keys up to the end, masked ones too.
+  [[nodiscard]] constexpr double dense_pairs() const noexcept {
+    return static_cast<double>(length.value) * static_cast<double>(end().value);
+  }
 
   friend constexpr bool operator==(const slice&, const slice&) = default;
 };

@@ -77,8 +77,10 @@
 ///                                                   runs and another rank has failed: end what it    rank which failed
 ///                                                   waits for, so that it gives an error; returns    is named to sink
 ///                                                   at once
-///   void abort_step()                               on every rank after a step that failed: drop   nothing
-///                                                   all gradients and states
+///   void abort_step()                               on every rank after a step that failed: it     nothing: then drop
+///                                                   must drop all gradients that the step has      gradients yourself
+///                                                   added so far, or the next step adds to them,   where execute gives
+///                                                   and all states                                 an error
 ///   Tensor make_tensor(tokens)                      memory for a message: as many as are under way 64-byte aligned
 ///                                                   at once, made in each step (hand out your own
 ///                                                   pool's); as_span(tensor&) gives its writable bytes

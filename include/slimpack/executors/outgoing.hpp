@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -43,6 +44,15 @@ requires requires(const Range& r) {
 }
 [[nodiscard]] std::span<const std::byte> as_span(const Range& r) noexcept { return std::as_bytes(std::span{r}); }
 
+namespace detail {
+
+template <class Tensor>
+concept seen_as_bytes = requires(const Tensor& tensor) {
+  { as_span(tensor) } -> std::convertible_to<std::span<const std::byte>>;
+};
+
+}  // namespace detail
+
 /// Where a stage compute puts what goes to the next stage: activations forward, input gradients backward. The bytes are
 /// the message itself (one pack is one message; a piece is a part of it), so nothing is copied twice.
 /// A callback either writes into `bytes()`, which may be device memory (hook make_tensor), or calls `put`. One that
@@ -77,8 +87,13 @@ class outgoing {
   /// Errors    wrong_message: the tensor has another size; the step stops even if the caller drops this result
   template <class Tensor>
   result<void> put(const Tensor& tensor) {
-    return wanted_ ? copied(as_span(tensor)) : result<void>(success());  // the tensor may be null where nothing takes
-                                                                         // it
+    static_assert(detail::seen_as_bytes<Tensor>,
+                  "for put, std::span<const std::byte> as_span(const T&) stands in the namespace of the tensor type T");
+    if constexpr (detail::seen_as_bytes<Tensor>) {
+      // The tensor may be null where nothing takes it.
+      if (wanted_) return copied(as_span(tensor));
+    }
+    return success();
   }
 
   [[nodiscard]] bool written() const noexcept { return written_; }

@@ -98,6 +98,11 @@ concept shares_rows = !exchanges_of<Compute>().empty();
 ///                              of later rows included; they are sent to their owners and no longer needed here
 ///     with.due(layer, rows)    adds to the gradients of own() what the others owe, all in order of replica
 ///   give and owe do not wait, so that what lies between give and take, or owe and due, runs while the rows travel.
+///   They, launch and rotate have copied the rows of the caller when they return: memory of the host may be written
+///   again at once.
+///   own() has this rank's slices of the row as the plan has them. The pieces of the call are cut where the other pass
+///   cuts, too, so that one slice of own() may hold several of them. Together they have the same tokens: put the rows
+///   of pieces at their tokens' places in own(), and do not count on one slice for each piece.
 ///   Law    a rank takes the keys and values of each token of the others that a token of its own comes after, once, and
 ///          owes that token's gradients once
 ///
@@ -132,7 +137,8 @@ class sharing {
   [[nodiscard]] virtual slimpack::exchange exchange() const = 0;
   [[nodiscard]] virtual std::span<const std::uint32_t> sharers() const = 0;  ///< replicas, ascending
   [[nodiscard]] virtual std::size_t self() const = 0;                        ///< which of them this rank is of
-  [[nodiscard]] virtual std::span<const slice> own() const = 0;              ///< of this row, ascending
+  [[nodiscard]] virtual std::span<const slice> own()
+      const = 0;  ///< of this row, ascending; one may hold several pieces
   /// Of the others, kept here, ascending: of this row, and of rows next to it of which this rank has no tokens; forward
   /// of those since its last row, backward of those until its next. None where rows go round.
   [[nodiscard]] virtual std::span<const slice> others() const = 0;

@@ -157,7 +157,7 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
 
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
 /// replicas share, a replica has those of its own tokens and of what it keeps of the others'. Where there are no
-/// backward packs, what forward packs let go of.
+/// backward packs, what forward packs let go of. And the dense pairs of each pack.
 /// Shapes    parents: those of price
 /// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences + rows)
 void follow_sequences(const partition& packs, std::span<const shared_row> shared, std::span<const sequence_id> parents,

@@ -5,6 +5,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/core/timings.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
@@ -32,6 +33,7 @@ struct backward_call {
   std::int64_t tokens{};
   std::int64_t others{};            ///< of other sharers, let go of at its end
   std::int64_t gradient_running{};  ///< dK, dV accumulator tokens while it runs
+  double pairs{};                   ///< slice::dense_pairs of its slices
 
   friend bool operator==(const backward_call&, const backward_call&) = default;
 };
@@ -46,6 +48,7 @@ struct workload {
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage
+  by_pass<std::vector<double>> pairs{};        ///< of each pack, slice::dense_pairs of its slices; empty: not counted
   seconds turn_wait{};                        ///< of each forward pack's message to a stage where packs only turn, in a
                                               ///< search: a part that packs do not set
   std::vector<backward_call> calls{};         ///< of backward packs that have several
@@ -54,6 +57,9 @@ struct workload {
                                       ///< that end in it, which are let go of after it; empty of a step
 
   [[nodiscard]] bool is_forward_only() const noexcept { return !ended.empty(); }
+  [[nodiscard]] double pairs_of(pass p, std::size_t pack) const noexcept {
+    return pairs[p].empty() ? 0 : pairs[p][pack];
+  }
 
   /// Of a backward pack; none where it runs in one call.
   [[nodiscard]] std::span<const backward_call> calls_of(std::size_t pack) const noexcept {

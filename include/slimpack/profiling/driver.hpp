@@ -22,6 +22,7 @@
 #include <slimpack/profiling/detail/made_up.hpp>
 #include <slimpack/profiling/detail/pack_kinds.hpp>
 #include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/memory_trials.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
 #include <slimpack/profiling/stopwatch.hpp>
@@ -77,6 +78,7 @@ class driver {
   seconds budget{3};   ///< for the trials
   bool apart{splits};  ///< whether weight gradients are timed apart, too, where the compute can
   std::function<void(std::span<const sequence>)> prepare{};  ///< told what runs next, before begin_step
+  memory_trials* memory{};  ///< reads the stage's memory around each call, outside of its time; none: nobody does
 
   [[nodiscard]] result<stage_profile> measure() {
     if (transport_.size() != shape_.stages * shape_.replicas)
@@ -134,6 +136,7 @@ class driver {
     if (result<void> begun = begin_step(compute_, script.outline); !begun) return begun;
     detail::made_up<Compute> in(compute_, script.outline.largest_pack), out(compute_, script.outline.largest_pack);
     const bool both_ends = has(shape_, instruction_kind::output);
+    if (memory) memory->begin(p);
     for (std::size_t at = 0; at < script.code.size(); ++at) {
       const instruction& i = script.code[at];
       const tokens size = script.of(i.pass()).size[i.pack.value];
@@ -141,6 +144,7 @@ class driver {
       if (!i.is_weights() && (both_ends || !script.sources(i).empty())) with.in = in.bytes(size);
       if (!i.is_weights() && (both_ends || !script.targets(i).empty())) with.out = out.bytes(size);
       result<void> ran = in.filled() ? out.filled() : in.filled();
+      if (memory) memory->before();
       watch_.start();
       const std::exception_ptr thrown = slimpack::detail::thrown_by([&] {
         if (ran) ran = calls.run(at, with);
@@ -156,6 +160,7 @@ class driver {
         if (thrown) std::rethrow_exception(thrown);
         return why;
       }
+      if (memory) memory->after(i);
       const std::span<const slice> pack = p.replicas[0].partition.of(i.pass())[i.pack.value];
       if (i.pass() == pass::backward && !i.is_weights() && t.apart)
         continue;  // without its weight gradients it is no

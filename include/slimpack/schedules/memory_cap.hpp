@@ -67,11 +67,11 @@ class memory_cap {
     for (std::size_t i = 0; i < work.times.packs(pass::backward); ++i) {
       for (; run <= work.turn[i]; ++run)
         consider(rates.in_forward(static_cast<double>(f[run + 1] - b[i]), static_cast<double>(work.gradient_before[i]),
-                                  static_cast<double>(f[run + 1] - f[run])) +
+                                  static_cast<double>(f[run + 1] - f[run]), work.pairs_of(pass::forward, run)) +
                      work.kept(stage, run + 1, i),
                  "forward pack ", run);
       consider(rates.in_backward(static_cast<double>(f[run] - b[i]), static_cast<double>(work.gradient_running[i]),
-                                 static_cast<double>(b[i + 1] - b[i])) +
+                                 static_cast<double>(b[i + 1] - b[i]), work.pairs_of(pass::backward, i)) +
                    work.kept(stage, run, i),
                "backward pack ", i);
     }
@@ -92,7 +92,8 @@ class memory_cap {
       const auto gradient = static_cast<double>(work.gradient_running[i]);
       const auto size = static_cast<double>(b[i + 1] - b[i]);
       const auto held = [&] {
-        return rates.in_backward(static_cast<double>(f[a] - b[i]), gradient, size) + work.kept(stage, a, i);
+        return rates.in_backward(static_cast<double>(f[a] - b[i]), gradient, size, work.pairs_of(pass::backward, i)) +
+               work.kept(stage, a, i);
       };
       while (a > 0 && held() > limit) --a;
       allowed[i] = a;
@@ -103,7 +104,9 @@ class memory_cap {
       const auto fits = [&](std::uint32_t j) {
         const auto live = static_cast<double>(f[j + 1] - b[i]);
         const auto running = static_cast<double>(f[j + 1] - f[j]);
-        return rates.in_forward(live, gradient, running) + work.kept(stage, j + 1, i) <= limit;
+        return rates.in_forward(live, gradient, running, work.pairs_of(pass::forward, j)) +
+                   work.kept(stage, j + 1, i) <=
+               limit;
       };
       if (i > 0) {
         const std::uint32_t run = work.turn[i - 1] + 1;

@@ -15,11 +15,11 @@
 namespace slimpack::simulators {
 
 /// What one stage holds, instruction by instruction: it follows from order alone.
-/// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
-/// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Where weight
-/// gradients run apart, a token stays live until they have run, since they need its activations, and from its B on
-/// keeps weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with it. Where
-/// forward packs run alone, a sequence's tokens go with its last forward on a chunk.
+/// A live (token, chunk) counts 1 / chunks token; a running one and its pairs count whole, since logits and a layer
+/// computed again are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks
+/// too. Where weight gradients run apart, a token stays live until they have run, since they need its activations, and
+/// from its B on keeps weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with
+/// it. Where forward packs run alone, a sequence's tokens go with its last forward on a chunk.
 /// Source    derived; what B and W release: Qi et al. (arXiv:2401.10241), table 1
 /// Units     those of work.rates            Errors    none            Complexity  O(1) each
 /// Requires  the workload outlives it
@@ -31,16 +31,22 @@ class stage_memory {
         gradient_(static_cast<std::size_t>(work.shape.chunks), 0) {
     if (!work.loans.empty())
       lent_.resize((work.times.packs(pass::forward) + work.times.packs(pass::backward)) * gradient_.size());
-    for (const loan& l : work.loans)
-      if (l.helper.stage == stage_) lent_[cell(l.helper.what)] += l.context.length.value;
+    for (const loan& l : work.loans) {
+      if (l.helper.stage != stage_) continue;
+      lent& of = lent_[cell(l.helper.what)];
+      of.keys += l.context.length.value, of.pairs += l.pairs();
+    }
   }
 
   /// What the stage holds while `i` runs next.
   [[nodiscard]] double during(const instruction& i) const {
     if (!i.is_pass() && !i.is_weights()) return during_end(i);
     if (lent_.empty() || i.is_weights()) return during_pass(i);
-    return during_pass(i) +
-           work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass() == pass::forward ? 1 : 2);
+    const memory_rates& rates = work_->rates[stage_];
+    const lent& of = lent_[cell(i)];
+    const bool forward = i.pass() == pass::forward;
+    return during_pass(i) + rates.lent_token * static_cast<double>(of.keys) * (forward ? 1 : 2) +
+           (forward ? rates.forward_pair : rates.backward_pair) * of.pairs;
   }
 
   /// Runs `i`: what it acquires stays, what it was kept for goes.
@@ -70,14 +76,14 @@ class stage_memory {
     const memory_rates& rates = work_->rates[stage_];
     const auto running = static_cast<double>(size_of(i));
     if (i.pass() == pass::forward)
-      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) +
-             owed(0) + ends();
+      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running, pairs_of(i)) +
+             share(kept_ + kept_by(i)) + owed(0) + ends();
     if (i.is_weights()) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends();
     if (const std::span<const backward_call> calls = work_->calls_of(i.pack.value); !calls.empty())
       return during(i, calls);
     const std::int64_t open = gradients_ - gradient_[i.chunk] + work_->gradient_running[i.pack.value];
-    return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0) +
-           ends();
+    return rates.in_backward(share(live_), share(open), running, pairs_of(i)) + share(kept_) +
+           owed(splits(i) ? size_of(i) : 0) + ends();
   }
 
   /// The most of what a backward pack holds in its calls, one after the other.
@@ -87,10 +93,10 @@ class stage_memory {
     std::int64_t tokens = 0, others = 0;  // that the calls before had
     for (const backward_call& c : calls) {
       const std::int64_t open = gradients_ - gradient_[i.chunk] + c.gradient_running;
-      const double held =
-          rates.in_backward(share(live_ - (splits(i) ? 0 : tokens)), share(open), static_cast<double>(c.tokens)) +
-          share(kept_ - std::ceil(rates.other_token) * static_cast<double>(others)) +
-          owed(splits(i) ? tokens + c.tokens : 0) + ends();
+      const double held = rates.in_backward(share(live_ - (splits(i) ? 0 : tokens)), share(open),
+                                            static_cast<double>(c.tokens), c.pairs) +
+                          share(kept_ - std::ceil(rates.other_token) * static_cast<double>(others)) +
+                          owed(splits(i) ? tokens + c.tokens : 0) + ends();
       most = std::max(most, held);
       tokens += c.tokens, others += c.others;
     }
@@ -129,6 +135,7 @@ class stage_memory {
     const std::vector<std::int64_t>& before = work_->times.before[i.pass()];
     return before[i.pack.value + 1] - before[i.pack.value];
   }
+  [[nodiscard]] double pairs_of(const instruction& i) const { return work_->pairs_of(i.pass(), i.pack.value); }
   /// A pack's place on a chunk, backward ones behind those of forward.
   [[nodiscard]] std::size_t cell(const instruction& i) const {
     return (i.pack.value + (i.pass() == pass::forward ? 0 : work_->times.packs(pass::forward))) * gradient_.size() +
@@ -141,6 +148,12 @@ class stage_memory {
     return work_->times.kept_by(i.pass(), i.pack.value, stage_);
   }
 
+  /// What others lend an instruction.
+  struct lent {
+    std::int64_t keys{};
+    double pairs{};
+  };
+
   const workload* work_;
   std::size_t stage_;
   std::vector<std::int64_t> gradient_;  // per chunk
@@ -149,8 +162,7 @@ class stage_memory {
   std::int64_t owed_{};                 // (token, chunk) between B and W
   std::int64_t logits_{};               // tokens between V and U
   std::int64_t turned_{};               // tokens between V on the last stage and B on the last part
-  std::vector<std::int64_t> lent_;      // keys that others lend while a pack runs on a chunk, of both passes; empty:
-                                        // none
+  std::vector<lent> lent_;              // while a pack runs on a chunk, of both passes; empty: none
   double kept_{};                       // whole bytes, so sums are exact
 };
 

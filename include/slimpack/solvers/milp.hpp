@@ -30,6 +30,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -69,7 +70,7 @@ struct milp {
                                             const Schedule& schedule) const {
     return looked_at<milp_answer>(batch, cost, weight_gradients_of<Schedule>,
                                   [&](const problem& asked, const auto& sound) -> result<milp_answer> {
-                                    if (result<void> fine = check<Cost, Schedule>(asked); !fine)
+                                    if (result<void> fine = check<Cost, Schedule>(asked, cost); !fine)
                                       return std::move(fine).error();
                                     return answer(asked, slicer, sound, schedule);
                                   });
@@ -164,13 +165,14 @@ struct milp {
 
   /// Whether the packs of these sequences are searched.
   template <class Cost, class Schedule>
-  [[nodiscard]] bool searches(const shape& on, std::size_t atoms) const {
+  [[nodiscard]] bool searches(const shape& on, std::size_t atoms, std::span<const memory_rates> rates) const {
+    const bool counts_pairs = std::any_of(rates.begin(), rates.end(), std::mem_fn(&memory_rates::counts_pairs));
     return on.chunks == 1 && weight_gradients_of<Schedule> == weight_gradients::with_inputs &&
-           !(slimpack::detail::keeps_by_piece<Cost> && on.memory) && atoms <= limits.atoms;
+           !((slimpack::detail::keeps_by_piece<Cost> || counts_pairs) && on.memory) && atoms <= limits.atoms;
   }
 
   template <class Cost, class Schedule>
-  [[nodiscard]] result<void> check(const problem& batch) const {
+  [[nodiscard]] result<void> check(const problem& batch, const Cost& cost) const {
     std::size_t atoms = 0;
     for (const tokens length : batch.lengths)
       atoms += slimpack::detail::milp_instance::count(length, batch.shape.quantum);
@@ -179,7 +181,9 @@ struct milp {
       return error{errc::invalid_input, "the batch has " + std::to_string(atoms) + " slices of " +
                                             std::to_string(batch.shape.quantum.value) + " tokens, milp's limit is " +
                                             std::to_string(limits.atoms) + ": raise the quantum or milp_limits::atoms"};
-    if (!searches<Cost, Schedule>(batch.shape, atoms))
+    const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return rates.error();
+    if (!searches<Cost, Schedule>(batch.shape, atoms, rates.value()))
       return error{errc::invalid_input,
                    "milp certifies one chunk a stage, weight gradients with those of inputs, and memory by the token"};
     return success();
@@ -222,7 +226,8 @@ struct milp {
         own.push_back(all[id.value]);
         atoms += slimpack::detail::milp_instance::count(own.back().length, batch.shape.quantum);
       }
-      if (group.size() == 1 && !own.empty() && !batch.stop.stop_requested() && searches<Cost, Schedule>(alone, atoms)) {
+      if (group.size() == 1 && !own.empty() && !batch.stop.stop_requested() &&
+          searches<Cost, Schedule>(alone, atoms, rates.value())) {
         const seconds proven =
             improve<Schedule>(replica, now, own, alone, cost, rates.value(), batch.stop, found.nodes);
         if (batch.shape.replicas == 1) found.bound = std::max(found.bound, proven);

@@ -184,6 +184,13 @@ inline void spread_vocabulary(random_replica& made, generator& random) {
     r.turned_token = static_cast<double>(random.between(0, 5));
 }
 
+/// Makes running packs hold something for each of their dense pairs, on some stages.
+inline void hold_pairs(random_replica& made, generator& random) {
+  for (memory_rates& r : made.work.rates)
+    r.forward_pair = static_cast<double>(random.between(0, 2)),
+    r.backward_pair = static_cast<double>(random.between(0, 2));
+}
+
 /// Makes the pieces of a replica keep the scores of dense attention.
 inline void keep_scores(random_replica& made, generator& random) {
   made.scores.per_score = 0.25 * static_cast<double>(random.between(1, 8));

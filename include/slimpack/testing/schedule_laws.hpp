@@ -30,8 +30,8 @@ namespace detail {
   for (std::size_t stage = 0; stage < made.work.rates.size(); ++stage) {
     const memory_rates& r = made.work.rates[stage];
     const double kept = made.work.kept(stage, made.work.times.packs(pass::forward), 0);
-    most = std::max(most,
-                    std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)) + r.weight_token * all + kept);
+    most = std::max(most, std::max(r.in_forward(all, all, all, all * all), r.in_backward(all, all, all, all * all)) +
+                              r.weight_token * all + kept);
   }
   return most;
 }
@@ -108,6 +108,7 @@ template <schedule_for Schedule>
       if (random.once_in(2)) keep_for_weights(made, random);
     }
     if (random.once_in(2)) keep_scores(made, random);
+    if (random.once_in(2)) hold_pairs(made, random);
     const std::optional<double> used = detail::check_answer(r, schedule, made, true);
     const double enough = detail::enough_memory(made);
     made.work.shape.memory = memory_limit{memory_unit::byte, enough};

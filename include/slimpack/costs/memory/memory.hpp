@@ -40,8 +40,10 @@ namespace slimpack::costs {
 ///           Of a vocabulary that is spread over the stages, a share of its matrices, and from V to U
 ///           (core/wiring/step_kinds.hpp) 4 B a logit and the hidden row of each token; on the last stage the gradient
 ///           of that row, from V to B
-/// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
-///           again holds one layer's scores for a moment: not counted
+///           Dense attention whose scores are computed again, derived: layers run one after the other, so that a
+///           running pack has one layer's scores, those of the layer that has most, while it runs forward; and while it
+///           runs backward these and what the table says of running tensors
+/// Limits    of those two phases, packs of few tokens may have more in the other
 struct memory {
   bool distributed_optimizer{true};  ///< optimizer states over replicas and context ranks; a table may shard them all
   costs::recompute recompute{costs::recompute::none};
@@ -83,6 +85,9 @@ struct memory {
       const double again = recompute == recompute::full ? all : all - kept;
       const double beside = tensors.running_bytes(l, sequence_parallel);
       live_layer = std::max(live_layer, again + beside);
+      const double dropped = tensors.dropped_pair_bytes(l, recompute);
+      rates.forward_pair = std::max(rates.forward_pair, dropped / c);
+      rates.backward_pair = std::max(rates.backward_pair, (dropped + tensors.running_pair_bytes(l)) / c);
       repeated = std::max(repeated, again), running = std::max(running, beside);
     }
     if (on.stages > 1) {
@@ -129,9 +134,9 @@ struct memory {
   ///             experts) and,
   ///               where the head is, the tensors before the logits and these: layers run one after the other, and the
   ///               logits when they are gone. Where a part sends its output, that besides
+  ///             forward_pair = what dense attention makes of a query and a key, of the layer that makes most
   /// Limits    keys and values of a slice count in both, as they are made and as they are kept; those of a sequence
-  ///           that ends in its pack need not be kept. Dense attention holds one layer's scores for a moment: not
-  ///           counted
+  ///           that ends in its pack need not be kept
   [[nodiscard]] memory_rates of_evaluation(const model_shape& m, const shape& on, std::span<const layer> layers,
                                            double embeddings, bool has_head) const {
     const double c = on.context;
@@ -148,6 +153,7 @@ struct memory {
       largest = std::max(largest, l.weights + l.expert_weights);
       if (!evaluation_keeps::counts(l)) rates.live_token += 2 * l.kv_elements / c;
       running = std::max(running, tensors.token_bytes(l, recompute::none, sequence_parallel) + 2 * l.dispatched);
+      rates.forward_pair = std::max(rates.forward_pair, tensors.pair_bytes(l, recompute::none) / c);
     }
     const layer any = layer::of(m, false, on.tensor);
     if (has_head && on.vocabulary == vocabulary::last)

@@ -125,6 +125,17 @@ struct saved_tensors {
       if (t.kept(again)) sum += t.pairs * l.heads;
     return sum;
   }
+  /// Bytes a pair that one rank of a layer makes and does not keep: while its forward runs, and once more while its
+  /// backward computes them again.
+  [[nodiscard]] double dropped_pair_bytes(const costs::layer& l, costs::recompute again) const {
+    return pair_bytes(l, costs::recompute::none) - pair_bytes(l, again);
+  }
+  /// Bytes a pair beside those, while a layer's backward runs.
+  [[nodiscard]] double running_pair_bytes(const costs::layer& l) const {
+    double sum = 0;
+    for (const saved_tensor& t : running) sum += t.pairs * l.heads;
+    return sum;
+  }
 
   /// The default: bf16, flash attention, fused norms and activation, no dropout. The log-sum-exp of flash attention, 4
   /// bytes a head, is left out. MLA has its latents expanded, since nothing prices expanding them once more a slice.

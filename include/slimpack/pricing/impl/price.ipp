@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/order/releases.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -36,6 +37,7 @@ class calls_of_packs {
     auto of = std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.first == which; });
     if (of == open_.end()) of = open_.insert(open_.end(), {which, {}});
     of->second.tokens += s.length.value, of->second.opens += opens, of->second.closes += closes;
+    of->second.pairs += s.dense_pairs();
   }
 
   /// gradients: accumulator tokens before the pack
@@ -48,7 +50,7 @@ class calls_of_packs {
       for (const auto& [which, one] : open_) {
         const std::int64_t others = which.first ? 0 : others_of(pack, which.second);
         gradients += one.opens;
-        calls_.push_back({one.tokens, others, gradients});
+        calls_.push_back({one.tokens, others, gradients, one.pairs});
         gradients -= one.closes + others;
       }
     }
@@ -67,6 +69,7 @@ class calls_of_packs {
     std::int64_t tokens{};
     std::int64_t opens{};
     std::int64_t closes{};
+    double pairs{};
   };
 
   using key = std::pair<bool, sequence_id>;
@@ -105,6 +108,10 @@ SLIMPACK_DECL void follow_sequences(const partition& packs, std::span<const shar
   if (packs.backward.empty()) {
     w.ended.assign(packs.forward.size(), 0);
     for (const slice& s : packs.forward.slices()) w.ended[readers.last(s)] += s.length.value;
+  }
+  for (const pass p : both_passes) {
+    w.pairs[p].clear();
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i) w.pairs[p].push_back(dense_pairs_of(packs.of(p)[i]));
   }
   calls_of_packs calls(packs.backward.size(), shared);
   w.turn.clear();

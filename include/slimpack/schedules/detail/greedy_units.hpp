@@ -37,7 +37,10 @@ namespace slimpack::detail::greedy {
     const std::vector<std::int64_t>& from = work.times.before[p];
     std::vector<std::int64_t>& to = units.times.before[p];
     to.assign(1, 0);
-    for (const instruction& i : order) to.push_back(to.back() + from[i.pack.value + 1] - from[i.pack.value]);
+    for (const instruction& i : order) {
+      to.push_back(to.back() + from[i.pack.value + 1] - from[i.pack.value]);
+      units.pairs[p].push_back(work.pairs_of(p, i.pack.value));
+    }
     if (work.times.kept[p].empty()) return;
     std::vector<double>& kept = units.times.kept[p];
     for (std::size_t stage = 0; stage < work.rates.size(); ++stage) {

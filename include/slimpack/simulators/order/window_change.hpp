@@ -18,6 +18,7 @@ struct window_change {
   std::vector<double> time;                    ///< seconds, per-pack overhead included
   std::vector<double> message;                 ///< seconds, 0 where none follows
   std::vector<std::int64_t> size;              ///< tokens
+  std::vector<double> pairs;                   ///< slice::dense_pairs, summed up
   std::vector<std::int64_t> needs;             ///< backward: forward tokens, in run order, that must have run before
   std::vector<std::int64_t> gradient_running;  ///< backward: as in workload
   std::vector<std::int64_t> gradient_after;    ///< backward: the same once the pack has run

@@ -135,7 +135,9 @@ struct division_problem {
     sharers_range range{1, static_cast<std::uint32_t>(std::min<std::int64_t>({shape.replicas, quanta, most}))};
     if (!shape.memory) return range;
     const auto part = [&](std::uint32_t k) { return k == 1 ? s.end() : quantum * ((quanta + k - 1) / k); };
-    const auto held = [&](const memory_rates& r, std::uint32_t k) { return solvers::least_held(r, shape, part(k)); };
+    const auto held = [&](const memory_rates& r, std::uint32_t k) {
+      return solvers::least_held(r, shape, part(k), is_tree(s) ? tokens{1} : part(k));
+    };
     const auto held_beside = [&](const memory_rates& r, std::uint32_t k) {
       return held(r, k) + other_token(r) * static_cast<double>((s.length - part(k)).value);
     };

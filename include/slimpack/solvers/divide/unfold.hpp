@@ -110,12 +110,18 @@ class most_of {
     work_.turn.assign(packs.backward.size(), 0);
     work_.gradient_running.assign(packs.backward.size(), 0);
     work_.gradient_before.assign(packs.backward.size() + 1, 0);
+    for (const pass p : both_passes) work_.pairs[p].assign(packs.of(p).size(), 0);
   }
 
   /// apart: tokens of the sharer in the packs before each that are counted apart, packs of stand-ins + 1; or empty
   void add(const workload& sharer, const sharer_packs& of, const by_pass<std::vector<std::int64_t>>& apart = {}) {
     const bool first = work_.times.before.forward.empty();
-    for (const pass p : both_passes) add(p, sharer.times, of.number[p], apart[p], first);
+    for (const pass p : both_passes) {
+      add(p, sharer.times, of.number[p], apart[p], first);
+      for (std::size_t i = 0; i < of.number[p].size(); ++i)
+        if (const std::uint32_t own = of.number[p][i]; own != sharer_packs::none)
+          work_.pairs[p][i] = std::max(work_.pairs[p][i], sharer.pairs_of(p, own));
+    }
     std::vector<std::uint32_t> forward;  // of the sharer: those of stand-ins
     for (std::uint32_t i = 0; i < of.number.forward.size(); ++i)
       if (of.number.forward[i] != sharer_packs::none) forward.push_back(i);

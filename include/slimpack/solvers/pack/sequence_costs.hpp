@@ -74,14 +74,21 @@ template <class Cost>
 }
 
 /// The least that a stage holds of a sequence alone, at its turn, however it is cut: all its tokens are live on every
-/// chunk. Its last forward, and its first backward, run at least the tokens after the last possible cut; a backward in
-/// one slice needs no accumulators of dK and dV, the first of several those of its chunk.
-[[nodiscard]] inline double least_held(const memory_rates& rates, const shape& on, tokens length) {
+/// chunk. Its last forward, and its first backward, run at least the tokens after the last possible cut, each of which
+/// attends to all keys; a backward in one slice needs no accumulators of dK and dV, the first of several those of its
+/// chunk.
+/// own: of a path, tokens that its last sequence has at least
+[[nodiscard]] inline double least_held(const memory_rates& rates, const shape& on, tokens length, tokens own) {
   const tokens rest{length.value % on.quantum.value};
   const auto all = static_cast<double>(length.value);
   const auto tail = static_cast<double>((rest > tokens{} ? rest : std::min(length, on.quantum)).value);
-  const double cut = tail < all ? rates.in_backward(all, all / on.chunks, tail) : rates.in_backward(all, 0, all);
-  return std::max(rates.in_forward(all, 0, tail), std::min(cut, rates.in_backward(all, 0, all)));
+  const double least_pairs = std::min(tail, static_cast<double>(own.value)) * all;
+  const double whole = rates.in_backward(all, 0, all, static_cast<double>(own.value) * all);
+  const double cut = tail < all ? rates.in_backward(all, all / on.chunks, tail, least_pairs) : whole;
+  return std::max(rates.in_forward(all, 0, tail, least_pairs), std::min(cut, whole));
+}
+[[nodiscard]] inline double least_held(const memory_rates& rates, const shape& on, tokens length) {
+  return least_held(rates, on, length, length);
 }
 
 }  // namespace slimpack::solvers

@@ -69,6 +69,16 @@ template <class PacksOf>
   return found;
 }
 
+/// Pairs that dense attention makes of slices: of the queries of each with the keys of its prefix, and among its own.
+[[nodiscard]] inline double dense_pairs(std::span<const slice> slices) {
+  double with_prefix = 0, among = 0;
+  for (const slice& s : slices) {
+    const auto queries = static_cast<double>(s.length.value);
+    with_prefix += queries * static_cast<double>(s.begin.value), among += queries * queries;
+  }
+  return with_prefix + among;
+}
+
 /// What a stage holds while it runs its program, instruction by instruction: what memory_rates says, counted per
 /// sequence, and what kept(piece, stage, first) says, counted per piece: acquired when its forward begins, released
 /// when its backward ends; its tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there
@@ -99,10 +109,12 @@ class stage_memory {
   }
 
   void run(const instruction& i) {
-    lent_ = 0;
-    for (const loan& l : loans_)
-      if (l.helper.stage == static_cast<std::uint32_t>(stage_) && l.helper.what == i)
-        lent_ += l.context.length.value * (i.pass() == pass::forward ? 1 : 2);
+    lent_ = 0, lent_pairs_ = 0;
+    for (const loan& l : loans_) {
+      if (l.helper.stage != static_cast<std::uint32_t>(stage_) || !(l.helper.what == i)) continue;
+      lent_ += l.context.length.value * (i.pass() == pass::forward ? 1 : 2);
+      lent_pairs_ += static_cast<double>(l.queries.length.value) * static_cast<double>(l.context.length.value);
+    }
     if (!i.is_of_part())
       end_call(i);
     else if (i.pass() == pass::forward)
@@ -135,7 +147,8 @@ class stage_memory {
     for (const slice& s : pack) pieces_[{i.chunk, s.sequence}] += whole_bytes(s);
     for (const sequence_id s : sequences_of(pack))
       pieces_[{i.chunk, s}] += std::ceil(rates_.other_token) * static_cast<double>(others_in(i, s));
-    hold(rates_.in_forward(total(live_), total(opened_), static_cast<double>(size_of(pack).value)));
+    hold(rates_.in_forward(total(live_), total(opened_), static_cast<double>(size_of(pack).value)) +
+         rates_.forward_pair * (dense_pairs(pack) + lent_pairs_));
     // Where nothing runs backward, a sequence that has ended is let go of, unless something reads it yet.
     if (!packs_.backward.empty()) return;
     std::set<sequence_id> read;
@@ -176,7 +189,8 @@ class stage_memory {
         opened_.try_emplace({i.chunk, above}, own_[above]);
       if (apart) owed_[{i.chunk, s.sequence}] += s.length.value;
     }
-    hold(rates_.in_backward(total(live_), total(opened_), static_cast<double>(tokens_of_call)));
+    hold(rates_.in_backward(total(live_), total(opened_), static_cast<double>(tokens_of_call)) +
+         rates_.backward_pair * (dense_pairs(call) + lent_pairs_));
     for (const slice& s : call) {
       if (!apart) live_[{i.chunk, s.sequence}] -= s.length.value;
       if (const auto open = opened_.find({i.chunk, s.sequence}); open != opened_.end()) open->second -= s.length.value;
@@ -243,6 +257,7 @@ class stage_memory {
   std::map<place, std::int64_t> opened_;          // of sequences whose backward is under way: tokens left
   std::map<place, double> pieces_;                // forwarded and not backwarded: whole bytes that they keep
   std::int64_t lent_ = 0;     // keys lent to the running instruction, twice where it has gradients of them
+  double lent_pairs_ = 0;     // pairs of queries and keys lent to it
   std::int64_t logits_ = 0;   // tokens that have passed V and not U
   std::int64_t waiting_ = 0;  // on the last stage: that have passed V, and not B on the last part
   double peak_;

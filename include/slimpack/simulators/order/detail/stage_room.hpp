@@ -39,7 +39,10 @@ class stage_room {
     for (const pass p : {pass::forward, pass::backward}) {
       const std::vector<std::int64_t>& before = work.times.before[p];
       std::vector<std::int64_t>& size = size_[p == pass::backward];
-      for (std::size_t i = 0; i + 1 < before.size(); ++i) size.push_back(before[i + 1] - before[i]);
+      for (std::size_t i = 0; i + 1 < before.size(); ++i) {
+        size.push_back(before[i + 1] - before[i]);
+        pairs_[p].push_back(work.pairs_of(p, i));
+      }
     }
     double limit = std::numeric_limits<double>::infinity();
     if (work.shape.memory) {
@@ -98,6 +101,7 @@ class stage_room {
     for (std::size_t i = 0; i < change.size.size(); ++i) {
       const node place = change.places[change.first_left() + i];
       size_[change.pass == pass::backward][place] = change.size[i];
+      pairs_[change.pass][place] = change.pairs[i];
       if (change.pass == pass::forward) continue;
       gradient_running_[place] = change.gradient_running[i];
       gradient_after_[place] = change.gradient_after[i];
@@ -114,7 +118,7 @@ class stage_room {
   static bool is_whole(const memory_rates& r) {
     const auto whole = [](double rate) { return std::floor(rate) == rate; };
     return whole(r.fixed) && whole(r.live_token) && whole(r.gradient_token) && whole(r.forward_token) &&
-           whole(r.backward_token) && whole(r.weight_token);
+           whole(r.backward_token) && whole(r.weight_token) && whole(r.forward_pair) && whole(r.backward_pair);
   }
   [[nodiscard]] bool has(node n, double more) const { return more <= 0 || more + margin_ <= room_[n]; }
 
@@ -156,14 +160,15 @@ class stage_room {
     const bool backward = change.pass == pass::backward;
     const std::size_t left = i - change.first_left();
     const auto running = static_cast<double>(change.size[left] - size_[backward][change.places[i]]);
+    const double pairs = change.pairs[left] - pairs_[change.pass][change.places[i]];
     if (!backward)
       return rates.live_token * static_cast<double>(then_[i].tokens - now_[i].tokens) / chunks_ +
-             rates.forward_token * running;
+             rates.forward_token * running + rates.forward_pair * pairs;
     const std::int64_t gradient = change.gradient_running[left] - gradient_running_[change.places[i]];
     return (rates.live_token * static_cast<double>(i == 0 ? 0 : now_[i - 1].tokens - then_[i - 1].tokens) +
             rates.gradient_token * static_cast<double>(gradient)) /
                chunks_ +
-           rates.backward_token * running;
+           rates.backward_token * running + rates.backward_pair * pairs;
   }
 
   /// What it holds more between the i-th place and the next.
@@ -198,6 +203,7 @@ class stage_room {
   std::vector<memory_rates> rates_;                // per stage
   std::vector<double> room_;                       // per instruction
   std::array<std::vector<std::int64_t>, 2> size_;  // tokens of each pack, by pass
+  by_pass<std::vector<double>> pairs_;             // dense pairs of each pack
   std::vector<std::int64_t> gradient_running_;
   std::vector<std::int64_t> gradient_after_;
   double margin_{};

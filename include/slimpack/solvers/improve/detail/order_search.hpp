@@ -235,7 +235,7 @@ class order_search {
     const micropacks& packs = cuts_ ? in_pieces(p) : made_;
     price_layers(packs, p, cost_, parts_, times_);
     if (!reduction_waits_.empty()) wait_for_reduction(p);
-    for (auto* list : {&change_.time, &change_.message}) list->clear();
+    for (auto* list : {&change_.time, &change_.message, &change_.pairs}) list->clear();
     for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after})
       list->clear();
     for (const seconds t : times_.calls[p]) change_.time.push_back(t.value);
@@ -247,6 +247,7 @@ class order_search {
     for (std::size_t i = 0; i < packs.size(); ++i) {
       const std::span<const slice> pack = packs[i];
       change_.size.push_back(size_of(pack).value);
+      change_.pairs.push_back(dense_pairs_of(pack));
       if (p == pass::forward) continue;
       change_.needs.push_back(needs_of(pack));
       // As in open_gradients: what is left of a sequence that runs backward in several packs, and all above it.

@@ -86,7 +86,7 @@ class forest_search {
   /// Whether a replica has room for a path.
   [[nodiscard]] bool fits(const sequence& s, const std::vector<memory_rates>& rates) const {
     const auto has_room = [&](const memory_rates& r) {
-      return solvers::least_held(r, batch_.shape, s.end()) <= batch_.shape.memory->amount;
+      return solvers::least_held(r, batch_.shape, s.end(), s.length) <= batch_.shape.memory->amount;
     };
     return !batch_.shape.memory || std::all_of(rates.begin(), rates.end(), has_room);
   }
