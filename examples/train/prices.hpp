@@ -137,7 +137,7 @@ class vocabulary_probe {
       slimpack::profiling::host_stopwatch watch;
       watch.start();
       once().value();
-      taken_[{call, size}].push_back(watch.stop().value);
+      taken_[{call, size}].push_back(watch.stop().clock.value);
     };
     stage_.begin_step({});
     using enum slimpack::instruction_kind;

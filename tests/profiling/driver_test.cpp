@@ -108,7 +108,7 @@ class told_time {
 };
 
 /// Profiles on threads, a rank's profile each.
-std::vector<stage_profile> measured(const shape& on, tokens longest, double noise) {
+std::vector<stage_profile> measured(const shape& on, tokens longest, double noise, seconds budget = {30}) {
   const int ranks = on.stages * on.replicas;
   std::vector<stage_profile> all(static_cast<std::size_t>(ranks));
   transports::threads world{ranks, {.time_out = {60}}};
@@ -117,7 +117,7 @@ std::vector<stage_profile> measured(const shape& on, tokens longest, double nois
     timed_compute compute(rank % on.stages, on.stages, on.chunks);
     compute.noise = noise;
     driver drive{compute, on, longest, endpoint, told_time(compute)};
-    drive.budget = {0};
+    drive.budget = budget;
     drive.prepare = [&](std::span<const sequence> s) { compute.announced.assign(s.begin(), s.end()); };
     all[static_cast<std::size_t>(rank)] = drive.measure().value();
     EXPECT_EQ(compute.wrong, 0);
@@ -176,7 +176,7 @@ TEST(Driver, FindsTheRatesThatThereAre) {
 }
 
 TEST(Driver, StaysWithinATenthOfNoisyPacksLeftOut) {
-  const stage_profile p = measured({.stages = 2, .quantum = {64}}, {2048}, 0.08)[0];
+  const stage_profile p = measured({.stages = 2, .quantum = {64}}, {2048}, 0.08, {0.3})[0];
   std::printf(
       "noise of 8 %%: %zu kinds of packs left out, %.2f %% off (median), %.2f %% at most; a pack %.3g s (%.3g)\n",
       p.check.kinds, 100 * p.check.median, 100 * p.check.worst, p.forward[0].pack.value,
@@ -191,7 +191,7 @@ TEST(Driver, TakesEveryFormOfCompute) {
     transports::threads world{1, {.time_out = {20}}};
     auto endpoint = world.endpoint(0);
     driver drive{compute, on, tokens{200}, endpoint};
-    drive.budget = {0};
+    drive.budget = {0.2};
     const stage_profile p = drive.measure().value();
     EXPECT_EQ(p.forward.size(), static_cast<std::size_t>(on.chunks));
     EXPECT_TRUE(p.cost());
@@ -265,7 +265,9 @@ TEST(Driver, RefusesATransportOfOtherRanksThanTheShapes) {
       driver{compute, shape{.stages = 2, .replicas = 3}, tokens{200}, endpoint, told_time(compute)}.measure();
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, errc::invalid_input);
-  EXPECT_EQ(made.error().detail, "the shape has 6 ranks, the transport 1");
+  EXPECT_EQ(
+      made.error().detail,
+      "the shape has 6 ranks, the transport 1; give a transport of more ranks, such as tensor ranks, to measure()");
   EXPECT_EQ(compute.calls, 0);
 }
 
