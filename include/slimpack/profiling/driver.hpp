@@ -123,19 +123,16 @@ class driver {
     if (world.size() % ranks != 0)
       return error{errc::invalid_input, "the shape has " + std::to_string(ranks) + " ranks, and the world's " +
                                             std::to_string(world.size()) + " are no multiple of them"};
-    const auto end = [&](const std::string& why) {
-      transport_.abort(why);
-      if (static_cast<const void*>(&world) != static_cast<const void*>(&transport_)) world.abort(why);
-    };
+    own_stopped_ = world_stopped_ = false;
     stage_profile besides;
     result<std::vector<observation>> told = error{};
     const std::exception_ptr thrown = slimpack::detail::thrown_by([&] { told = measured(world, besides); });
     if (thrown) {
-      end(running_ + ": the compute threw");
+      stop(world, running_ + ": the compute threw");
       std::rethrow_exception(thrown);
     }
     if (!told) {
-      end(told.error().detail);
+      stop(world, told.error().detail);
       return std::move(told).error();
     }
     result<stage_profile> made = fit(told.value(), shape_.parts());  // on all ranks the same, an error, too
@@ -184,11 +181,28 @@ class driver {
     return told;
   }
 
+  /// Aborts its own transport, and the world where that is another: each once, as transports want it.
+  template <class World>
+  void stop(World& world, const std::string& why) {
+    if (!std::exchange(own_stopped_, true)) transport_.abort(why);
+    if (!is_own(world) && !std::exchange(world_stopped_, true)) world.abort(why);
+  }
+  template <class World>
+  [[nodiscard]] bool is_own(World& world) const {
+    return static_cast<const void*>(&world) == static_cast<const void*>(&transport_);
+  }
+  /// A gather over the world has failed, and has aborted it.
+  template <class World>
+  error stopped(World& world, const error& why) {
+    (is_own(world) ? own_stopped_ : world_stopped_) = true;
+    return why;
+  }
+
   /// The largest of all ranks' times: they meet here.
   template <class World>
-  static result<seconds> latest(World& world, seconds own) {
+  result<seconds> latest(World& world, seconds own) {
     const result<std::vector<double>> all = gathered(world, own.value);
-    if (!all) return all.error();
+    if (!all) return stopped(world, all.error());
     return seconds{*std::max_element(all.value().begin(), all.value().end())};
   }
 
@@ -196,9 +210,9 @@ class driver {
   template <class World>
   result<std::vector<observation>> of_job(World& world, std::span<const observation> own) {
     const result<std::vector<int>> places = gathered(world, transport_.rank());
-    if (!places) return places.error();
+    if (!places) return stopped(world, places.error());
     const result<std::vector<std::vector<observation>>> told = detail::gathered_by_rank(world, own);
-    if (!told) return told.error();
+    if (!told) return stopped(world, told.error());
     std::vector<observation> all;
     for (int place = 0; place < transport_.size(); ++place) {
       std::vector<const std::vector<observation>*> same;
@@ -294,7 +308,7 @@ class driver {
     if (copies.size() < 2) return success();
     running_ = "the sum of gradients";
     const auto ends = [&](error e) {
-      transport_.abort(e.detail);
+      stop(world, e.detail);
       return e;
     };
     const result<seconds> took = slowest(world, 5, true, [&]() -> result<void> {
@@ -325,7 +339,7 @@ class driver {
                               : transport_.receive(other, 1, message.bytes(size));
           const result<void> moved = moving ? transport_.wait(moving.value()) : result<void>(std::move(moving).error());
           if (moved) continue;
-          transport_.abort(moved.error().detail);  // the other side may use the message until then
+          stop(world, moved.error().detail);  // the other side may use the message until then
           return moved;
         }
         return success();
@@ -348,7 +362,8 @@ class driver {
   Transport& transport_;
   slimpack::detail::transport_behind<Transport> port_;
   Watch watch_;
-  std::string running_;  // what is timed
+  std::string running_;                   // what is timed
+  bool own_stopped_{}, world_stopped_{};  // aborted since measure began
 };
 
 }  // namespace slimpack::profiling
