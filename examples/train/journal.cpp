@@ -75,7 +75,7 @@ journal::journal(const options& o, const inputs& in, std::ostream& out) : option
 }
 
 void journal::timed(const slimpack::profiling::measurement& seen) const {
-  out_ << "trials     " << seen.trials << " kinds ran " << seen.runs << " times; "
+  out_ << "trials     " << seen.trials << " kinds, run " << seen.runs << " times in all; "
        << (std::isfinite(seen.error) ? "medians known to " + percent(seen.error, 1) + " at worst"
                                      : std::string("some have fewer than 5 packs"))
        << "; " << clocks_text(seen.by);
