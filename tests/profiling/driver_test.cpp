@@ -296,7 +296,7 @@ TEST(Driver, KeepsToItsBudget) {
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ASSERT_TRUE(made) << made.error().detail;
   const double longest = *std::max_element(compute.trials.begin(), compute.trials.end());
-  EXPECT_LT(took, 0.5 + longest + 0.1);  // what is fitted then, and what the machine does besides
+  EXPECT_LT(took, 0.5 + longest + 0.25);  // what is fitted then, and what the machine does besides
   ASSERT_FALSE(drive.seen.dropped.empty());
   EXPECT_EQ(drive.seen.dropped.back().lengths(), std::vector<tokens>{{8192}});
   EXPECT_EQ(drive.seen.runs + 1, compute.trials.size());  // the first one runs once more, to warm up
