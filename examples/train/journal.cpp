@@ -55,6 +55,14 @@ std::string samples_text(const sample_tree& all) {
          tokens_of(all.tree()) + " different, in " + std::to_string(all.tree().lengths.size()) + " sequences\n";
 }
 
+/// By which clock packs are priced.
+std::string clocks_text(const slimpack::profiling::clocks& by) {
+  if (by.by_processor == 0) return "times on the clock, as calls wait";
+  return "times of the processor" +
+         (by.by_clock > 0 ? ", on the clock for " + std::to_string(by.by_clock) + " packs that wait" : std::string{}) +
+         "; clock / processor " + fixed(by.clock_over_processor, 3);
+}
+
 }  // namespace
 
 journal::journal(const options& o, const inputs& in, std::ostream& out) : options_(o), texts_(in.texts), out_(out) {
@@ -78,6 +86,29 @@ journal::journal(const options& o, const inputs& in, std::ostream& out) : option
        << ", cost " << o.cost_text
        << (o.weights == slimpack::weight_gradients::apart ? ", weight gradients apart where that fills a wait" : "")
        << std::endl;
+}
+
+void journal::timed(const slimpack::profiling::measurement& seen) const {
+  out_ << "trials     " << seen.trials << " kinds, run " << seen.runs << " times in all; "
+       << (std::isfinite(seen.error) ? "medians known to " + percent(seen.error, 1) + " at worst"
+                                     : std::string("some have fewer than 5 packs"))
+       << "; " << clocks_text(seen.by);
+  if (!seen.dropped.empty()) {
+    out_ << "\n           no time within --measure-for " << fixed(options_.measure_for.value, 1) << " for "
+         << seen.dropped.size() << " more: ";
+    constexpr std::size_t most = 3;
+    for (std::size_t i = 0; i < std::min(seen.dropped.size(), most); ++i)
+      out_ << (i > 0 ? "; " : "") << text_of(seen.dropped[i]);
+    if (seen.dropped.size() > most) out_ << "; and others";
+  }
+  warn_of_other_work(seen.by);
+  out_ << std::endl;
+}
+
+void journal::warn_of_other_work(const slimpack::profiling::clocks& by) const {
+  if (by.clock_over_processor <= slimpack::profiling::most_clock_over_processor) return;
+  out_ << "\n           other work has the processors for a part of the time. Prices are those of an idle machine, and "
+          "steps take longer beside such work: train and measure where nothing else runs";
 }
 
 void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::stage_profile& profile,
@@ -104,11 +135,14 @@ void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::
        << off_text(check.sums) << std::endl;
 }
 
-void journal::refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const {
+void journal::refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check,
+                       const slimpack::profiling::clocks& by) const {
   out_ << "refit      to " << off.packs << " packs of " << steps_.size() << " steps and all ranks, which took "
        << fixed(off.ratio, 3) << " of what was predicted (median; " << percent(off.error, 1) << " off"
        << off_text(off.sums) << "); " << check.kinds << " kinds left out are " << percent(check.median, 1) << " off"
-       << off_text(check.sums) << std::endl;
+       << off_text(check.sums) << "; " << clocks_text(by);
+  warn_of_other_work(by);
+  out_ << std::endl;
 }
 
 void journal::step(std::vector<step_figures> runs, seconds planning) {

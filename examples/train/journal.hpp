@@ -10,6 +10,8 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/executors/step_report.hpp>
+#include <slimpack/profiling/clocks.hpp>
+#include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/pack_sums.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
@@ -52,10 +54,13 @@ class journal {
  public:
   journal(const options& o, const inputs& in, std::ostream& out);
 
+  /// How the stages were timed: by which clock, and what there was no time for.
+  void timed(const slimpack::profiling::measurement& seen) const;
   void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::stage_profile& profile,
                   slimpack::seconds took, bool read);
   /// The cost fitted to steps, and how far the one before was off them.
-  void refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const;
+  void refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check,
+                const slimpack::profiling::clocks& by) const;
   /// One step: the planner's run first, then those compared with it.
   void step(std::vector<step_figures> runs, slimpack::seconds planning);
   void summarize(slimpack::seconds took) const;
@@ -68,6 +73,7 @@ class journal {
   /// Says which packs of a planner's steps were off their prices in sum, if any were: a speed-up in which plans were
   /// chosen by such prices, or compared by them, is not the one that right prices give.
   void warn_of_prices(std::size_t run) const;
+  void warn_of_other_work(const slimpack::profiling::clocks& by) const;
 
   const options& options_;
   const corpus& texts_;

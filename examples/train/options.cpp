@@ -381,7 +381,7 @@ std::variant<options, ending> parse(int argc, char** argv) {
                              "JSON file of what was measured: it is read if it exists, and otherwise written");
   auto* measure_option =
       add(planning, same, "--measure-for", o.measure_for.value, "SECONDS",
-          "How long to time each stage before the first step; every trial runs at least three times [3]")
+          "How long to time each stage before the first step; a few of the smallest trials always run [3]")
           ->check(wait);
   auto* refit_option =
       add(planning, same, "--refit", o.refit, "N",

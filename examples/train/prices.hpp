@@ -11,6 +11,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
+#include <slimpack/executors/call_time.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
@@ -137,7 +138,8 @@ class vocabulary_probe {
       slimpack::profiling::host_stopwatch watch;
       watch.start();
       once().value();
-      taken_[{call, size}].push_back(watch.stop().value);
+      const slimpack::call_time took = watch.stop();  // by the clock that calls of layers are priced by
+      taken_[{call, size}].push_back((took.processor > slimpack::seconds{} ? took.processor : took.clock).value);
     };
     stage_.begin_step({});
     using enum slimpack::instruction_kind;

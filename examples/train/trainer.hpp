@@ -25,6 +25,7 @@
 #include <slimpack/io/stage_profile.hpp>
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
+#include <slimpack/profiling/clocks.hpp>
 #include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
@@ -129,6 +130,7 @@ class trainer {
     slimpack::result<slimpack::profiling::stage_profile> measured = drive.measure();
     if (!measured) return std::move(measured).error();
     profile_ = std::move(measured).value();
+    if (journal_) journal_->timed(drive.seen);
     if (options_.shape.vocabulary == slimpack::vocabulary::spread) {
       texts_.assign(1, text);
       vocabulary_probe<T> words(options_.model, options_.shape, transport_.rank() % options_.shape.stages, stage_,
@@ -157,6 +159,7 @@ class trainer {
     slimpack::result<std::vector<slimpack::profiling::observation>> all =
         slimpack::profiling::gather(transport_, std::span<const slimpack::profiling::observation>(observed_));
     if (!all) return std::move(all).error();
+    const slimpack::profiling::clocks by = slimpack::profiling::choose_clocks(all.value());
     const slimpack::profiling::drift off =
         slimpack::profiling::drift_of(std::get<slimpack::costs::profiled>(cost_), all.value());
     slimpack::result<slimpack::profiling::stage_profile> made =
@@ -169,7 +172,7 @@ class trainer {
     if (!cost) return std::move(cost).error();
     profile_ = std::move(made).value();
     cost_ = std::move(cost).value();
-    if (journal_) journal_->refitted(off, profile_.check);
+    if (journal_) journal_->refitted(off, profile_.check, by);
     return slimpack::success();
   }
 

@@ -64,6 +64,7 @@
 #include <slimpack/devices/host.hpp>
 #include <slimpack/devices/streams.hpp>
 #include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/call_time.hpp>
 #include <slimpack/executors/edge_values.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -96,6 +97,7 @@
 #include <slimpack/pricing/remap/remapping.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/profiling/clocks.hpp>
 #include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/memory_trials.hpp>

@@ -1,3 +1,4 @@
+#include <slimpack/executors/call_time.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
@@ -35,6 +36,14 @@ struct shares_beginnings {
   static constexpr bool shares_prefixes = true;
 #else
   bool shares_prefixes = true;
+#endif
+};
+
+struct waits {
+#ifdef SLIMPACK_REPAIRED
+  static constexpr bool waits_in_calls = true;
+#else
+  static constexpr int waits_in_calls = 1;
 #endif
 };
 
@@ -81,6 +90,8 @@ constexpr bool splitting = slimpack::detail::splits_weight_gradients<splits>;
 constexpr bool sharing = slimpack::detail::shares_rows<shares>;
 // expected-diagnostic: a stage compute's shares_prefixes is a public static constexpr bool
 constexpr bool sharing_beginnings = slimpack::detail::shares_prefixes<shares_beginnings>;
+// expected-diagnostic: a stage compute's waits_in_calls is a public static constexpr bool
+constexpr auto waiting = slimpack::waits_in_calls<waits>();
 // expected-diagnostic: a stage compute's joins_rows is a public static constexpr bool
 constexpr bool joining = slimpack::detail::joins_rows<joins>;
 // expected-diagnostic: a stage compute's lends_attention is a public static constexpr bool

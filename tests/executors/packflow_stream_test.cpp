@@ -328,6 +328,7 @@ TEST(PackflowOverStreams, TellsWhenTheDeviceRanAnInstruction) {
         EXPECT_GE(one.end - one.begin, seconds{.9e-3});
       }
       EXPECT_GE(one.begin, end);
+      EXPECT_EQ(one.processor, seconds{});  // of the host, which only issues it
       end = one.end;
     }
     EXPECT_GE(report->value().elapsed, end);

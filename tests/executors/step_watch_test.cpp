@@ -13,6 +13,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace slimpack::step_watch_test {
 namespace {
@@ -58,7 +59,9 @@ struct ended {
 };
 
 /// Of one rank: a sequence of 8 tokens, in packs of 5 and 3.
-plan two_packs() { return profiling::plan_of({1, {{5}, {3}}}, {.stages = 1}); }
+plan two_packs() {
+  return profiling::plan_of(profiling::side_by_side(1, std::vector<tokens>{{5}, {3}}), {.stages = 1});
+}
 
 ended run(own_channel& channel) {
   const plan p = two_packs();

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -110,7 +112,7 @@ class told_time {
 };
 
 /// Profiles on threads, a rank's profile each.
-std::vector<stage_profile> measured(const shape& on, tokens longest, double noise) {
+std::vector<stage_profile> measured(const shape& on, tokens longest, double noise, seconds budget = {30}) {
   const int ranks = on.stages * on.replicas;
   std::vector<stage_profile> all(static_cast<std::size_t>(ranks));
   transports::threads world{ranks, {.time_out = {60}}};
@@ -119,7 +121,7 @@ std::vector<stage_profile> measured(const shape& on, tokens longest, double nois
     timed_compute compute(rank % on.stages, on.stages, on.chunks);
     compute.noise = noise;
     driver drive{compute, on, longest, endpoint, told_time(compute)};
-    drive.budget = {0};
+    drive.budget = budget;
     drive.prepare = [&](std::span<const sequence> s) { compute.announced.assign(s.begin(), s.end()); };
     all[static_cast<std::size_t>(rank)] = drive.measure().value();
     EXPECT_EQ(compute.wrong, 0);
@@ -180,7 +182,7 @@ TEST(Driver, FindsTheRatesThatThereAre) {
 }
 
 TEST(Driver, StaysWithinATenthOfNoisyPacksLeftOut) {
-  const stage_profile p = measured({.stages = 2, .quantum = {64}}, {2048}, 0.08)[0];
+  const stage_profile p = measured({.stages = 2, .quantum = {64}}, {2048}, 0.08, {0.3})[0];
   std::printf(
       "noise of 8 %%: %zu kinds of packs left out, %.2f %% off (median), %.2f %% at most; a pack %.3g s (%.3g)\n",
       p.check.kinds, 100 * p.check.median, 100 * p.check.worst, p.forward[0].pack.value,
@@ -195,7 +197,7 @@ TEST(Driver, TakesEveryFormOfCompute) {
     transports::threads world{1, {.time_out = {20}}};
     auto endpoint = world.endpoint(0);
     driver drive{compute, on, tokens{200}, endpoint};
-    drive.budget = {0};
+    drive.budget = {0.2};
     const stage_profile p = drive.measure().value();
     EXPECT_EQ(p.forward.size(), static_cast<std::size_t>(on.chunks));
     EXPECT_TRUE(p.cost());
@@ -261,6 +263,154 @@ TEST(Driver, TellsOthersWhereAComputeThrows) {
   EXPECT_NE(said.find("the compute threw"), std::string::npos) << said;
 }
 
+/// Sleeps for a part of a second in each call, by its tokens and pairs, and notes how long each trial took.
+class sleeping : public prefix_in_arena<backward_cuts::any> {
+ public:
+  explicit sleeping(double token, double pair) : prefix_in_arena(0, 1, 1), token_(token), pair_(pair) {}
+  void begin_step(const step_outline&) { trials.emplace_back(); }
+  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    sleep(p);
+    return prefix_in_arena::forward(p, in, out);
+  }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    sleep(p);
+    return prefix_in_arena::backward(p, in, out);
+  }
+  std::vector<double> trials;  ///< seconds
+
+ private:
+  void sleep(const piece& p) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(token_ * static_cast<double>(p.slice.length.value) + pair_ * p.slice.pairs()));
+    trials.back() += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  double token_, pair_;
+};
+
+// The largest trials take 10 s each, of a budget of half a second.
+TEST(Driver, KeepsToItsBudget) {
+  transports::threads world{1, {.time_out = {60}}};
+  auto endpoint = world.endpoint(0);
+  sleeping compute(2e-6, 3e-7);
+  driver drive{compute, shape{.quantum = {64}}, tokens{8192}, endpoint};
+  drive.budget = {0.5};
+  const auto begin = std::chrono::steady_clock::now();
+  const result<stage_profile> made = drive.measure();
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ASSERT_TRUE(made) << made.error().detail;
+  const double longest = *std::max_element(compute.trials.begin(), compute.trials.end());
+  EXPECT_LT(took, 0.5 + longest + 0.25);  // what is fitted then, and what the machine does besides
+  ASSERT_FALSE(drive.seen.dropped.empty());
+  EXPECT_EQ(drive.seen.dropped.back().lengths(), std::vector<tokens>{{8192}});
+  EXPECT_EQ(drive.seen.runs + 1, compute.trials.size());  // the first one runs once more, to warm up
+  // It is seen to wait, and so is timed on the clock.
+  EXPECT_EQ(drive.seen.by.by_processor, 0u);
+  EXPECT_EQ(drive.seen.by.clock_over_processor, 1);
+  EXPECT_GT(made.value().forward[0].pair, seconds{3e-7});
+}
+
+TEST(Driver, RunsTheSmallestTrialsWhateverTheBudgetIs) {
+  transports::threads world{1, {.time_out = {60}}};
+  auto endpoint = world.endpoint(0);
+  sleeping compute(1e-6, 0);
+  driver drive{compute, shape{.quantum = {64}}, tokens{2048}, endpoint};
+  drive.budget = {0};
+  ASSERT_TRUE(drive.measure());
+  EXPECT_EQ(drive.seen.runs, 4u);
+  EXPECT_EQ(drive.seen.trials, 4u);
+  EXPECT_FALSE(std::isfinite(drive.seen.error));
+}
+
+/// A compute of its stage that is slower by its tensor rank, and takes the processor for a part of that.
+struct tensor_rank : timed_compute {
+  using timed_compute::timed_compute;
+  double slower{1};
+};
+class told_clocks {
+ public:
+  explicit told_clocks(const tensor_rank& of) : of_(&of) {}
+  void start() { begin_ = of_->spent; }
+  [[nodiscard]] call_time stop() {
+    const seconds took{(of_->spent - begin_) * of_->slower};
+    return {took * 1.25, took};
+  }
+
+ private:
+  const tensor_rank* of_;
+  double begin_{};
+};
+
+// 2 tensor x 2 data x 2 pipeline ranks, which the world counts in an order of its own. Tensor rank 1 takes 1.5 times as
+// long, and that counts. Other work has the processors for a fifth of the time, and that does not.
+TEST(Driver, MakesAllRanksOfAJobFitTheSame) {
+  const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
+  transports::threads world{8, {.time_out = {60}}}, first{4, {.time_out = {60}}}, second{4, {.time_out = {60}}};
+  std::vector<stage_profile> all(8);
+  std::vector<measurement> seen(8);
+  tests::on_every_rank(8, [&](int rank) {
+    const int tensor = rank / 4, own = rank % 4;
+    auto endpoint = (tensor == 0 ? first : second).endpoint(own);
+    auto of_job = world.endpoint((rank * 3 + 5) % 8);
+    tensor_rank compute(own % 2, 2, 1);
+    compute.slower = 1 + 0.5 * tensor;
+    driver drive{compute, on, tokens{500}, endpoint, told_clocks(compute)};
+    drive.budget = {30};
+    drive.prepare = [&](std::span<const sequence> s) { compute.announced.assign(s.begin(), s.end()); };
+    all[static_cast<std::size_t>(rank)] = drive.measure(of_job).value();
+    seen[static_cast<std::size_t>(rank)] = drive.seen;
+  });
+  for (std::size_t rank = 0; rank < 8; ++rank) {
+    EXPECT_TRUE(same_bits(all[rank], all[0])) << "rank " << rank << " has a profile of other bits";
+    EXPECT_EQ(seen[rank].runs, seen[0].runs);
+    EXPECT_EQ(seen[rank].by, seen[0].by);
+  }
+  EXPECT_NEAR(seen[0].by.clock_over_processor, 1.25, 1e-12);
+  EXPECT_EQ(seen[0].by.by_clock, 0u);
+  for (int part = 0; part < 2; ++part)
+    EXPECT_TRUE(
+        near(all[0].forward[static_cast<std::size_t>(part)].token, true_rates(pass::forward, part).token * 1.5, 1e-6));
+}
+
+// A rank of one tensor group throws, which ranks of both hear. All transports are as new then.
+TEST(Driver, EndsOnAllRanksOfAJobAndCanBeginAgain) {
+  transports::threads world{4, {.time_out = {60}}}, first{2, {.time_out = {60}}}, second{2, {.time_out = {60}}};
+  std::vector<std::string> said(4);
+  std::vector<int> measured_then(4);
+  tests::on_every_rank(4, [&](int rank) {
+    auto endpoint = (rank < 2 ? first : second).endpoint(rank % 2);
+    auto of_job = world.endpoint(rank);
+    timed_compute compute(rank % 2, 2, 1);
+    compute.fails_at = rank == 2 ? 50 : -1;
+    driver drive{compute, shape{.stages = 2, .quantum = {8}}, tokens{200}, endpoint, told_time(compute)};
+    drive.budget = {30};
+    drive.prepare = [&](std::span<const sequence> s) { compute.announced.assign(s.begin(), s.end()); };
+    try {
+      said[static_cast<std::size_t>(rank)] = drive.measure(of_job).error().detail;
+    } catch (const std::runtime_error&) {
+      said[static_cast<std::size_t>(rank)] = "thrown";
+    }
+    measured_then[static_cast<std::size_t>(rank)] = drive.measure(of_job).has_value();
+  });
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    if (rank == 2)
+      EXPECT_EQ(said[rank], "thrown");
+    else
+      EXPECT_NE(said[rank].find(": the compute threw"), std::string::npos) << said[rank];
+  EXPECT_EQ(measured_then, std::vector<int>(4, 1));
+}
+
+TEST(Driver, RefusesAWorldOfRanksThatAreNoMultiple) {
+  transports::threads two{2}, three{3};
+  auto of_job = three.endpoint(0);
+  auto of_two = two.endpoint(0);
+  timed_compute compute(0, 2, 1);
+  driver drive{compute, shape{.stages = 2}, tokens{200}, of_two, told_time(compute)};
+  const result<stage_profile> made = drive.measure(of_job);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().detail, "the shape has 2 ranks, and the world's 3 are no multiple of them");
+}
+
 TEST(Driver, RefusesATransportOfOtherRanksThanTheShapes) {
   transports::threads world{1};
   auto endpoint = world.endpoint(0);
@@ -269,7 +419,9 @@ TEST(Driver, RefusesATransportOfOtherRanksThanTheShapes) {
       driver{compute, shape{.stages = 2, .replicas = 3}, tokens{200}, endpoint, told_time(compute)}.measure();
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, errc::invalid_input);
-  EXPECT_EQ(made.error().detail, "the shape has 6 ranks, the transport 1");
+  EXPECT_EQ(
+      made.error().detail,
+      "the shape has 6 ranks, the transport 1; give a transport of more ranks, such as tensor ranks, to measure()");
   EXPECT_EQ(compute.calls, 0);
 }
 

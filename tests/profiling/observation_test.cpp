@@ -64,6 +64,23 @@ TEST(Observations, TellWeightGradientsApartTwice) {
                                       {pass::backward, 0, true, whole, {3}}}));
 }
 
+// A backward knows its processor's time where its B and its W do.
+TEST(Observations, HaveTheProcessorsTimeOfCallsThatKnowIt) {
+  const program code{
+      {instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}, {instruction_kind::weights, {0}}};
+  step_report report = timed(code);
+  const auto processors = [&] {
+    std::vector<double> all;
+    for (const observation& o : observations_of(one_pack(code), 0, report).value()) all.push_back(o.processor.value);
+    return all;
+  };
+  EXPECT_EQ(processors(), (std::vector<double>{0, 0, 0}));
+  report.timeline[0].processor = {0.5}, report.timeline[2].processor = {2};
+  EXPECT_EQ(processors(), (std::vector<double>{0.5, 0, 2}));
+  report.timeline[1].processor = {1.5};
+  EXPECT_EQ(processors(), (std::vector<double>{0.5, 3.5, 2}));
+}
+
 TEST(Observations, LeaveOutCallsOfAVocabularyAndPacksThatLendOrHelp) {
   const program code{
       {instruction_kind::embed, {0}}, {instruction_kind::forward, {0}}, {instruction_kind::backward, {0}}};
@@ -114,7 +131,7 @@ std::vector<std::vector<observation>> gathered_by_three(const std::vector<std::v
 
 // Times that are no short decimals come to the last bit, and the rank in the middle has none.
 TEST(Observations, AreGatheredInOrderOfRanksWithoutIds) {
-  const observation first{pass::backward, 5, true, {{{3}, {64}, {7}}, {{4}, {0}, {2}}}, {1.0 / 3}};
+  const observation first{pass::backward, 5, true, {{{3}, {64}, {7}}, {{4}, {0}, {2}}}, {1.0 / 3}, {0.1}};
   const observation second{pass::forward, 0, false, {{{9}, {0}, {1}}}, {1e-300}};
   observation first_told = first, second_told = second;
   for (observation* o : {&first_told, &second_told})

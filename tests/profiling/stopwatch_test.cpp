@@ -17,7 +17,13 @@ struct tells_milliseconds {
 struct never_starts {
   seconds stop();
 };
+/// A device's events know nothing of a processor.
+struct tells_seconds {
+  void start();
+  seconds stop();
+};
 static_assert(profiling::stopwatch<host_stopwatch>);
+static_assert(profiling::stopwatch<tells_seconds>);
 static_assert(!profiling::detail::tells_time<tells_milliseconds>);
 static_assert(!profiling::detail::tells_time<never_starts>);
 
@@ -34,7 +40,7 @@ TEST(HostStopwatch, TellsTheTimeBetweenStartAndStop) {
   const auto begin = std::chrono::steady_clock::now();
   watch.start();
   const seconds least = waited(std::chrono::milliseconds(3));
-  const seconds told = watch.stop();
+  const seconds told = watch.stop().clock;
   const seconds most{std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   EXPECT_GE(told, least);
   EXPECT_LE(told, most);
@@ -46,10 +52,15 @@ TEST(HostStopwatch, BeginsAnewWithEachStart) {
   static_cast<void>(waited(std::chrono::milliseconds(3)));
   const auto begin = std::chrono::steady_clock::now();
   watch.start();
-  const seconds told = watch.stop();
+  const seconds told = watch.stop().clock;
   const seconds most{std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   EXPECT_LE(told, most) << "what came before the second start is in it";
   EXPECT_GE(told, seconds{0});
+}
+
+TEST(Stopwatch, OfSecondsKnowsNoProcessor) {
+  EXPECT_EQ(profiling::detail::both_clocks(seconds{2}), (call_time{{2}, {}}));
+  EXPECT_EQ(profiling::detail::both_clocks(call_time{{3}, {2}}), (call_time{{3}, {2}}));
 }
 
 }  // namespace

@@ -35,6 +35,8 @@
 ///   static constexpr bool lends_attention           it can lend other stages attention, and help   false
 ///                                                   them (executors/lending/lending.hpp)
 ///   loan_format loans(uint32_t chunk) const         what stages then send each other in a layer    required then
+///   static constexpr bool waits_in_calls            its calls wait for others, or never do         it is seen
+///                                                   (executors/call_time.hpp)
 ///   int chunks() const                              virtual stages it computes                     1
 ///   tokens valid_tokens(const slice&) const         tokens that have a loss; asked before          all of them
 ///                                                   begin_step, about slices of both passes. The

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <span>
 #include <string>
@@ -27,7 +28,8 @@ struct observation {
   int part{};               ///< of the model
   bool weights{};           ///< weight gradients alone, that run apart: W
   std::vector<slice> pack;  ///< whose lengths and prefixes count; ids do not
-  seconds time;
+  seconds time;             ///< by the clock, or of a device
+  seconds processor{};      ///< of the thread in its calls; 0 where that is not known (executors/call_time.hpp)
 
   friend bool operator==(const observation&, const observation&) = default;
 };
@@ -61,21 +63,27 @@ struct observation {
     if ((!i.is_pass() && !i.is_weights()) || is_tied(r, i, static_cast<std::uint32_t>(stage))) continue;
     const std::span<const slice> pack = r.partition.of(i.pass())[i.pack.value];
     const int part = static_cast<int>(i.chunk) * p.shape.stages + static_cast<int>(stage);
-    if (i.is_weights()) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;
+    if (i.is_weights()) {
+      observation& whole = all[split.at({i.pack.value, i.chunk})];
+      whole.time += t.end - t.begin;
+      const bool are_known = whole.processor > seconds{} && t.processor > seconds{};
+      whole.processor = are_known ? whole.processor + t.processor : seconds{};
+    }
     if (i.pass() == pass::backward && !i.is_weights()) split[{i.pack.value, i.chunk}] = all.size();
-    all.push_back({i.pass(), part, i.is_weights(), {pack.begin(), pack.end()}, t.end - t.begin});
+    all.push_back({i.pass(), part, i.is_weights(), {pack.begin(), pack.end()}, t.end - t.begin, t.processor});
   }
   return all;
 }
 
 namespace detail {
 
-/// Observations as words: pass and kind, part, slices, time, then each slice.
+/// Observations as words: pass and kind, part, slices, both times, then each slice.
 [[nodiscard]] inline std::vector<std::int64_t> words_of(std::span<const observation> all) {
   std::vector<std::int64_t> words;
   for (const observation& o : all) {
     words.insert(words.end(), {(o.pass == pass::backward ? 1 : 0) + (o.weights ? 2 : 0), o.part,
-                               static_cast<std::int64_t>(o.pack.size()), std::bit_cast<std::int64_t>(o.time.value)});
+                               static_cast<std::int64_t>(o.pack.size()), std::bit_cast<std::int64_t>(o.time.value),
+                               std::bit_cast<std::int64_t>(o.processor.value)});
     for (const slice& s : o.pack) words.insert(words.end(), {s.begin.value, s.length.value});
   }
   return words;
@@ -89,31 +97,45 @@ inline void read_words(std::span<const std::int64_t> words, std::vector<observat
     o.part = static_cast<int>(words[at + 1]);
     o.pack.resize(static_cast<std::size_t>(words[at + 2]));
     o.time = {std::bit_cast<double>(words[at + 3])};
-    at += 4;
+    o.processor = {std::bit_cast<double>(words[at + 4])};
+    at += 5;
     for (slice& s : o.pack) s.begin = {words[at]}, s.length = {words[at + 1]}, at += 2;
   }
+}
+
+/// Every rank's observations on all ranks, by rank. Sequence ids are lost.
+template <class Transport>
+[[nodiscard]] result<std::vector<std::vector<observation>>> gathered_by_rank(Transport& transport,
+                                                                             std::span<const observation> own) {
+  std::vector<std::int64_t> words = words_of(own);
+  const result<std::vector<std::int64_t>> sizes = gathered(transport, static_cast<std::int64_t>(words.size()));
+  if (!sizes) return sizes.error();
+  const auto longest = static_cast<std::size_t>(*std::max_element(sizes.value().begin(), sizes.value().end()));
+  std::vector<std::vector<observation>> all(sizes.value().size());
+  if (longest == 0) return all;
+  words.resize(longest);
+  const result<std::vector<std::int64_t>> theirs = gathered(transport, std::span<const std::int64_t>(words));
+  if (!theirs) return theirs.error();
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    read_words(std::span(theirs.value()).subspan(rank * longest, static_cast<std::size_t>(sizes.value()[rank])),
+               all[rank]);
+  return all;
 }
 
 }  // namespace detail
 
 /// Every rank's observations on all ranks, in order of rank: what each then fits has the same bits. Call it on every
-/// rank, between steps. Sequence ids are lost.
+/// rank, between steps, over a transport of all ranks of the job: with tensor ranks, one that has these, too.
+/// choose_clocks (clocks.hpp) comes next. Sequence ids are lost.
 /// Errors    those of the transport, which is then aborted            Complexity  two gathers, the second as long as
 ///           the most that a rank has
 template <class Transport>
 [[nodiscard]] result<std::vector<observation>> gather(Transport& transport, std::span<const observation> own) {
-  std::vector<std::int64_t> words = detail::words_of(own);
-  const result<std::vector<std::int64_t>> sizes = gathered(transport, static_cast<std::int64_t>(words.size()));
-  if (!sizes) return sizes.error();
-  const auto longest = static_cast<std::size_t>(*std::max_element(sizes.value().begin(), sizes.value().end()));
+  result<std::vector<std::vector<observation>>> by_rank = detail::gathered_by_rank(transport, own);
+  if (!by_rank) return std::move(by_rank).error();
   std::vector<observation> all;
-  if (longest == 0) return all;
-  words.resize(longest);
-  const result<std::vector<std::int64_t>> theirs = gathered(transport, std::span<const std::int64_t>(words));
-  if (!theirs) return theirs.error();
-  for (std::size_t rank = 0; rank < sizes.value().size(); ++rank)
-    detail::read_words(std::span(theirs.value()).subspan(rank * longest, static_cast<std::size_t>(sizes.value()[rank])),
-                       all);
+  for (std::vector<observation>& theirs : by_rank.value())
+    all.insert(all.end(), std::make_move_iterator(theirs.begin()), std::make_move_iterator(theirs.end()));
   return all;
 }
 

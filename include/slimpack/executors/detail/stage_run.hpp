@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/executors/call_time.hpp>
 #include <slimpack/executors/detail/lending/stage_lending.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
@@ -86,7 +87,8 @@ class stage_run final : public stage_step {
             exchanges_of<Compute>(),
             joins_rows<Compute>,
             shares_prefixes<Compute>,
-            port_->moves_device_memory() || port_->keeps_plan_order()};
+            port_->moves_device_memory() || port_->keeps_plan_order(),
+            waits_in_calls<Compute>()};
   }
   [[nodiscard]] result<void> open([[maybe_unused]] bool on_device) override {
     if constexpr (shares_rows<Compute>) {

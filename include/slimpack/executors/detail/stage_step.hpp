@@ -171,6 +171,7 @@ class stage_step : public message_owner {
   std::vector<tokens> counted_;  // by forward piece, those that have a loss; none of a replica without work
   std::vector<greeting> greetings_;
   std::vector<farewell> farewells_;
+  std::vector<seconds> processor_;  // by instruction, of its calls; 0 where that is not known
   step_report report_;
   const char* doing_{"starting"};
   std::optional<error> ended_;

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/executors/call_time.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
@@ -170,12 +171,15 @@ SLIMPACK_DECL result<void> stage_step::run_program() {
     if (result<void> made = expect_rows(); !made) return made;
   transport_->expect_points(2 * script_->code.size() + 3);
   if (result<void> began = transport_->point(); !began) return began;
+  call_watch clocks(has.waits_in_calls);
   for (std::size_t at = 0; at < script_->code.size(); ++at) {
     running_ = &script_->code[at];
     result<call_messages> with = mail.open(at);
     if (!with) return std::move(with).error();
     if (result<void> started = transport_->point(); !started) return started;
+    clocks.start();
     if (result<void> done = run(at, with.value()); !done) return done;
+    processor_.push_back(transport_->moves_device_memory() ? seconds{} : clocks.stop().processor);
     if (result<void> sent = mail.finish(at); !sent) return sent;
     if (result<void> ended = transport_->point(); !ended) return ended;
     if (plan_->reduction && !with_.forward_only)
@@ -212,7 +216,8 @@ SLIMPACK_DECL result<void> stage_step::report_times() {
   if (!times) return times.error();
   report_.timeline.reserve(script_->code.size());
   for (std::size_t at = 0; at < script_->code.size(); ++at)
-    report_.timeline.push_back({script_->code[at], times.value()[1 + 2 * at], times.value()[2 + 2 * at]});
+    report_.timeline.push_back(
+        {script_->code[at], times.value()[1 + 2 * at], times.value()[2 + 2 * at], processor_[at]});
   report_.elapsed = times.value()[1 + 2 * script_->code.size()];
   report_.reduce = times.value().back() - report_.elapsed;
   return success();

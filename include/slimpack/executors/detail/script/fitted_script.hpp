@@ -27,6 +27,7 @@ struct stage_abilities {
   bool shares_prefixes{};  // it can run samples that share beginnings
   bool issues_in_order{};  // the transport moves memory of a device, or wants all transfers at their place in the
                            // plan's order
+  std::optional<bool> waits_in_calls{};  // if the compute says so
 };
 
 /// The script of a rank, if its compute and its transport can run the plan.
