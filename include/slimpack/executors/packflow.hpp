@@ -57,8 +57,8 @@ struct packflow {
                                                  ///< `world` also, on its thread, that a call of the compute which
                                                  ///< waits for a failed rank goes on
   std::function<int(int)> trainer_rank{};  ///< the trainer's number of a rank of the transport, the same function on
-                                           ///< all ranks: how errors name it. Sentences of the transport's own keep its
-                                           ///< numbers
+                                           ///< all ranks: how errors name it, also those of the transport
+                                           ///< (core/rank_names.hpp)
   row_calls rows{row_calls::apart};        ///< how a compute that joins rows is called; of any other they are run apart
   std::function<int(int)> node_of{};       ///< the node of a rank of the transport, the same function on all ranks:
                                            ///< rows that cross nodes are posted first. Empty: all ranks are on one
@@ -132,7 +132,7 @@ struct packflow {
   result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport, bool forward_only) const {
     const detail::one_step only;
     if (only.is_within()) return detail::one_step::refused();
-    detail::transport_behind<Transport> port(transport);
+    detail::transport_behind<Transport> port(transport, trainer_rank);
     std::optional<detail::checked_transport> checked;
     detail::any_transport* over = &port;
     if (checksums) over = &checked.emplace(port, trainer_rank);
