@@ -22,8 +22,8 @@ struct own_rank {
 };
 
 namespace detail {
-inline void append(error& to, std::string_view text) { to.detail += text; }
-inline void append(error& to, own_rank rank) {
+inline void add_to_line(error& to, std::string_view text) { to.detail += text; }
+inline void add_to_line(error& to, own_rank rank) {
   const auto free = std::find(to.ranks.begin(), to.ranks.end(), 0);
   if (free != to.ranks.end() && to.detail.size() <= std::numeric_limits<std::uint16_t>::max())
     *free = static_cast<std::uint16_t>(to.detail.size());
@@ -37,7 +37,7 @@ inline void append(error& to, own_rank rank) {
 template <class... Parts>
 [[nodiscard]] error error_of_ranks(errc code, const Parts&... parts) {
   error made{code, {}};
-  (detail::append(made, parts), ...);
+  (detail::add_to_line(made, parts), ...);
   return made;
 }
 
