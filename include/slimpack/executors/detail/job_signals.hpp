@@ -42,6 +42,23 @@ class job_signals {
     return std::to_string(trainer_rank_ ? trainer_rank_(rank) : rank);
   }
 
+  /// Sends what stays as it is until it has left, or the step is aborted.
+  result<void> send(int to, int channel, std::span<const std::byte> bytes) {
+    result<handle> going = world_->send(to, channel, bytes);
+    if (!going) return named(std::move(going).error());
+    sends_.push_back(std::move(going).value());
+    return success();
+  }
+  /// Whether all of it has left.
+  result<bool> have_left() {
+    for (; !sends_.empty(); sends_.pop_front()) {
+      result<bool> left = world_->test(sends_.front());
+      if (!left) return named(std::move(left).error());
+      if (!left.value()) return false;
+    }
+    return true;
+  }
+
   /// Posts receives that are answered where a rank is late, and otherwise at the end of the step: also where a rank
   /// waits for no other message, they tell of aborts.
   result<void> arm() {
@@ -55,12 +72,8 @@ class job_signals {
   }
   /// Answers those of others: the step has ended, or a rank is late.
   result<void> ring(bool is_late) {
-    return each_neighbour([&](int to, int) -> result<void> {
-      result<handle> going = world_->send(to, alarm_channel, std::span(is_late ? &rank_is_late : &step_ends, 1));
-      if (!going) return named(std::move(going).error());
-      rings_.push_back(std::move(going).value());
-      return success();
-    });
+    return each_neighbour(
+        [&](int to, int) { return send(to, alarm_channel, std::span(is_late ? &rank_is_late : &step_ends, 1)); });
   }
   /// Errors    timed_out, without a word: another rank says that one is late
   result<void> listen() {
@@ -73,13 +86,7 @@ class job_signals {
     }
     return success();
   }
-  /// Whether all have rung, and all that this rank has rung is heard.
-  result<bool> have_all_rung() {
-    for (; !rings_.empty(); rings_.pop_front()) {
-      result<bool> heard = world_->test(rings_.front());
-      if (!heard) return named(std::move(heard).error());
-      if (!heard.value()) return false;
-    }
+  [[nodiscard]] bool have_all_rung() const {
     return std::all_of(alarms_.begin(), alarms_.end(), [](const alarm& a) { return a.has_rung; });
   }
 
@@ -111,7 +118,7 @@ class job_signals {
 
   void reset() {
     alarms_.clear();
-    rings_.clear();
+    sends_.clear();
     tables_.clear();
     told_.clear();
   }
@@ -162,11 +169,7 @@ class job_signals {
   }
   result<void> tell(const std::vector<rank_sign>& signs) {
     const std::vector<rank_sign>& sent = told_.emplace_back(signs);
-    return each_neighbour([&](int to, int) -> result<void> {
-      result<handle> going = world_->send(to, sign_channel, std::as_bytes(std::span(sent)));
-      if (!going) return named(std::move(going).error());
-      return success();
-    });
+    return each_neighbour([&](int to, int) { return send(to, sign_channel, std::as_bytes(std::span(sent))); });
   }
   result<void> expect(table& t) {
     result<handle> posted = world_->receive(t.from, sign_channel, std::as_writable_bytes(std::span(t.of)));
@@ -178,7 +181,7 @@ class job_signals {
   Transport* world_;
   std::function<int(int)> trainer_rank_;
   std::deque<alarm> alarms_;  // their bytes stay where they are
-  std::deque<handle> rings_;
+  std::deque<handle> sends_;
   std::deque<table> tables_;
   std::deque<std::vector<rank_sign>> told_;
 };

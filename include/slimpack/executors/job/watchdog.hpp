@@ -38,14 +38,14 @@ namespace slimpack::executors {
 /// rank hears why within milliseconds: its next call of the compute is not made, and where one runs, the thread calls
 /// the compute's interrupt(), once.
 ///
-/// When a rank is late, those that wait for it notice as much as it does itself: a call of the compute runs longer than
-/// the time-out, a transport has waited too long, or a rank has not come to the beginning or the end. So whoever
-/// notices asks all ranks, and each interrupts its own call first. The grace is a quarter of the time-out, at most a
-/// second. Who has ended its call within it, has waited for another. Who has not, is named on all ranks; and in the
-/// sink of its own packflow, as execute cannot return before the call does. Who gives no answer in two graces is named
-/// before all others: its process has ended. Where calls of several ranks go on, or all were ended by interrupt(), or
-/// computes offer none, it is one of those whose call ran, and errors list them. So each rank knows why at latest two
-/// graces after one has noticed, in the same words.
+/// When a rank is late, those that wait for it notice it as it does: a call of the compute or a wait of a transport
+/// takes longer than the time-out. Whoever notices asks all ranks, and each interrupts its own call first. The grace is
+/// a quarter of the time-out, at most a second. Whose call has ended within it, has waited for another. Whose has not,
+/// is named on all ranks, and by the sink of its own packflow, as execute cannot return before the call does. Who has
+/// not answered in two graces is named before all others: its process has ended. Where calls of several ranks go on, or
+/// all were ended by interrupt(), or computes offer none, it is one of these, and errors list them. So two graces after
+/// one has noticed, each rank knows why, in the same words; where its own thread waits in the transport of the plan, it
+/// returns when another rank of that has ended it, or with its time-out.
 ///
 /// Agreement takes ceil(log2 of the ranks) rounds of one message each (dissemination barrier), and the end of a step as
 /// many messages more, at once.
@@ -57,9 +57,8 @@ class watchdog final : public step_watch {
  public:
   struct options {
     seconds time_out{60};  ///< the longest that one call of a compute takes, and that ranks begin or end a step apart
-    std::function<int(int)>
-        trainer_rank{};  ///< the trainer's number of a rank of the job's transport, the same function
-                         ///< on all ranks: how errors name it. Empty: its own
+    std::function<int(int)> trainer_rank{};  ///< the trainer's number of a rank of the job, alike on all: how errors
+                                             ///< name it. Empty: the transport's
   };
 
   explicit watchdog(Transport world) : watchdog(std::move(world), options{}) {}
@@ -171,7 +170,6 @@ class watchdog final : public step_watch {
       now_ = phase::idle;
       in_call_ = is_interrupted_ = is_named_ = asks_ = has_begun_ = has_come_ = has_failed_ = false;
       heard_.reset();
-      sends_.clear();
       received_.clear();
       signals_.reset();
       lock.unlock();
@@ -198,20 +196,11 @@ class watchdog final : public step_watch {
     for (const clock::time_point ended = clock::now(); clock::now() - ended < time_out_;) {
       const result<void> quiet = signals_.listen();
       if (!quiet) return quiet.error().code == errc::timed_out ? quiet : success();
-      const result<bool> all = signals_.have_all_rung();
-      if (!all || all.value()) break;
+      const result<bool> left = signals_.have_left();
+      if (!left || (left.value() && signals_.have_all_rung())) break;
       std::this_thread::yield();
     }
     return success();
-  }
-  /// Whether all messages have been taken.
-  result<bool> have_left() {
-    for (; !sends_.empty(); sends_.pop_front()) {
-      result<bool> through = world_.test(sends_.front().on);
-      if (!through) return signals_.named(std::move(through).error());
-      if (!through.value()) return false;
-    }
-    return true;
   }
 
   /// A dissemination barrier. In round k a rank sends to the one 2^k ranks after it that all up to 2^k - 1 before it
@@ -222,7 +211,7 @@ class watchdog final : public step_watch {
     for (int distance = 1; distance < size || distance == 1; distance *= 2)
       if (result<void> met = meet(channel, here, distance % size, what); !met) return met;
     for (;;) {
-      result<bool> left = have_left();
+      result<bool> left = signals_.have_left();
       if (!left) return std::move(left).error();
       if (left.value()) return success();
       if (result<void> quiet = signals_.listen(); !quiet) return quiet;
@@ -241,11 +230,7 @@ class watchdog final : public step_watch {
     for (bool sent = false, came = false;;) {
       const phase at = now();
       if (!sent && at == here) {
-        message& m = sends_.emplace_back();
-        m.step = step_;
-        result<handle> going = world_.send(to, channel, std::as_bytes(std::span(&m.step, 1)));
-        if (!going) return signals_.named(std::move(going).error());
-        m.on = std::move(going).value();
+        if (result<void> going = signals_.send(to, channel, std::as_bytes(std::span(&step_, 1))); !going) return going;
         sent = true;
       }
       if (!came) {
@@ -307,7 +292,6 @@ class watchdog final : public step_watch {
   /// late      what this rank knows of it; without a word: nothing, since another rank asks
   error ask_all(error late) {
     const std::string place = begin_asking();
-    const bool begins = asked_in_ == phase::beginning;
     const auto own_sign = [&]() -> result<detail::rank_sign> {
       const auto has_failed = [this] { return now_ == phase::failing && failed_.code != errc::timed_out; };
       std::unique_lock lock(mutex_);
@@ -324,8 +308,9 @@ class watchdog final : public step_watch {
     const auto name = [&](int r) { return r == world_.rank() ? place : "rank " + number(r); };
     return {errc::timed_out,
             found.sentence(all.value().signs, name, number,
-                           begins ? "has not begun step " + std::to_string(step_.number) + " in " + text_of(time_out_)
-                                  : "has given no sign of life in " + text_of(2 * grace_))};
+                           asked_in_ == phase::beginning
+                               ? "has not begun step " + std::to_string(step_.number) + " in " + text_of(time_out_)
+                               : "has given no sign of life in " + text_of(2 * grace_))};
   }
   /// Gives the name of this rank, and what it does where its own thread waits meanwhile.
   std::string begin_asking() {
@@ -335,9 +320,8 @@ class watchdog final : public step_watch {
     ran_ = in_call_ ? asked_ - called_ : clock::duration{};
     was_in_call_ = in_call_;
     asked_in_ = now_;
-    const bool rests = in_call_ || now_ != phase::running;
     interrupt();
-    return rests ? rank_.place() : "rank " + signals_.number(world_.rank());
+    return in_call_ || now_ != phase::running ? rank_.place() : "rank " + signals_.number(world_.rank());
   }
   /// Requires   the mutex
   [[nodiscard]] detail::rank_sign sign_of_this(bool knows) const {
@@ -390,10 +374,6 @@ class watchdog final : public step_watch {
   }
   [[nodiscard]] std::string of_job() const { return " of the job's " + std::to_string(world_.size()); }
 
-  struct message {
-    watched_step step;
-    handle on;
-  };
   Transport world_;
   detail::job_signals<Transport> signals_;
   clock::duration time_out_;
@@ -401,26 +381,20 @@ class watchdog final : public step_watch {
   mutable std::mutex mutex_;
   std::condition_variable news_;
   phase now_{phase::idle};
-  clock::time_point came_;  ///< when this rank came to begin, or to end
   bool leaving_{};
   watched_step step_;
   rank_of_step rank_;
-  bool has_begun_{};
-  bool in_call_{};
-  clock::time_point called_;
-  bool is_interrupted_{};
-  bool is_named_{};
-  bool asks_{};  ///< since a rank is late, all are asked
+  clock::time_point came_, called_;  ///< when this rank came to begin, or to end; when its call began
+  bool has_begun_{}, in_call_{}, is_interrupted_{}, is_named_{};
+  bool asks_{};  ///< since a rank is late, all are asked; from `asked_` on, in the phase asked_in_
   clock::time_point asked_;
-  bool was_in_call_{};  ///< then
-  clock::duration ran_{};
   phase asked_in_{};
-  bool has_come_{};             ///< to the next call, or to the beginning or the end of the step
-  bool has_failed_{};           ///< after interrupt()
-  std::optional<error> heard_;  ///< why the step has failed
-  error failed_;                ///< why this rank's step has, where it is failing
+  bool was_in_call_{};  ///< then, in one that had run for `ran_`
+  clock::duration ran_{};
+  bool has_come_{}, has_failed_{};  ///< to the next call, the beginning or the end; after interrupt()
+  std::optional<error> heard_;      ///< why the step has failed
+  error failed_;                    ///< why this rank's step has, where it is failing, since `failed_at_`
   clock::time_point failed_at_;
-  std::deque<message> sends_;
   std::deque<watched_step> received_;
   std::thread thread_;  // last: it uses all others
 };

@@ -104,9 +104,9 @@ SLIMPACK_DECL error threads::port::no_such(int peer, int channel) const {
 SLIMPACK_DECL error threads::port::wrong_message(const handle& h) {
   const auto [sent, expected] = h.on_->mismatched_sizes();
   return error_of_ranks(
-      errc::wrong_message, "rank ", own_rank{static_cast<int>(h.on_->source())},
+      errc::wrong_message, "rank ", own_rank{h.on_->source()},
       " sent " + std::to_string(sent) + " bytes on channel " + std::to_string(h.on_->number()) + " where rank ",
-      own_rank{static_cast<int>(h.on_->destination())}, " expected " + std::to_string(expected));
+      own_rank{h.on_->destination()}, " expected " + std::to_string(expected));
 }
 
 SLIMPACK_DECL error threads::port::timed_out(const handle& h) const {
@@ -116,14 +116,14 @@ SLIMPACK_DECL error threads::port::timed_out(const handle& h) const {
 }
 
 SLIMPACK_DECL error threads::port::never_left() const {
-  return timed_out_after("rank ", world_->gate().straggler(rank_), " to leave the step that was aborted");
+  return timed_out_after("rank ", static_cast<int>(world_->gate().straggler(rank_)),
+                         " to leave the step that was aborted");
 }
 
-SLIMPACK_DECL error threads::port::timed_out_after(const char* what, std::size_t other, const std::string& then) const {
+SLIMPACK_DECL error threads::port::timed_out_after(const char* what, int other, const std::string& then) const {
   const std::chrono::duration<double> time = world_->patience().time_out;
   return error_of_ranks(errc::timed_out, "rank ", own_rank{rank()},
-                        ' ' + slimpack::detail::waited_for({time.count()}) + what, own_rank{static_cast<int>(other)},
-                        then);
+                        ' ' + slimpack::detail::waited_for({time.count()}) + what, own_rank{other}, then);
 }
 
 }  // namespace slimpack::transports
