@@ -44,10 +44,11 @@ namespace slimpack::executors {
 /// discarded, abort_step is called, and execute returns that rank's error, which names rank, replica, stage, chunk
 /// where there are several, instruction, the piece that the compute was called with (the first of a pack, and how many
 /// more) and cause; ranks that fail at the same moment may each return their own. An exception of the compute leaves
-/// execute on its own rank, after the same; others get its text. A last message lost to a rank just before it returns
-/// can fail that rank alone (no protocol can exclude it). A trainer that numbers its steps hears of it at the next:
-/// ranks compare `step`. A compute that calls packflow back from one of its calls is refused there, whatever the
-/// transport, and the step goes on.
+/// execute on its own rank, after the same; others and `sink` get the first line of its text. It does not where another
+/// rank had failed before, or a watchdog had interrupted the call: execute returns why, on all ranks. A last message
+/// lost to a rank just before it returns can fail that rank alone (no protocol can exclude it). A trainer that numbers
+/// its steps hears of it at the next: ranks compare `step`. A compute that calls packflow back from one of its calls is
+/// refused there, whatever the transport, and the step goes on.
 /// Errors    invalid_input: the plan is for other ranks, or needs what the compute does not offer; disagreement,
 ///           wrong_message, compute_failed, out_of_order, state_left, timed_out, aborted; the transport's
 /// Source    SlimPack, arXiv:2509.26246, calls its runtime PackFlow; this design of it is ours

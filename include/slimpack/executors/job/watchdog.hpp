@@ -189,8 +189,8 @@ class watchdog final : public step_watch {
   }
 
   /// Tells others, so that between steps the transport has nothing to do. The step has ended on all ranks: what goes
-  /// wrong from here on is another rank's next step, and this rank's next call says so. But where another asks now why a
-  /// rank is late, this one answers.
+  /// wrong from here on is another rank's next step, and this rank's next call says so. But where another asks now who
+  /// is late, this one answers.
   result<void> disarm() {
     if (!signals_.ring(false)) return success();
     for (const clock::time_point ended = clock::now(); clock::now() - ended < time_out_;) {
@@ -248,7 +248,7 @@ class watchdog final : public step_watch {
     }
   }
 
-  /// Whether this rank may have failed since another has, of which it is about to hear: a rank whose step has failed may
+  /// Whether this rank may have failed because another has, of which it is about to hear: whose step has failed may
   /// leave, so that others lose it.
   [[nodiscard]] bool may_follow() const {
     return failed_.code == errc::transport_failed && clock::now() - failed_at_ < grace_;

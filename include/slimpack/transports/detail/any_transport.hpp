@@ -105,8 +105,7 @@ class any_transport {
 template <class Transport>
 class transport_behind final : public any_transport {
  public:
-  /// trainer_rank: the trainer's number of a rank; may be empty, where it has no others            Requires  the transport
-  /// outlives it
+  /// trainer_rank: the trainer's number of a rank; empty: the transport's            Requires the transport outlives it
   explicit transport_behind(Transport& transport, std::function<int(int)> trainer_rank = {})
       : transport_(transport), trainer_rank_(std::move(trainer_rank)), clock_(transport) {}
 
