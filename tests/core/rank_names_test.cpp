@@ -16,7 +16,7 @@ TEST(RankNames, AreTheTransportsWhereTheTrainerHasNoOthers) {
   const error e = error_of_ranks(errc::timed_out, "no message from rank ", own_rank{12}, " on channel 3");
   EXPECT_EQ(e.code, errc::timed_out);
   EXPECT_EQ(e.detail, "no message from rank 12 on channel 3");
-  EXPECT_EQ(in_trainer_numbers(e, {}).detail, e.detail);
+  EXPECT_EQ(in_trainer_numbers(e, std::function<int(int)>{}).detail, e.detail);
 }
 
 // Sentences of up to two ranks among other numbers, which stay.

@@ -3,11 +3,8 @@
 
 #include <slimpack/core/error.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -16,7 +13,7 @@
 /// told the trainer's numbers, put these there. A sentence then has one numbering.
 namespace slimpack {
 
-/// A rank of a transport, by the transport's own number.
+/// A rank of a transport, by the transport's own number.            Requires   none is negative
 struct own_rank {
   int number{};
 };
@@ -24,9 +21,11 @@ struct own_rank {
 namespace detail {
 inline void add_to_line(error& to, std::string_view text) { to.detail += text; }
 inline void add_to_line(error& to, own_rank rank) {
-  const auto free = std::find(to.ranks.begin(), to.ranks.end(), 0);
-  if (free != to.ranks.end() && to.detail.size() <= std::numeric_limits<std::uint16_t>::max())
-    *free = static_cast<std::uint16_t>(to.detail.size());
+  for (std::uint16_t& place : to.ranks) {
+    if (place != 0 || to.detail.size() > UINT16_MAX) continue;
+    place = static_cast<std::uint16_t>(to.detail.size());
+    break;
+  }
   to.detail += std::to_string(rank.number);
 }
 }  // namespace detail
@@ -41,14 +40,18 @@ template <class... Parts>
   return made;
 }
 
-/// The same error with the trainer's numbers of its ranks.            trainer_rank: may be empty, it stays as it is then
-[[nodiscard]] inline error in_trainer_numbers(error e, const std::function<int(int)>& trainer_rank) {
-  if (!trainer_rank) return e;
+/// The same error with the trainer's numbers of its ranks.
+/// trainer_rank: of a rank of the transport, an int; or an empty function, the error stays as it is then
+template <class Number>
+[[nodiscard]] error in_trainer_numbers(error e, const Number& trainer_rank) {
+  if constexpr (requires { !trainer_rank; })
+    if (!trainer_rank) return e;
   std::ptrdiff_t shift = 0;
   for (std::uint16_t& place : e.ranks) {
     if (place == 0) continue;
     const auto begin = static_cast<std::size_t>(place + shift);
-    const std::size_t end = std::min(e.detail.find_first_not_of("-0123456789", begin), e.detail.size());
+    std::size_t end = begin;
+    while (end < e.detail.size() && e.detail[end] >= '0' && e.detail[end] <= '9') ++end;
     const std::string number = std::to_string(trainer_rank(std::stoi(e.detail.substr(begin, end - begin))));
     e.detail.replace(begin, end - begin, number);
     shift += static_cast<std::ptrdiff_t>(number.size()) - static_cast<std::ptrdiff_t>(end - begin);

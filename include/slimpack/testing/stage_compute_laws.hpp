@@ -72,8 +72,9 @@ class compute_trial {
   using ranks = typename steps_of::ranks;
   static constexpr bool drops = requires(compute & c) { c.abort_step(); };
 
-  /// Whether no law is broken so far. After one is, nothing more is tried: a compute that breaks one breaks most of those
-  /// after it, which then say nothing new; and where a check of its own ends the program, nobody would hear of the one.
+  /// Whether no law is broken so far. After one is, nothing more is tried: a compute that breaks one breaks most of
+  /// those after it, which then say nothing new; and where a check of its own ended the program, nobody would hear of
+  /// the first.
   [[nodiscard]] bool is_whole() const { return report_.broken(1) + report_.broken(2) + report_.broken(8) == 0; }
 
   /// From the simplest on.
@@ -427,8 +428,8 @@ class compute_trial {
 /// Every stage takes any sequence of up to `longest` tokens. With more than one stage, the gradients of the stages, one
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
 /// Numbers may differ by as much as the elements of messages let them (tolerance_of). What is broken first is reported,
-/// and nothing is tried after it: sequences that are cut, then two steps, a replica without work, a step that fails, samples that share
-/// beginnings, attention that stages lend each other, and sequences that replicas share.
+/// and nothing is tried after it: sequences that are cut, then two steps, a replica without work, a step that fails,
+/// samples that share beginnings, attention that stages lend each other, and sequences that replicas share.
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
 ///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a
 ///           compute that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or
@@ -441,8 +442,8 @@ class compute_trial {
 ///           by: a loss, or with log_probabilities an edge, of other bits
 /// Returns   a report, which converts to bool; a test has to assert it: EXPECT_TRUE(found) << found
 ///           (testing/report.hpp)
-/// Errors    none; a step whose compute throws breaks a law, with the line that packflow tells of it. What members of the
-///           model throw passes through
+/// Errors    none; a step whose compute throws breaks a law, with the line that packflow tells of it. What members of
+///           the model throw passes through
 /// Complexity  cases * stages * 10 steps of a few sequences, and 4 of some that share beginnings; of 22 more where
 ///             replicas share
 template <class Model>

@@ -39,9 +39,9 @@ inline bool take_in(std::vector<rank_sign>& into, const std::vector<rank_sign>& 
   return more;
 }
 
-/// Whom signs name, the worst kind alone: who is silent, since all others may wait for it; else whose call goes on after
-/// interrupt(); else whose call cannot be ended; else whose call was ended. Longest calls come first. The last three
-/// may also be of ranks that wait for the one that is to blame: where there are several, it is one of them.
+/// Whom signs name, the worst kind alone: who is silent, since all others may wait for it; else whose call goes on
+/// after interrupt(); else whose call cannot be ended; else whose call was ended. Longest calls come first. The last
+/// three may also be of ranks that wait for the one that is to blame: where there are several, it is one of them.
 struct suspects {
   rank_sign::kind what{rank_sign::waits};
   std::vector<int> ranks;  ///< none: all wait, and no call runs

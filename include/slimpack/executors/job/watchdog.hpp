@@ -26,8 +26,7 @@
 
 namespace slimpack::executors {
 
-/// A step_watch over a transport of all ranks of the job, with a thread of its own on each. It is made once, on every
-/// rank:
+/// A step_watch over a transport of all ranks of the job, with a thread of its own on each. Each makes one, once:
 ///
 ///   executors::watchdog world{transports::mpi(MPI_COMM_WORLD)};        // MPI_THREAD_MULTIPLE
 ///   executors::packflow run{.world = &world};
@@ -39,13 +38,12 @@ namespace slimpack::executors {
 /// the compute's interrupt(), once.
 ///
 /// When a rank is late, those that wait for it notice it as it does: a call of the compute or a wait of a transport
-/// takes longer than the time-out. Whoever notices asks all ranks, and each interrupts its own call first. The grace is
-/// a quarter of the time-out, at most a second. Whose call has ended within it, has waited for another. Whose has not,
-/// is named on all ranks, and by the sink of its own packflow, as execute cannot return before the call does. Who has
-/// not answered in two graces is named before all others: its process has ended. Where calls of several ranks go on, or
-/// all were ended by interrupt(), or computes offer none, it is one of these, and errors list them. So two graces after
-/// one has noticed, each rank knows why, in the same words; where its own thread waits in the transport of the plan, it
-/// returns when another rank of that has ended it, or with its time-out.
+/// takes longer than the time-out. Whoever notices asks all ranks, and each interrupts its own call. Whose call ends
+/// within the grace (a quarter of the time-out, at most a second) has waited for another. Whose does not, is named on
+/// all ranks, and in its own packflow's sink, as execute cannot return before. Who has not answered in two graces is
+/// named before all others: its process has ended. Where calls of several ranks go on, or all were ended, or computes
+/// offer no interrupt(), it is one of these, and errors list them. So two graces after one has noticed, each rank knows
+/// why, in the same words; in the plan's transport it waits until another rank of that ends it, or its time-out does.
 ///
 /// Agreement takes ceil(log2 of the ranks) rounds of one message each (dissemination barrier), and the end of a step as
 /// many messages more, at once.
@@ -257,11 +255,11 @@ class watchdog final : public step_watch {
   [[nodiscard]] result<void> agrees(int from, const watched_step& theirs) const {
     if (theirs == step_) return success();
     const std::string ranks = "ranks " + signals_.number(world_.rank()) + " and " + signals_.number(from) + of_job();
-    if (theirs.number != step_.number)
-      return error{errc::disagreement, ranks + " run different steps: " + std::to_string(step_.number) + " and " +
-                                           std::to_string(theirs.number)};
     return error{errc::disagreement,
-                 ranks + (theirs.plan != step_.plan ? " run different plans" : ": one trains, the other evaluates")};
+                 ranks + (theirs.number != step_.number ? " run different steps: " + std::to_string(step_.number) +
+                                                              " and " + std::to_string(theirs.number)
+                          : theirs.plan != step_.plan ? std::string(" run different plans")
+                                                      : std::string(": one trains, the other evaluates"))};
   }
 
   /// Waits a moment for news of this rank; hardly at all just after it has come, when the others are likely to be near.
@@ -277,8 +275,7 @@ class watchdog final : public step_watch {
       std::this_thread::yield();
       return success();
     }
-    const phase before = now_;
-    news_.wait_for(lock, nap, [&] { return now_ != before; });
+    news_.wait_for(lock, nap, [this, before = now_] { return now_ != before; });
     return success();
   }
 

@@ -303,8 +303,8 @@ class compute_steps {
   }
 
  private:
-  /// What a step comes to. What its compute throws, a check of its own perhaps, is the error that others are told of it:
-  /// it says where.
+  /// What a step comes to. What its compute throws, a check of its own perhaps, is the line that packflow tells of it,
+  /// which says where.
   template <class Run>
   [[nodiscard]] static result<step_report> told(const Run& run) {
     std::string line;
