@@ -3,7 +3,8 @@
 //
 //   slimpack-mpi-killed VICTIM CALL WHERE      in its CALL-th call of the compute, before its all-reduce, or "in" it
 //
-// Each survivor prints when its step ended and why, and the victim when it dies, in milliseconds of the machine's
+// The trainer's numbers of ranks are others than the job's, and errors have the trainer's alone. Each survivor prints,
+// by the job's number, when its step ended and why, and the victim when it dies, in milliseconds of the machine's
 // steady clock.
 #include <slimpack/executors/job/watchdog.hpp>
 #include <slimpack/transports/mpi.hpp>
@@ -29,6 +30,12 @@ using namespace slimpack;
 long long now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// The trainer's number of a rank of the job.
+int number_of(int rank) {
+  constexpr int numbers[]{12, 10, 13, 11};
+  return numbers[rank];
 }
 
 /// The stage of examples/adopt_tensor.cpp over an all-reduce that another thread can end.
@@ -90,7 +97,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(stage_ranks, MPI_ERRORS_RETURN);
   transports::mpi transport(alike, {.time_out = time_out, .abort_time_out = seconds{.3}});
   executors::watchdog world{transports::mpi(MPI_COMM_WORLD, {.time_out = time_out, .abort_time_out = seconds{.3}}),
-                            {.time_out = time_out}};
+                            {.time_out = time_out, .trainer_rank = number_of}};
   mortal own;
   own.own.own =
       tests::heads_of(static_cast<std::size_t>(rank / tensor), static_cast<std::size_t>(rank % tensor), tensor);
@@ -100,7 +107,8 @@ int main(int argc, char** argv) {
   const plan p = planner_for<adopt_tensor::stage>({.stages = 2, .tensor = tensor, .quantum = {4}})(
                      std::vector<tokens>{{9}, {6}, {22}, {1}, {5}})
                      .value();
-  const executors::packflow run{.trainer_rank = [=](int of) { return of * tensor + rank % tensor; }, .world = &world};
+  const executors::packflow run{.trainer_rank = [=](int of) { return number_of(of * tensor + rank % tensor); },
+                                .world = &world};
   MPI_Barrier(MPI_COMM_WORLD);
   const result<step_report> step = run.execute(p, own, transport);
   std::printf("rank %d ended at %lld ms: %s\n", rank, now(), step ? "success" : step.error().detail.c_str());

@@ -223,7 +223,8 @@ concept runs_plans = requires(E& e, const plan& p, Compute& c, Transport& t) {
 ///  5. a wait that outlasts the transport's time-out ends with errc::timed_out
 ///  6. all_gather and all_reduce (transports/hooks.hpp) give every member the same bits, and the right ones
 /// Calls come from one thread per rank. testing/transport_laws.hpp checks them; transports/hooks.hpp lists the
-/// collectives that a transport may offer, all made of messages otherwise. Initialising ranks is the trainer's.
+/// collectives that a transport may offer, all made of messages otherwise. Initialising ranks is the trainer's. Errors
+/// name ranks by error_of_ranks (core/rank_names.hpp), so that packflow can put the trainer's numbers there.
 /// One that says plan_order = true, since it may run one transfer at a time, is given sends and receives in one order
 /// of all that its ranks make (simulators/transfer_order.hpp), each at its place, and law 2 holds for such programs.
 /// Shipped   transports::threads in one process; transports::mpi over a communicator; transports::blocking over any

@@ -5,6 +5,8 @@
 #include <boost/outcome/policy/base.hpp>
 #include <boost/outcome/success_failure.hpp>
 
+#include <array>
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -36,6 +38,8 @@ enum class errc {
 struct error {
   errc code{};
   std::string detail;
+  std::array<std::uint16_t, 2> ranks{};  ///< where the line has numbers that a transport gives its ranks: places of
+                                         ///< their first digits; 0: none (core/rank_names.hpp)
 };
 
 /// What `result<T>::value()` throws when there is no value, and slimpack::as where a message is none of such elements.

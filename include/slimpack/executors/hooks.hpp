@@ -76,9 +76,11 @@
 ///   bytes held() const                              at the end of a step: must be 0                not asked
 ///   void interrupt() noexcept                       on a watchdog's thread (job/watchdog.hpp), at    not asked: a call
 ///                                                   most once a step, while a call of the compute    that waits for a
-///                                                   runs and another rank has failed: end what it    rank which failed
-///                                                   waits for, so that it gives an error; returns    is named to sink
-///                                                   at once
+///                                                   runs, where another rank has failed or any is    rank which failed
+///                                                   late: end what it waits for, so that it gives    is named to sink,
+///                                                   an error or throws, which is no cause; returns   and of ranks that
+///                                                   at once                                          are late none can
+///                                                                                                    be told apart
 ///   void abort_step()                               on every rank after a step that failed: it     nothing: then drop
 ///                                                   must drop all gradients that the step has      gradients yourself
 ///                                                   added so far, or the next step adds to them,   where execute gives

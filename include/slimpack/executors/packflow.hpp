@@ -44,10 +44,11 @@ namespace slimpack::executors {
 /// discarded, abort_step is called, and execute returns that rank's error, which names rank, replica, stage, chunk
 /// where there are several, instruction, the piece that the compute was called with (the first of a pack, and how many
 /// more) and cause; ranks that fail at the same moment may each return their own. An exception of the compute leaves
-/// execute on its own rank, after the same; others get its text. A last message lost to a rank just before it returns
-/// can fail that rank alone (no protocol can exclude it). A trainer that numbers its steps hears of it at the next:
-/// ranks compare `step`. A compute that calls packflow back from one of its calls is refused there, whatever the
-/// transport, and the step goes on.
+/// execute on its own rank, after the same; others and `sink` get the first line of its text. It does not where another
+/// rank had failed before, or a watchdog had interrupted the call: execute returns why, on all ranks. A last message
+/// lost to a rank just before it returns can fail that rank alone (no protocol can exclude it). A trainer that numbers
+/// its steps hears of it at the next: ranks compare `step`. A compute that calls packflow back from one of its calls is
+/// refused there, whatever the transport, and the step goes on.
 /// Errors    invalid_input: the plan is for other ranks, or needs what the compute does not offer; disagreement,
 ///           wrong_message, compute_failed, out_of_order, state_left, timed_out, aborted; the transport's
 /// Source    SlimPack, arXiv:2509.26246, calls its runtime PackFlow; this design of it is ours
@@ -57,8 +58,8 @@ struct packflow {
                                                  ///< `world` also, on its thread, that a call of the compute which
                                                  ///< waits for a failed rank goes on
   std::function<int(int)> trainer_rank{};  ///< the trainer's number of a rank of the transport, the same function on
-                                           ///< all ranks: how errors name it. Sentences of the transport's own keep its
-                                           ///< numbers
+                                           ///< all ranks: how errors name it, also those of the transport
+                                           ///< (core/rank_names.hpp)
   row_calls rows{row_calls::apart};        ///< how a compute that joins rows is called; of any other they are run apart
   std::function<int(int)> node_of{};       ///< the node of a rank of the transport, the same function on all ranks:
                                            ///< rows that cross nodes are posted first. Empty: all ranks are on one
@@ -132,7 +133,7 @@ struct packflow {
   result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport, bool forward_only) const {
     const detail::one_step only;
     if (only.is_within()) return detail::one_step::refused();
-    detail::transport_behind<Transport> port(transport);
+    detail::transport_behind<Transport> port(transport, trainer_rank);
     std::optional<detail::checked_transport> checked;
     detail::any_transport* over = &port;
     if (checksums) over = &checked.emplace(port, trainer_rank);

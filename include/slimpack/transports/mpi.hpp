@@ -2,6 +2,7 @@
 #define SLIMPACK_TRANSPORTS_MPI_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/mpi_communicator.hpp>
 #include <slimpack/transports/detail/polling.hpp>
@@ -73,7 +74,7 @@ class mpi {
     if (code == MPI_SUCCESS)
       channels_ = detail::largest_tag(communicator_.get()) - 1;
     else
-      give_up(detail::mpi_message(code));
+      give_up({errc::transport_failed, detail::mpi_message(code)});
   }
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -298,10 +299,11 @@ class mpi {
       if (talking.empty() && loose_.empty()) break;
       if (!poll.again())
         return give_up(talking.empty()
-                           ? "messages of an aborted step did not end in time"
-                           : "rank " + std::to_string(talking.front()) + " did not end an aborted step in time");
+                           ? error{errc::transport_failed, "messages of an aborted step did not end in time"}
+                           : error_of_ranks(errc::transport_failed, "rank ", own_rank{talking.front()},
+                                            " did not end an aborted step in time"));
     }
-    if (stopped_) give_up(std::move(stopped_->detail));
+    if (stopped_) give_up({errc::transport_failed, std::move(stopped_->detail)});
   }
 
   void tell(int peer, int with_tag, std::string_view text) {
@@ -332,9 +334,9 @@ class mpi {
     return *stopped_;
   }
 
-  void give_up(std::string why) {
+  void give_up(error why) {
     broken_ = true;
-    stopped_ = error{errc::transport_failed, std::move(why)};
+    stopped_ = std::move(why);
     communicator_.abandon();
     if (!loose_.empty()) new std::vector<loose>(std::move(loose_));  // for ever: MPI may still read and write there
   }

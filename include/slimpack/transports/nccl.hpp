@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/devices/streams.hpp>
 #include <slimpack/transports/communicator.hpp>
@@ -242,7 +243,8 @@ class nccl {
     }
   }
   [[nodiscard]] error timed_out(const std::string& what) const {
-    return {errc::timed_out, "rank " + std::to_string(rank()) + ' ' + detail::waited_for(options_.time_out) + what};
+    return error_of_ranks(errc::timed_out, "rank ", own_rank{rank()},
+                          ' ' + detail::waited_for(options_.time_out) + what);
   }
 
   result<void> settle(const communicator& over, const char* what) {
@@ -343,10 +345,9 @@ class nccl {
     waiting.pop_front();
     fill(*h.of_);
     if (h.of_->from.size() != h.of_->to.size())
-      return error{errc::wrong_message, "rank " + std::to_string(rank()) + " sent itself " +
-                                            std::to_string(h.of_->from.size()) + " bytes on channel " +
-                                            std::to_string(channel) + " where it expected " +
-                                            std::to_string(h.of_->to.size())};
+      return error_of_ranks(errc::wrong_message, "rank ", own_rank{rank()},
+                            " sent itself " + std::to_string(h.of_->from.size()) + " bytes on channel " +
+                                std::to_string(channel) + " where it expected " + std::to_string(h.of_->to.size()));
     if (result<void> copied = device_.copy(stream(), h.of_->to, h.of_->from); !copied) return std::move(copied).error();
     auto done = device_.record(stream());
     if (!done) return std::move(done).error();

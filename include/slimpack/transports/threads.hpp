@@ -97,7 +97,7 @@ class threads {
     [[nodiscard]] static error wrong_message(const handle& h);
     [[nodiscard]] error timed_out(const handle& h) const;
     [[nodiscard]] error never_left() const;
-    [[nodiscard]] std::string waited() const;
+    [[nodiscard]] error timed_out_after(const char* what, int other, const std::string& then) const;
 
     std::shared_ptr<detail::threads_world> world_;
     std::size_t rank_;

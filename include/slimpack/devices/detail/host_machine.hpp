@@ -2,6 +2,7 @@
 #define SLIMPACK_DEVICES_DETAIL_HOST_MACHINE_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <algorithm>
@@ -256,10 +257,10 @@ class host_machine {
     if (out.source.size() == in.target.size())
       std::copy(out.source.begin(), out.source.end(), in.target.begin());
     else
-      mismatches_.emplace(out.wire, error{errc::wrong_message, "rank " + std::to_string(in.to) + " expected " +
-                                                                   std::to_string(in.target.size()) + " bytes, rank " +
-                                                                   std::to_string(in.from) + " sent " +
-                                                                   std::to_string(out.source.size())});
+      mismatches_.emplace(
+          out.wire, error_of_ranks(errc::wrong_message, "rank ", own_rank{static_cast<int>(in.to)},
+                                   " expected " + std::to_string(in.target.size()) + " bytes, rank ",
+                                   own_rank{static_cast<int>(in.from)}, " sent " + std::to_string(out.source.size())));
   }
 
   /// Streams wait for each other where the other side of a transfer, or an event, has been issued behind one that waits

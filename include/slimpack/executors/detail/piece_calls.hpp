@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/wiring/step_kinds.hpp>
+#include <slimpack/detail/thrown.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
@@ -370,8 +371,9 @@ class piece_calls {
     return watched(step_watch_, [&] { return result_of(call); });
   }
 
-  /// What only transports and ranks may say is not believed of a compute.
+  /// In one line. What only transports and ranks may say is not believed of a compute.
   static error of_compute(error e) {
+    e.detail = one_line(e.detail);
     if (e.code == errc::aborted || e.code == errc::disagreement) e.code = errc::compute_failed;
     return e;
   }

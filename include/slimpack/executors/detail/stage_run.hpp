@@ -143,12 +143,12 @@ class stage_run final : public stage_step {
   }
 
   [[nodiscard]] result<void> reduce() override {
-    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); },
+    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end_for(std::move(e)); },
                                               has_checksums() ? port_ : nullptr};
     return slimpack::reduce(*compute_, group);
   }
   [[nodiscard]] result<void> reduce_part(std::uint32_t chunk) override {
-    executors::gradient_sums<Transport> started{*transport_, sums(), [this](error e) { return end(std::move(e)); }};
+    executors::gradient_sums<Transport> started{*transport_, sums(), [this](error e) { return end_for(std::move(e)); }};
     return slimpack::reduce_part(*compute_, chunk, started);
   }
   [[nodiscard]] bytes held() const override { return held_by(*compute_); }

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
@@ -61,7 +62,8 @@ class stage_step : public message_owner {
   /// Ends a step that failed here or elsewhere: tells the others, gives every state back. Returns the error to report.
   error stop(error why);
 
-  /// Throws on what the compute threw first, if it did.
+  /// Throws on what the compute threw first, if that is why the step has ended. What it threw in a call that was ended
+  /// because another rank had failed, or in a step that had failed before, hides no cause.
   void rethrow() const {
 #ifdef __cpp_exceptions
     if (thrown_) std::rethrow_exception(thrown_);
@@ -75,6 +77,9 @@ class stage_step : public message_owner {
 
   /// Aborts, once, with a line that says where; from then on no message uses any memory of this rank.
   error end(error why);
+
+  /// The same for an error of the transport itself.
+  error end_for(error e) { return end(in_trainer_numbers(std::move(e), *with_.trainer_rank)); }
 
   [[nodiscard]] const plan& planned() const noexcept { return *plan_; }
   [[nodiscard]] const stage_script& script() const { return *script_; }
@@ -175,6 +180,7 @@ class stage_step : public message_owner {
   step_report report_;
   const char* doing_{"starting"};
   std::optional<error> ended_;
+  bool is_cause_{};            // that the error which the step was stopped with is why it has ended
   std::exception_ptr thrown_;  // there without exceptions, too: a library may have been compiled with them
   const instruction* running_{};
 };

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/detail/thrown.hpp>
 #include <slimpack/executors/call_time.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
@@ -48,6 +49,7 @@ SLIMPACK_DECL result<step_report> stage_step::attempt() {
 
 SLIMPACK_DECL error stage_step::stop(error why) {
   const error told = end(std::move(why));
+  if (!is_cause_) thrown_ = nullptr;
   mail_.reset();
   guarded([&] { discard_all(); });
   guarded([&] { abort_step(); });
@@ -56,10 +58,12 @@ SLIMPACK_DECL error stage_step::stop(error why) {
 }
 
 SLIMPACK_DECL error stage_step::end(error why) {
+  is_cause_ = !ended_;
   if (ended_) return *ended_;
   if (why.code != errc::aborted && why.code != errc::disagreement)  // that all ranks see alike
-    why.detail = place() + ": " + why.detail;
-  ended_ = with_.watch ? with_.watch->fail(std::move(why)) : std::move(why);
+    why.detail = place() + ": " + one_line(why.detail);
+  ended_ = with_.watch ? with_.watch->fail(why) : why;
+  is_cause_ = ended_->detail == why.detail;
   transport_->abort(ended_->detail);
   return *ended_;
 }
@@ -311,7 +315,7 @@ std::optional<std::string> stage_step::guarded(const Call& call) {
     try {
       throw;
     } catch (const std::exception& e) {
-      return e.what();
+      return one_line(e.what());
     } catch (...) {
       return "an exception that is no std::exception";
     }

@@ -51,8 +51,9 @@ class step_watch {
   /// Returns when the step has succeeded on all ranks of the job.
   virtual result<void> end() = 0;
 
-  /// This rank's step failed: other ranks are told, unless they know. Returns the error to report: this one, or that of
-  /// a rank which failed before, of which this one may be a consequence.
+  /// This rank's step failed: other ranks are told, unless they know. Returns the error to report: this one, as it is,
+  /// or another that it is a consequence of: of a rank which failed before, or for which a call was interrupted. What
+  /// the compute threw is thrown on in the first case alone.
   virtual error fail(error why) = 0;
   /// After fail: no call of the compute runs.
   virtual void close() = 0;

@@ -6,6 +6,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
+#include <slimpack/detail/thrown.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/packflow.hpp>
@@ -172,7 +173,8 @@ class compute_steps {
       const auto number = static_cast<int>(rank);
       failing_port transport{all.world.endpoint(number), number == fails ? message : -1};
       load(*all.computes[rank]);
-      return executors::packflow{}.execute(p, as(rank, *all.computes[rank]), transport);
+      return told(
+          [&](const executors::packflow& run) { return run.execute(p, as(rank, *all.computes[rank]), transport); });
     });
   }
   template <class As>
@@ -199,7 +201,7 @@ class compute_steps {
     return on_all(all, [&](std::size_t rank) {
       failing_port transport{all.world.endpoint(static_cast<int>(rank)), -1};
       model_.load(*all.computes[rank], batch);
-      return executors::packflow{}.evaluate(p, *all.computes[rank], transport);
+      return told([&](const executors::packflow& run) { return run.evaluate(p, *all.computes[rank], transport); });
     });
   }
 
@@ -301,7 +303,18 @@ class compute_steps {
   }
 
  private:
-  /// What each rank makes, on a thread of its own. What one of them throws passes through.
+  /// What a step comes to. What its compute throws, a check of its own perhaps, is the line that packflow tells of it,
+  /// which says where.
+  template <class Run>
+  [[nodiscard]] static result<step_report> told(const Run& run) {
+    std::string line;
+    result<step_report> report = error{};
+    const executors::packflow on{.sink = [&](std::string_view text) { line = text; }};
+    if (slimpack::detail::thrown_by([&] { report = run(on); })) return error{errc::compute_failed, line};
+    return report;
+  }
+
+  /// What each rank makes, on a thread of its own. What a member of the model throws passes through.
   template <class Run>
   [[nodiscard]] static std::vector<result<step_report>> on_all(const ranks& all, const Run& run) {
     const result<step_report> none = error{};

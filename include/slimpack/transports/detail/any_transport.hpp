@@ -2,11 +2,13 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_ANY_TRANSPORT_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -65,7 +67,7 @@ class program_clock {
 
 /// A transport behind virtual calls, so that what moves messages is compiled once for all of them; and the points in
 /// time of the program that runs over it.
-/// Law       every answer is that of the transport
+/// Law       every answer is that of the transport, but for the numbers of ranks in errors
 class any_transport {
  public:
   /// A transfer on its way. Nobody asks about it again after a test or a wait has said that it is through.
@@ -99,12 +101,13 @@ class any_transport {
   ~any_transport() = default;
 };
 
-/// That of a trainer.
+/// That of a trainer. Its errors name ranks by the trainer's numbers.
 template <class Transport>
 class transport_behind final : public any_transport {
  public:
-  /// Requires  the transport outlives it
-  explicit transport_behind(Transport& transport) : transport_(transport), clock_(transport) {}
+  /// trainer_rank: the trainer's number of a rank; empty: the transport's            Requires the transport outlives it
+  explicit transport_behind(Transport& transport, std::function<int(int)> trainer_rank = {})
+      : transport_(transport), trainer_rank_(std::move(trainer_rank)), clock_(transport) {}
 
   [[nodiscard]] int rank() const override { return transport_.rank(); }
   [[nodiscard]] int size() const override { return transport_.size(); }
@@ -117,29 +120,34 @@ class transport_behind final : public any_transport {
   [[nodiscard]] result<bool> test(handle h) override {
     result<bool> through = transport_.test(*under_way_[h.at]);
     if (through && through.value()) let_go(h);
-    return through;
+    return named(std::move(through));
   }
   [[nodiscard]] result<void> wait(handle h) override {
     result<void> through = transport_.wait(*under_way_[h.at]);
     if (through) let_go(h);
-    return through;
+    return named(std::move(through));
   }
   void abort(std::string_view reason) override { transport_.abort(reason); }
 
   [[nodiscard]] result<void> all_gather(std::span<const std::byte> own, std::span<std::byte> all) override {
-    return slimpack::all_gather(transport_, own, all);
+    return named(slimpack::all_gather(transport_, own, all));
   }
-  [[nodiscard]] result<void> finish() override { return slimpack::finish(transport_); }
+  [[nodiscard]] result<void> finish() override { return named(slimpack::finish(transport_)); }
   [[nodiscard]] bool keeps_plan_order() const noexcept override { return detail::keeps_plan_order<Transport>(); }
   [[nodiscard]] bool moves_device_memory() const noexcept override { return detail::moves_device_memory<Transport>(); }
 
   void expect_points(std::size_t count) override { clock_.reserve(count); }
-  [[nodiscard]] result<void> point() override { return clock_.point(); }
-  [[nodiscard]] result<std::vector<seconds>> times() override { return clock_.times(); }
+  [[nodiscard]] result<void> point() override { return named(clock_.point()); }
+  [[nodiscard]] result<std::vector<seconds>> times() override { return named(clock_.times()); }
 
  private:
+  template <class T>
+  result<T> named(result<T> done) const {
+    if (done) return done;
+    return in_trainer_numbers(std::move(done).error(), trainer_rank_);
+  }
   result<handle> kept(result<typename Transport::handle> posted) {
-    if (!posted) return std::move(posted).error();
+    if (!posted) return in_trainer_numbers(std::move(posted).error(), trainer_rank_);
     if (free_.empty()) {
       under_way_.emplace_back(std::move(posted).value());
       return handle{under_way_.size() - 1};
@@ -155,6 +163,7 @@ class transport_behind final : public any_transport {
   }
 
   Transport& transport_;
+  std::function<int(int)> trainer_rank_;
   program_clock<Transport> clock_;
   std::vector<std::optional<typename Transport::handle>> under_way_;
   std::vector<std::size_t> free_;  // places of it

@@ -2,6 +2,7 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_DEVICE_WORLD_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/parking.hpp>
 #include <slimpack/transports/detail/polling.hpp>
@@ -89,8 +90,8 @@ class device_world {
   /// Whether a rank is in a step that nobody has stopped. One that has aborted waits here for the others.
   result<void> status(std::size_t rank) {
     if (!next_step_begins(rank))
-      return error{errc::timed_out, waited_for(time_out_) + "rank " + std::to_string(gate_.straggler(rank)) +
-                                        " to leave the step that was aborted"};
+      return error_of_ranks(errc::timed_out, waited_for(time_out_) + "rank ",
+                            own_rank{static_cast<int>(gate_.straggler(rank))}, " to leave the step that was aborted");
     if (gate_.ask(rank) == step_gate::entry::aborted) return gate_.why();
     return success();
   }
@@ -126,10 +127,10 @@ class device_world {
     if (!is_open(rank)) return gate_.why();
     if (receives && m.wrong) return *m.wrong;
     if (came) return success();
-    return error{errc::timed_out, waited_for(time_out_) +
-                                      (receives ? "a message from rank " + std::to_string(m.sender)
-                                                : std::string("a message to be taken")) +
-                                      " on channel " + std::to_string(m.channel)};
+    const std::string on = " on channel " + std::to_string(m.channel);
+    if (!receives) return error{errc::timed_out, waited_for(time_out_) + "a message to be taken" + on};
+    return error_of_ranks(errc::timed_out, waited_for(time_out_) + "a message from rank ",
+                          own_rank{static_cast<int>(m.sender)}, on);
   }
 
   /// Until all work of a rank has ended.
@@ -227,9 +228,10 @@ class device_world {
     for (const event* const before : {&std::as_const(*m.ready), &ready})
       if (result<void> ordered = to.device.wait(*to.incoming, *before); !ordered) return ordered;
     if (m.from.size() != m.to.size())
-      m.wrong = error{errc::wrong_message, "expected " + std::to_string(m.to.size()) + " bytes on channel " +
-                                               std::to_string(m.channel) + ", rank " + std::to_string(m.sender) +
-                                               " sent " + std::to_string(m.from.size())};
+      m.wrong = error_of_ranks(
+          errc::wrong_message,
+          "expected " + std::to_string(m.to.size()) + " bytes on channel " + std::to_string(m.channel) + ", rank ",
+          own_rank{static_cast<int>(m.sender)}, " sent " + std::to_string(m.from.size()));
     else if (result<void> copied = to.device.copy(*to.incoming, m.to, m.from); !copied)
       return copied;
     auto done = to.device.record(*to.incoming);

@@ -148,9 +148,7 @@ class group_frames {
            std::none_of(sources_.begin(), sources_.end(), [](const source& s) { return s.coming.has_value(); });
   }
 
-  void lose(int peer, const error& why) {
-    mail_.lose("rank " + std::to_string(peer) + " cannot be reached: " + why.detail);
-  }
+  void lose(int peer, const error& why) { mail_.lose(peer, " cannot be reached: " + why.detail); }
 
   result<std::shared_ptr<sent_message>> post(int peer, const frame_header& header, std::span<const std::byte> data) {
     auto made = std::make_shared<sent_message>();
@@ -205,7 +203,7 @@ class group_frames {
 
   void follow(int peer) {
     source& s = from(peer);
-    if (!s.header.is_known()) return mail_.lose("rank " + std::to_string(peer) + " sends bytes that are no message");
+    if (!s.header.is_known()) return mail_.lose(peer, " sends bytes that are no message");
     if (s.header.what == frame_kind::good_bye) return mail_.leave(peer);
     s.after_header = true;
     const std::size_t size = s.header.size;

@@ -2,6 +2,7 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_INTRODUCTION_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/rank_names.hpp>
 
 #include <array>
 #include <cstddef>
@@ -24,9 +25,10 @@ struct introduction {
   [[nodiscard]] static std::optional<error> difference(std::span<const introduction> all) {
     for (std::size_t r = 1; r < all.size(); ++r)
       if (all[r].keeps_launch_order != all[0].keeps_launch_order || all[r].streams != all[0].streams)
-        return error{errc::disagreement,
-                     "rank 0 " + all[0].text() + ", rank " + std::to_string(r) + " " + all[r].text() +
-                         ": NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version"};
+        return error_of_ranks(
+            errc::disagreement, "rank ", own_rank{0}, ' ' + all[0].text() + ", rank ", own_rank{static_cast<int>(r)},
+            ' ' + all[r].text(),
+            ": NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version");
     return std::nullopt;
   }
 

@@ -116,8 +116,8 @@ class mailbox {
   /// Another rank has ended a step. One that is over here, too, is no news.
   void hear_of_abort(std::uint64_t step, std::string reason);
 
-  /// A peer cannot be reached any more.
-  void lose(std::string why);
+  /// A peer cannot be reached any more.            why: what goes on the sentence that begins with it
+  void lose(int peer, std::string_view why);
 
   /// A peer sends nothing more, as agreed.
   void leave(int peer);
@@ -135,6 +135,7 @@ class mailbox {
 
   static void give(receive& r, const owned_bytes& payload);
 
+  [[nodiscard]] static error has_left(int peer);
   [[nodiscard]] std::optional<error> why_stopped() const;
 
   [[nodiscard]] result<bool> answer(const handle& h) const;

@@ -2,6 +2,7 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_SENTENCES_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <cmath>
@@ -32,16 +33,16 @@ struct route_name {
 }
 
 [[nodiscard]] inline error late_message(const route_name& on, seconds waited) {
-  return {errc::timed_out, std::string(on.receives ? "no message from" : "no receive by") + " rank " +
-                               std::to_string(on.peer) + " on channel " + std::to_string(on.channel) + " in " +
-                               std::to_string(std::llround(waited.value * 1000)) + " ms"};
+  return error_of_ranks(errc::timed_out, on.receives ? "no message from rank " : "no receive by rank ",
+                        own_rank{on.peer}, " on channel " + std::to_string(on.channel) + " in ",
+                        std::to_string(std::llround(waited.value * 1000)) + " ms");
 }
 
 /// A message of another size than its receiver named.
 [[nodiscard]] inline error wrong_size(std::size_t came, std::size_t expected, int peer, int channel) {
-  return {errc::wrong_message, "a message of " + std::to_string(came) + " bytes from rank " + std::to_string(peer) +
-                                   " on channel " + std::to_string(channel) + ", where " + std::to_string(expected) +
-                                   " were expected"};
+  return error_of_ranks(
+      errc::wrong_message, "a message of " + std::to_string(came) + " bytes from rank ", own_rank{peer},
+      " on channel " + std::to_string(channel) + ", where " + std::to_string(expected) + " were expected");
 }
 
 }  // namespace slimpack::detail

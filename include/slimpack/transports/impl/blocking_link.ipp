@@ -167,7 +167,7 @@ SLIMPACK_DECL void blocking_link::send_all(int peer) {
     lock.unlock();
     const bool sent = link_->send(peer, std::as_bytes(std::span(&next.head, 1))) &&
                       (next.payload.size == 0 || link_->send(peer, next.payload.bytes()));
-    if (!sent) return mail_.lose("rank " + std::to_string(peer) + " takes no messages any more");
+    if (!sent) return mail_.lose(peer, " takes no messages any more");
     if (next.head.what == frame_kind::good_bye) return;
   }
 }
@@ -175,13 +175,12 @@ SLIMPACK_DECL void blocking_link::send_all(int peer) {
 SLIMPACK_DECL void blocking_link::receive_all(int peer) {
   for (;;) {
     frame_header head;
-    if (!link_->receive(peer, std::as_writable_bytes(std::span(&head, 1))))
-      return mail_.lose("rank " + std::to_string(peer) + " is gone");
+    if (!link_->receive(peer, std::as_writable_bytes(std::span(&head, 1)))) return mail_.lose(peer, " is gone");
     if (head.what == frame_kind::good_bye) return mail_.leave(peer);
-    if (!head.is_known()) return mail_.lose("rank " + std::to_string(peer) + " sends bytes that are no message");
+    if (!head.is_known()) return mail_.lose(peer, " sends bytes that are no message");
     owned_bytes payload(static_cast<std::size_t>(head.size));
     if (head.size > 0 && !link_->receive(peer, payload.bytes()))
-      return mail_.lose("rank " + std::to_string(peer) + " is gone in the middle of a message");
+      return mail_.lose(peer, " is gone in the middle of a message");
     if (head.what == frame_kind::message)
       mail_.deliver(peer, head.channel, head.step, std::move(payload));
     else

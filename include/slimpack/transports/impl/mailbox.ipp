@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
@@ -47,7 +48,7 @@ SLIMPACK_DECL void mailbox::fill(const handle& h) {
 SLIMPACK_DECL std::optional<error> mailbox::left(int peer) const {
   const std::lock_guard lock(mutex_);
   if (left_.count(peer) == 0) return std::nullopt;
-  return error{errc::transport_failed, "rank " + std::to_string(peer) + " has left"};
+  return has_left(peer);
 }
 
 SLIMPACK_DECL error mailbox::ended() const {
@@ -64,6 +65,10 @@ SLIMPACK_DECL void mailbox::leave(int peer) {
 SLIMPACK_DECL void mailbox::give(receive& r, const owned_bytes& payload) {
   r.came = payload.size;
   if (payload.size == r.into.size() && payload.size > 0) std::memcpy(r.into.data(), payload.memory.get(), payload.size);
+}
+
+SLIMPACK_DECL error mailbox::has_left(int peer) {
+  return error_of_ranks(errc::transport_failed, "rank ", own_rank{peer}, " has left");
 }
 
 SLIMPACK_DECL std::optional<error> mailbox::why_stopped() const {
@@ -146,9 +151,9 @@ SLIMPACK_DECL void mailbox::hear_of_abort(std::uint64_t step, std::string reason
   news_.notify_all();
 }
 
-SLIMPACK_DECL void mailbox::lose(std::string why) {
+SLIMPACK_DECL void mailbox::lose(int peer, std::string_view why) {
   const std::lock_guard lock(mutex_);
-  if (!lost_) lost_ = error{errc::transport_failed, std::move(why)};
+  if (!lost_) lost_ = error_of_ranks(errc::transport_failed, "rank ", own_rank{peer}, why);
   news_.notify_all();
 }
 
@@ -159,7 +164,7 @@ SLIMPACK_DECL result<bool> mailbox::answer(const handle& h) const {
   if (r.came == r.into.size()) return true;
   if (r.came) return wrong_size(*r.came, r.into.size(), r.peer, r.channel);
   if (std::optional<error> why = why_stopped()) return *std::move(why);
-  if (left_.count(r.peer) != 0) return error{errc::transport_failed, "rank " + std::to_string(r.peer) + " has left"};
+  if (left_.count(r.peer) != 0) return has_left(r.peer);
   return false;
 }
 

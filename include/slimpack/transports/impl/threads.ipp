@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/rank_names.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 #include <slimpack/transports/threads.hpp>
 
@@ -102,26 +103,27 @@ SLIMPACK_DECL error threads::port::no_such(int peer, int channel) const {
 
 SLIMPACK_DECL error threads::port::wrong_message(const handle& h) {
   const auto [sent, expected] = h.on_->mismatched_sizes();
-  return {errc::wrong_message, "rank " + std::to_string(h.on_->source()) + " sent " + std::to_string(sent) +
-                                   " bytes on channel " + std::to_string(h.on_->number()) + " where rank " +
-                                   std::to_string(h.on_->destination()) + " expected " + std::to_string(expected)};
+  return error_of_ranks(
+      errc::wrong_message, "rank ", own_rank{h.on_->source()},
+      " sent " + std::to_string(sent) + " bytes on channel " + std::to_string(h.on_->number()) + " where rank ",
+      own_rank{h.on_->destination()}, " expected " + std::to_string(expected));
 }
 
 SLIMPACK_DECL error threads::port::timed_out(const handle& h) const {
-  return {errc::timed_out, waited() +
-                               (h.receives_ ? "a message from rank " + std::to_string(h.on_->source())
-                                            : "rank " + std::to_string(h.on_->destination()) + " to take a message") +
-                               " on channel " + std::to_string(h.on_->number())};
+  const std::string on = " on channel " + std::to_string(h.on_->number());
+  return h.receives_ ? timed_out_after("a message from rank ", h.on_->source(), on)
+                     : timed_out_after("rank ", h.on_->destination(), " to take a message" + on);
 }
 
 SLIMPACK_DECL error threads::port::never_left() const {
-  return {errc::timed_out,
-          waited() + "rank " + std::to_string(world_->gate().straggler(rank_)) + " to leave the step that was aborted"};
+  return timed_out_after("rank ", static_cast<int>(world_->gate().straggler(rank_)),
+                         " to leave the step that was aborted");
 }
 
-SLIMPACK_DECL std::string threads::port::waited() const {
+SLIMPACK_DECL error threads::port::timed_out_after(const char* what, int other, const std::string& then) const {
   const std::chrono::duration<double> time = world_->patience().time_out;
-  return "rank " + std::to_string(rank()) + ' ' + slimpack::detail::waited_for({time.count()});
+  return error_of_ranks(errc::timed_out, "rank ", own_rank{rank()},
+                        ' ' + slimpack::detail::waited_for({time.count()}) + what, own_rank{other}, then);
 }
 
 }  // namespace slimpack::transports
