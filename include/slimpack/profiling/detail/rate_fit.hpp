@@ -196,10 +196,10 @@ inline void expect_constants(const fit_rows& rows, fitted_rates& found) {
 
 /// The rates of packs of one part and pass, in three fits.
 /// 1.  Errors are relative to what was measured, which holds back packs that something else on the machine has held up.
-/// 2.  Packs are left out whose ratio to it is more than four times the median off in the logarithm, so that three times
-///     as long counts as much as a third: of normal errors, one in 140. Errors are relative to the first fit, since a
-///     scale that has the noise s of its own time pulls sums down, by 2 s^2 of them (derived: sum 1 / t over
-///     sum 1 / t^2, to second order).
+/// 2.  Packs are left out whose logarithm of measured / fitted is more than four times the median of all: of normal
+///     errors, one in 140. In logarithms, three times as long is as far off as a third. Errors are relative to the
+///     first fit, since a scale that has the noise s of its own time pulls sums down, by 2 s^2 of them (derived: sum
+///     1 / t over sum 1 / t^2, to second order).
 /// 3.  Constants are expected ones, of expect_constants.
 /// Where no slice had a prefix, a pair with one is taken for two of the slice's own, as causal kernels have it.
 /// Requires  packs, times > 0            Complexity  O(packs log packs)
