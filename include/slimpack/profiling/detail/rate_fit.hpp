@@ -196,9 +196,10 @@ inline void expect_constants(const fit_rows& rows, fitted_rates& found) {
 
 /// The rates of packs of one part and pass, in three fits.
 /// 1.  Errors are relative to what was measured, which holds back packs that something else on the machine has held up.
-/// 2.  Packs that are more than five times the median off it are left out: of normal errors, one in 1300. Errors are
-///     relative to the first fit, since a scale that has the noise s of its own time pulls sums down, by 2 s^2 of them
-///     (derived: sum 1 / t over sum 1 / t^2, to second order).
+/// 2.  Packs are left out whose logarithm of measured / fitted is more than four times the median of all: of normal
+///     errors, one in 140. In logarithms, three times as long is as far off as a third. Errors are relative to the
+///     first fit, since a scale that has the noise s of its own time pulls sums down, by 2 s^2 of them (derived: sum
+///     1 / t over sum 1 / t^2, to second order).
 /// 3.  Constants are expected ones, of expect_constants.
 /// Where no slice had a prefix, a pair with one is taken for two of the slice's own, as causal kernels have it.
 /// Requires  packs, times > 0            Complexity  O(packs log packs)
@@ -207,8 +208,9 @@ inline void expect_constants(const fit_rows& rows, fitted_rates& found) {
   for (std::size_t i = 0; i < counts.size(); ++i) all.push(counts[i], taken[i], taken[i]);
   fitted_rates found{least_squares(all, constants | growing), {}};
   std::vector<double> off;
-  for (std::size_t i = 0; i < all.size(); ++i) off.push_back(std::abs(product(counts[i], found.rates) / taken[i] - 1));
-  const double limit = 5 * slimpack::detail::median(off) + 1e-6;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    off.push_back(std::abs(std::log(product(counts[i], found.rates) / taken[i])));
+  const double limit = 4 * slimpack::detail::median(off) + 1e-6;
   fit_rows kept;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (off[i] <= limit) kept.push(counts[i], taken[i], std::max(product(counts[i], found.rates), taken[i] / 8));
