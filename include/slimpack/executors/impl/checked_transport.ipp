@@ -92,7 +92,7 @@ SLIMPACK_DECL std::size_t checked_transport::opened() {
 }
 
 SLIMPACK_DECL std::string checked_transport::name(int rank) const {
-  return "rank " + std::to_string(*trainer_rank_ ? (*trainer_rank_)(rank) : rank);
+  return "rank " + std::to_string(number_of(rank));
 }
 
 SLIMPACK_DECL std::uint64_t checked_transport::checksum_of(std::span<const std::byte> data, int from, int to,

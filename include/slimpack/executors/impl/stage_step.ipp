@@ -333,7 +333,7 @@ SLIMPACK_DECL std::string stage_step::place() const {
 }
 
 SLIMPACK_DECL std::string stage_step::number_of(int rank) const {
-  return std::to_string(*with_.trainer_rank ? (*with_.trainer_rank)(rank) : rank);
+  return std::to_string(transport_->number_of(rank));
 }
 
 }  // namespace slimpack::detail
