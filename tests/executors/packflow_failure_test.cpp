@@ -425,6 +425,30 @@ TEST(Packflow, AStepWhoseSumFailedFailsWhateverTheComputeMakesOfIt) {
   for (const result<step_report>& step : tests::run_everywhere(world, {&p, &p}, stages)) EXPECT_TRUE(step);
 }
 
+/// Throws where a sum has failed, as a trainer's own check of it does.
+class checks_its_sum : public sums_a_bucket {
+ public:
+  using sums_a_bucket::sums_a_bucket;
+  template <class Group>
+  result<void> reduce(Group& group) {
+    if (!sums_a_bucket::reduce(group)) throw std::runtime_error("CHECK failed: the sum");
+    return success();
+  }
+};
+
+// Why the sum failed is the cause, and what the check throws hides it on no rank.
+TEST(Packflow, WhatIsThrownBecauseTheStepHasFailedIsNotTheCause) {
+  const plan p = small_plan({.stages = 1, .replicas = 2, .quantum = {4}});
+  std::vector<checks_its_sum> stages = tests::stages_of<checks_its_sum>(p);
+  stages[1].late = true;
+  transports::threads world{2, {.time_out = time_out}};
+  for (const result<step_report>& step : tests::run_everywhere(world, {&p, &p}, stages)) {
+    ASSERT_FALSE(step);
+    EXPECT_EQ(step.error().detail.find("CHECK"), std::string::npos) << step.error().detail;
+    EXPECT_NE(step.error().detail.find(" waited "), std::string::npos) << step.error().detail;
+  }
+}
+
 /// Throws while it is given its pieces back.
 class throws_in_discard : public diary {
  public:

@@ -327,7 +327,7 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
         {fault::skips_a_layer,
          "the compute returned before layer 1 of sequence 0 was given and taken, which others wait for"},
         {fault::wrong_layer, "sequence 0, layer 1, rows given where layer 0 comes next"},
-        {fault::silent, "from rank 1 (replica 1): "},
+        {fault::silent, "from rank 71 (replica 1): "},
         {fault::owes_short, "sequence 0, layer 1, rows owed: 0 bytes, where the plan has"},
         {fault::gives_queries,
          "sequence 0, layer 0, rows given, where the plan's exchange is queries: launch and rotate", exchange::queries},
@@ -341,7 +341,7 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
         {fault::comes_home_late, "sequence 0, layer 1, rows launched before the layer before was done with",
          exchange::queries},
         {fault::throws, "(replica 1, stage 0), F", exchange::queries},
-        {fault::silent, "from rank 1 (replica 1): ", exchange::queries}}) {
+        {fault::silent, "from rank 71 (replica 1): ", exchange::queries}}) {
     const fault wrong = each.wrong;
     const std::string says = each.says;
     // Of two stages, it is the next one that notices silence first.
@@ -359,7 +359,8 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
         const auto at = static_cast<std::size_t>(rank);
         auto endpoint = world.endpoint(rank);
         try {
-          const result<step_report> step = executors::packflow{}.execute(p, stages[at], endpoint);
+          const executors::packflow run{.trainer_rank = [](int of) { return 70 + of; }};
+          const result<step_report> step = run.execute(p, stages[at], endpoint);
           lines[at] = step ? "no error" : step.error().detail;
         } catch (const std::runtime_error& e) {
           lines[at] = std::string("threw ") + e.what();

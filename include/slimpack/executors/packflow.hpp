@@ -136,9 +136,9 @@ struct packflow {
     detail::transport_behind<Transport> port(transport, trainer_rank);
     std::optional<detail::checked_transport> checked;
     detail::any_transport* over = &port;
-    if (checksums) over = &checked.emplace(port, trainer_rank);
-    detail::stage_run<Compute, Transport> run(
-        p, compute, transport, *over, {step, &trainer_rank, &sink, world, rows, &node_of, forward_only, checksums});
+    if (checksums) over = &checked.emplace(port);
+    detail::stage_run<Compute, Transport> run(p, compute, transport, *over,
+                                              {step, &sink, world, rows, &node_of, forward_only, checksums});
     result<step_report> outcome = run.attempt();
     if (outcome && checked) outcome.value().checksums = checked->spent();
     if (outcome) return outcome;

@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -384,9 +383,8 @@ class transport_law_trial : collective_trial<Transport> {
   std::string stopped_;
   // Of with_checksums, where an error leaves all of it in use until the abort:
   std::vector<std::byte> checked_out_, checked_in_;
-  const std::function<int(int)> as_numbered_;
   slimpack::detail::transport_behind<Transport> port_{t_};
-  slimpack::detail::checked_transport checked_{port_, as_numbered_};
+  slimpack::detail::checked_transport checked_{port_};
 };
 
 }  // namespace detail

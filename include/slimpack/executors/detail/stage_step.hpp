@@ -42,9 +42,7 @@ class stage_step : public message_owner {
  public:
   /// What packflow is told.
   struct settings {
-    std::int64_t step{};                            // as the trainer counts them
-    const std::function<int(int)>* trainer_rank{};  // its number of a rank of the transport, for messages;
-                                                    // empty: the same
+    std::int64_t step{};  // as the trainer counts them
     const std::function<void(std::string_view)>* sink{};
     executors::step_watch* watch{};            // of all ranks of the job; may be null
     executors::row_calls rows{};               // how packs with rows that replicas share are run
@@ -79,7 +77,9 @@ class stage_step : public message_owner {
   error end(error why);
 
   /// The same for an error of the transport itself.
-  error end_for(error e) { return end(in_trainer_numbers(std::move(e), *with_.trainer_rank)); }
+  error end_for(error e) {
+    return end(in_trainer_numbers(std::move(e), [this](int rank) { return transport_->number_of(rank); }));
+  }
 
   [[nodiscard]] const plan& planned() const noexcept { return *plan_; }
   [[nodiscard]] const stage_script& script() const { return *script_; }

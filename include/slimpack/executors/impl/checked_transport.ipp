@@ -91,9 +91,7 @@ SLIMPACK_DECL std::size_t checked_transport::opened() {
   return at;
 }
 
-SLIMPACK_DECL std::string checked_transport::name(int rank) const {
-  return "rank " + std::to_string(*trainer_rank_ ? (*trainer_rank_)(rank) : rank);
-}
+SLIMPACK_DECL std::string checked_transport::name(int rank) const { return "rank " + std::to_string(number_of(rank)); }
 
 SLIMPACK_DECL std::uint64_t checked_transport::checksum_of(std::span<const std::byte> data, int from, int to,
                                                            int channel, std::uint64_t number) {

@@ -337,9 +337,7 @@ SLIMPACK_DECL std::string stage_step::place() const {
   return where + (running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_);
 }
 
-SLIMPACK_DECL std::string stage_step::number_of(int rank) const {
-  return std::to_string(*with_.trainer_rank ? (*with_.trainer_rank)(rank) : rank);
-}
+SLIMPACK_DECL std::string stage_step::number_of(int rank) const { return std::to_string(transport_->number_of(rank)); }
 
 }  // namespace slimpack::detail
 

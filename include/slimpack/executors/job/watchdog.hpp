@@ -381,7 +381,7 @@ class watchdog final : public step_watch {
   bool leaving_{};
   watched_step step_;
   rank_of_step rank_;
-  clock::time_point came_, called_;  ///< when this rank came to begin, or to end; when its call began
+  clock::time_point came_, called_, failed_at_;  ///< when this rank came to begin, or to end; its call began; it failed
   bool has_begun_{}, in_call_{}, is_interrupted_{}, is_named_{};
   bool asks_{};  ///< since a rank is late, all are asked; from `asked_` on, in the phase asked_in_
   clock::time_point asked_;
@@ -390,8 +390,7 @@ class watchdog final : public step_watch {
   clock::duration ran_{};
   bool has_come_{}, has_failed_{};  ///< to the next call, the beginning or the end; after interrupt()
   std::optional<error> heard_;      ///< why the step has failed
-  error failed_;                    ///< why this rank's step has, where it is failing, since `failed_at_`
-  clock::time_point failed_at_;
+  error failed_;                    ///< why this rank's step has, where it is failing
   std::deque<watched_step> received_;
   std::thread thread_;  // last: it uses all others
 };

@@ -77,6 +77,8 @@ class any_transport {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
+  /// The trainer's number of a rank, which errors name it by.
+  [[nodiscard]] virtual int number_of(int rank) const = 0;
   [[nodiscard]] virtual result<handle> send(int peer, int channel, std::span<const std::byte> data) = 0;
   [[nodiscard]] virtual result<handle> receive(int peer, int channel, std::span<std::byte> data) = 0;
   [[nodiscard]] virtual result<bool> test(handle h) = 0;
@@ -111,6 +113,7 @@ class transport_behind final : public any_transport {
 
   [[nodiscard]] int rank() const override { return transport_.rank(); }
   [[nodiscard]] int size() const override { return transport_.size(); }
+  [[nodiscard]] int number_of(int rank) const override { return trainer_rank_ ? trainer_rank_(rank) : rank; }
   [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> data) override {
     return kept(transport_.send(peer, channel, data));
   }

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -65,16 +64,15 @@ namespace slimpack::detail {
 /// Complexity of a message, one pass over its bytes on either side, and one message more
 class checked_transport final : public any_transport {
  public:
-  /// trainer_rank: packflow's; may be empty            Requires  both outlive it; every rank of a step has one of its
-  /// own
-  checked_transport(any_transport& under, const std::function<int(int)>& trainer_rank)
-      : under_(&under), trainer_rank_(&trainer_rank) {}
+  /// Requires  `under` outlives it; every rank of a step has one of its own
+  explicit checked_transport(any_transport& under) : under_(&under) {}
 
   /// What checksums have taken on this rank.
   [[nodiscard]] seconds spent() const noexcept { return spent_; }
 
   [[nodiscard]] int rank() const override { return under_->rank(); }
   [[nodiscard]] int size() const override { return under_->size(); }
+  [[nodiscard]] int number_of(int rank) const override { return under_->number_of(rank); }
   [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> data) override;
   [[nodiscard]] result<handle> receive(int peer, int channel, std::span<std::byte> data) override;
   [[nodiscard]] result<bool> test(handle h) override;
@@ -113,7 +111,6 @@ class checked_transport final : public any_transport {
   [[nodiscard]] result<void> ended(std::size_t at);
 
   any_transport* under_;
-  const std::function<int(int)>* trainer_rank_;
   std::deque<pair> pairs_;  // their checksums stay where they are
   std::vector<std::size_t> free_;
   std::map<way, std::uint64_t> sent_, received_;

@@ -111,7 +111,7 @@ SLIMPACK_DECL result<void> row_transfers::complete() {
 
 SLIMPACK_DECL error row_transfers::lost(std::size_t k, const char* way, error e) const {
   if (e.code != errc::aborted)  // which is told by another rank, and says where
-    e.detail = std::string(way) + " rank " + std::to_string(rank_of(k)) + " (replica " +
+    e.detail = std::string(way) + " rank " + std::to_string(transport_->number_of(rank_of(k))) + " (replica " +
                std::to_string(sequence_->sharers[k]) + "): " + e.detail;
   return e;
 }
