@@ -3,7 +3,6 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/sharing.hpp>
@@ -45,10 +44,7 @@ concept shares_as_told = requires(Solver& s) {
 /// A solver whose plans a compute can run, as far as the solver has a say in it.
 template <class Compute, class Solver>
 concept suits_sharing = exchanges_of<Compute>()
-.keep || shares_as_told<Solver> ||
-    unmet<
-        "this stage compute shares no rows, or keeps none, so its solver offers void share_by(exchange_set): from then "
-        "on replicas share sequences by these exchanges alone (solvers/hooks.hpp)">();
+.keep || shares_as_told<Solver>;
 
 }  // namespace detail
 
@@ -75,15 +71,21 @@ concept suits_sharing = exchanges_of<Compute>()
 template <stage_compute Compute, slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic,
           class Solver = solvers::two_phase, schedule_for<workload> Schedule = detail::suited_schedule<Compute>,
           simulator_for Simulator = detail::default_simulator>
-requires computes_for<Compute, Schedule> && detail::suits_sharing<Compute, Solver>
+requires computes_for<Compute, Schedule>
 [[nodiscard]] auto planner_for(shape on, Slicer slicer = {}, Cost cost = {}, Solver solver = {}, Schedule schedule = {},
                                Simulator simulator = {}) {
-  using suited = detail::suited_solver<Compute, Solver>;
-  suited chosen{std::move(solver)};
-  chosen = sharing_by(std::move(chosen), detail::exchanges_of<Compute>());
-  if constexpr (!detail::shares_prefixes<Compute>) chosen = planning_flat(std::move(chosen));
-  return planner<Slicer, Cost, suited, Schedule, Simulator>(on, std::move(slicer), std::move(cost), std::move(chosen),
-                                                            std::move(schedule), std::move(simulator));
+  constexpr bool suits = detail::suits_sharing<Compute, Solver>;  // compilers say less of a constant than of a concept
+  static_assert(suits,
+                "this stage compute shares no rows, or keeps none, so its solver offers void share_by(exchange_set): "
+                "from then on replicas share sequences by these exchanges alone (solvers/hooks.hpp)");
+  if constexpr (suits) {
+    using suited = detail::suited_solver<Compute, Solver>;
+    suited chosen{std::move(solver)};
+    chosen = sharing_by(std::move(chosen), detail::exchanges_of<Compute>());
+    if constexpr (!detail::shares_prefixes<Compute>) chosen = planning_flat(std::move(chosen));
+    return planner<Slicer, Cost, suited, Schedule, Simulator>(on, std::move(slicer), std::move(cost), std::move(chosen),
+                                                              std::move(schedule), std::move(simulator));
+  }
 }
 
 }  // namespace slimpack

@@ -16,5 +16,6 @@ struct autograd {
 template <slimpack::stage_compute Compute>
 struct stage {};
 
+// own-lines: 18
 // expected-diagnostic: a stage compute that cuts backward anywhere keeps its own state
 using wrong = stage<autograd>;

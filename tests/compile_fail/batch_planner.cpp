@@ -14,5 +14,6 @@ struct unstoppable {
 #endif
 };
 
+// own-lines: 24
 // expected-diagnostic: a batch planner is called with (span<const tokens> lengths, stop_token)
 slimpack::plan_cache<unstoppable> wrong{{}};

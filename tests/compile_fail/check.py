@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Proves that each SOURCE is rejected with every message that it names after "expected-diagnostic:", and where it says
-"most-lines: n", in no more lines; with --repaired instead, that nothing else is wrong with it: with SLIMPACK_REPAIRED
+"""Proves that each SOURCE is rejected with every message that it names after "expected-diagnostic:", in no more than 15
+lines of its own for each, or in "own-lines: n" where a compiler needs more; where it says "most-lines: n", lines count
+that say what was included, too. With --repaired instead, that nothing else is wrong with it: with SLIMPACK_REPAIRED
 defined it compiles.
 
     check.py [--repaired | --alone] [--compiler g++] [--include-dirs "FOLDER;..."] SOURCE...
@@ -21,7 +22,8 @@ import sys
 ERROR = re.compile(r"\S+: (fatal )?error: ")
 # Between two lines of a string, where the compiler shows a source that has it in several.
 PARTED = re.compile(r'"\n(?: *\|[ ~^]*\n)? *\d+ \| *"')
-KEYS = "(?:expected-diagnostic|most-lines)"
+KEYS = "(?:expected-diagnostic|most-lines|own-lines)"
+OWN_LINES = 15  # of a message, with the source that a compiler quotes
 INCLUDED = r"In file included from |\s+from "
 # Lines that say where what follows them comes from. The compiler leaves them out where that has not changed.
 CONTEXT = re.compile(INCLUDED + r"|\S+: (In|At) |\S+:\s+((recursively )?required (from|by)|in .* expansion of|\[ ?skipping) ")
@@ -47,6 +49,8 @@ def compiled(options, text, *flags):
     """Exit status and diagnostics."""
     command = [options.compiler, "-std=c++20", "-fsyntax-only", *flags, *(f"-I{path}" for path in options.include_dirs.split(";")),
                "-x", "c++", "-"]
+    if "clang" in pathlib.Path(options.compiler).name:
+        command.insert(1, "-ferror-limit=0")  # else it stops after 20, which are of few sources
     done = subprocess.run(command, input=text, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
     return done.returncode, done.stderr.splitlines()
 
@@ -105,9 +109,14 @@ def rejection_faults(source, diagnostics, lines=None):
     text = "\n".join(diagnostics)
     whole = PARTED.sub("", text)
     faults = [f"{source} is rejected without saying: {sentence}\n{text}" for sentence in expected if sentence not in whole]
+    counts = lines is not None
     lines = lines or len(diagnostics)
     if most and lines > int(most[0]):
         faults.append(f"{source} is rejected in {lines} lines, {most[0]} are the most\n{text}")
+    own = sum(not re.match(INCLUDED, line) for line in diagnostics)
+    limit = int((said(source, "own-lines") or [OWN_LINES * len(expected)])[0])
+    if counts and not most and own > limit:
+        faults.append(f"{source} is rejected in {own} lines of its own, {limit} are the most\n{text}")
     return faults
 
 

@@ -19,5 +19,6 @@ struct zero_bubble {
 template <class Schedule, slimpack::computes_for<Schedule> Compute>
 struct trainer {};
 
+// own-lines: 18
 // expected-diagnostic: this schedule runs weight gradients apart from input gradients
 using wrong = trainer<zero_bubble, layers>;

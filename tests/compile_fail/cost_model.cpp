@@ -9,5 +9,6 @@ struct unitless {
 #endif
 };
 
+// own-lines: 21
 // expected-diagnostic: a cost model offers seconds time(const slice&, pass, int part) const
 using planner = slimpack::planner<slimpack::slicers::equal_cost, unitless>;

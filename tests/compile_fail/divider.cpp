@@ -11,5 +11,6 @@ struct by_length {
 #endif
 };
 
+// own-lines: 21
 // expected-diagnostic: a divider offers result<division> divide(const division_problem&, const auto& cost) const
 using solver = slimpack::solvers::two_phase_with<slimpack::solvers::improve::shipped, by_length>;

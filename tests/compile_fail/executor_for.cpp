@@ -32,5 +32,6 @@ requires slimpack::executor_for<Executor, layers, wire>
 struct trainer {
 };
 
+// own-lines: 21
 // expected-diagnostic: an executor offers result<step_report> execute(const plan&, Compute&, Transport&)
 using wrong = trainer<silent>;

@@ -17,6 +17,7 @@ inline auto one_replica(const std::vector<slimpack::tokens>& lengths) {
                                            solver{},
                                            slimpack::schedules::list{},
                                            slimpack::simulators::sweep{}};
+  // own-lines: 20
   // expected-diagnostic: a solver that plans one group alone offers result<group_solution> solve_group
   return plan_batch.of_replica(lengths, 2);
 }

@@ -14,6 +14,7 @@ struct silent {
 #endif
 };
 
+// own-lines: 33
 // expected-diagnostic: a move offers static constexpr string_view name, double weight(const search_options&) const, and
 // bool operator()(site&) const
 using solver = slimpack::solvers::two_phase_with<slimpack::solvers::improve::shipped::and_also<silent>>;

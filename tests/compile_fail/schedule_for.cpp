@@ -9,6 +9,7 @@ struct always_fits {
 #endif
 };
 
+// own-lines: 21
 // expected-diagnostic: a schedule offers result<vector<program>> programs(const workload&) const
 using planner = slimpack::planner<slimpack::slicers::equal_cost, slimpack::costs::quadratic,
                                   slimpack::solvers::two_phase, always_fits>;

@@ -8,4 +8,5 @@ const slimpack::basic_planner plan_batch{{.stages = 2}, {}, {}, {}, {}, slimpack
 using planner = slimpack::basic_planner<>;
 #endif
 
+// own-lines: 17
 // expected-diagnostic: a simulator offers a constant name, result<vector<seconds>> starts(const task_graph&) const

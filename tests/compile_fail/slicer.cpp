@@ -13,5 +13,6 @@ struct forward_only {
 #endif
 };
 
+// own-lines: 17
 // expected-diagnostic: a slicer offers slice next(const sequence&, tokens at, pass, const cut_budget&
 using planner = slimpack::planner<forward_only>;

@@ -10,5 +10,6 @@ struct learning {
       ;
 };
 
+// own-lines: 19
 // expected-diagnostic: a solver offers result<solution> solve(const problem&, const Slicer&, const Cost&
 using planner = slimpack::planner<slimpack::slicers::equal_cost, slimpack::costs::quadratic, learning>;

@@ -36,6 +36,7 @@ struct shares_in_words {
 template <slimpack::stage_compute Compute>
 struct stage {};
 
+// own-lines: 45
 // expected-diagnostic: with a type state, backward is public, given (const piece&, state, span<const std::byte> in,
 // outgoing& out), or (span<const piece>, span<state>, in, out), and gives void or result<void>; a state by value
 using wrong = stage<keeps_activations>;

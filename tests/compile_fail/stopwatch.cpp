@@ -13,5 +13,6 @@ struct events {
 template <slimpack::profiling::stopwatch Watch>
 struct timer {};
 
+// own-lines: 21
 // expected-diagnostic: a stopwatch offers void start() and seconds stop()
 using wrong = timer<events>;

@@ -14,5 +14,6 @@ std::span<const std::byte> as_span(const tensor& t);
 std::span<const std::byte> as_span(const trainer::tensor& t);
 #endif
 
-// expected-diagnostic: for put, std::span<const std::byte> as_span(const T&) stands in the namespace of the tensor type T
+// expected-diagnostic: for put, std::span<const std::byte> as_span(const T&) stands in the namespace of the tensor
+// type T
 inline bool put(slimpack::outgoing& out, const trainer::tensor& t) { return out.put(t).has_value(); }

@@ -68,6 +68,7 @@ using lent_calls = detail::piece_calls<Compute, detail::no_transfers, detail::st
 
 void run(joined_calls<joins_with_rows<in_pieces>>& a, joined_calls<joins_without>& b,
          lent_calls<lends_with_loans<in_pieces>>& c, lent_calls<lends_without>& d) {
+  // own-lines: 85
   // expected-diagnostic: a stage compute that joins rows is called by pack, and keeps its states itself
   (void)a.run(0, {});
   // expected-diagnostic: a stage compute that joins rows has result<void> forward(span<const piece>, span<const byte>,

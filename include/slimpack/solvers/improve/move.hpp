@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_MOVE_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_MOVE_HPP
 
-#include <slimpack/detail/unmet.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
@@ -39,26 +38,21 @@ concept is_at = requires(const M& m, Site& at) {
 /// testing/improve/move_laws.hpp checks these laws.
 /// At each site the walk draws one of the moves for such sites, by their weights; a weight of 0 turns one off.
 template <class M>
-concept move = std::default_initializable<M> &&
-    ((requires(const M& m, const search_options& o) {
-       { M::name } -> std::convertible_to<std::string_view>;
-       { m.weight(o) } -> std::same_as<double>;
-     } &&
-      (is_at<M, instruction_site> || is_at<M, window_site> || is_at<M, pack_site> || is_at<M, sequence_site>)) ||
-     slimpack::detail::unmet<"a move offers static constexpr string_view name, double weight(const search_options&) "
-                             "const, and bool operator()(site&) const for a site of solvers/improve/sites.hpp">());
-
-/// Asked of each move alone, so that compilers quote what it lacks.
-template <move M>
-struct registered {};
+concept move = std::default_initializable<M> && requires(const M& m, const search_options& o) {
+  { M::name } -> std::convertible_to<std::string_view>;
+  { m.weight(o) } -> std::same_as<double>;
+} &&(is_at<M, instruction_site> || is_at<M, window_site> || is_at<M, pack_site> || is_at<M, sequence_site>);
 
 /// Moves that a search knows, in the order in which one is drawn.
 template <class... Moves>
 struct moves {
+  static constexpr bool all_are_moves = (move<Moves> && ...);  // compilers say less of a constant than of a concept
+  static_assert(all_are_moves,
+                "a move offers static constexpr string_view name, double weight(const search_options&) const, and bool "
+                "operator()(site&) const for a site of solvers/improve/sites.hpp");
+
   template <class... More>
   using and_also = moves<Moves..., More...>;
-
-  static void all(registered<Moves>...);
 
   static constexpr std::size_t size = sizeof...(Moves);
 
