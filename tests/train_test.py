@@ -419,7 +419,7 @@ class Train(unittest.TestCase):
         _, said = self.trains("--steps", "2", "--pp", "2", "--dp", "2", "--measure-for", "0.1")
         self.assertLess(float(re.search(r"measured   this machine in (\d+\.\d+) s", said)[1]), 3)  # which it takes by default
         self.assertRegex(said, r"trials     \d+ kinds, run \d+ times in all; (medians known to \d+\.\d % at worst|some have fewer than 5 packs); times o")
-        _, said = self.trains("--steps", "1", "--pp", "2", "--measure-for", "0")
+        _, said = self.trains("--steps", "1", "--pp", "2", "--measure-for", "0.001")
         self.assertIn("trials     4 kinds, run 4 times in all; some have fewer than 5 packs", said)
         self.assertRegex(said, r"no time within --measure-for 0.0 for \d+ more: .* slices? of .* tokens.*; and others")
         self.fails(2, ["--measure-for needs --cost measured"], "--measure-for", "1", *QUADRATIC)

@@ -58,6 +58,7 @@ class model_stage {
   static constexpr bool lends_attention = true;
   static constexpr bool joins_rows = true;
   static constexpr bool shares_prefixes = true;
+  static constexpr bool waits_in_calls = false;  // rows that replicas share and loans have prices of their own
 
   /// Requires  c.check(), on.parts() counts in c.on_parts or none there and on.parts() <= c.layers, 0 <= stage <
   ///           on.stages; plans cut at multiples of on.quantum

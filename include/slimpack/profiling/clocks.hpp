@@ -27,9 +27,9 @@ struct clocks {
 inline constexpr double most_clock_over_processor = 1.05;
 
 /// Chooses the clock for each pass of a part, over the observations of all ranks (gather), before fit and drift_of see
-/// them: `time` becomes `processor` where nine tenths of its packs know that and more. The others of such a pass have
-/// waited for something that is no part of it, and are left out. In a pass of which fewer know it, calls wait: all keep
-/// their time on the clock.
+/// them: `time` becomes `processor` where half of its packs or more know that. The others of such a pass have waited
+/// for something that is no part of it, such as a lock of the system's, and are left out. In a pass of which fewer know
+/// it, calls wait: all keep their time on the clock.
 /// Law       equal observations in equal order give equal bits
 /// Complexity O(observations log parts)
 inline clocks choose_clocks(std::vector<observation>& all) {
@@ -49,7 +49,7 @@ inline clocks choose_clocks(std::vector<observation>& all) {
   for (observation& o : all) {
     const counts& of = passes[{o.part, o.pass}];
     const bool is_known = o.processor > seconds{};
-    if (10 * of.known < 9 * of.packs) {
+    if (2 * of.known < of.packs) {
       ++chosen.by_clock;
     } else if (is_known) {
       ++chosen.by_processor;

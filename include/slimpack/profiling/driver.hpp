@@ -81,7 +81,7 @@ struct measurement {
 /// stages: each once, and again for up to a tenth of the budget. Weights are read and gradients added to: set these to
 /// zero afterwards. A replica's ranks time each other's stage; ranks of one stage are observations of one part. E, V, U
 /// and G are not timed; layers are called as it needs, with a message at either end.
-/// Watch     trials.hpp: both clocks of the host, of which clocks.hpp chooses, or events of a device
+/// Watch     stopwatch.hpp: both clocks of the host, of which clocks.hpp chooses, or events of a device
 /// Errors    those of the compute, which name the trial, and of the transport; those of fit. All ranks end with one.
 ///           What the compute throws leaves measure on its own rank, after the same
 template <stage_compute Compute, transport Transport, stopwatch Watch = host_stopwatch>
