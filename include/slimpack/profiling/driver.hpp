@@ -109,7 +109,7 @@ class driver {
   bool apart{splits};  ///< whether weight gradients are timed apart, too, where the compute can
   std::function<void(std::span<const sequence>)> prepare{};  ///< told what runs next, before begin_step
   memory_trials* memory{};  ///< reads the stage's memory around each call, outside of its time; none: nobody does
-  measurement seen{};                                        ///< of the last call of measure, once it has succeeded
+  measurement seen{};       ///< of the last call of measure, once it has succeeded
 
   [[nodiscard]] result<stage_profile> measure() { return measure(transport_); }
 
