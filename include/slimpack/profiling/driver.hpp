@@ -275,9 +275,8 @@ class driver {
       }
       if (memory) memory->after(i);
       const std::span<const slice> pack = p.replicas[0].partition.of(i.pass())[i.pack.value];
-      if (i.pass() == pass::backward && !i.is_weights() && t.apart)
-        continue;  // without its weight gradients it is no
-                   // backward
+      // Without its weight gradients it is no backward.
+      if (i.pass() == pass::backward && !i.is_weights() && t.apart) continue;
       if (took.clock > seconds{}) {
         const observation made{i.pass(),       static_cast<int>(i.chunk) * shape_.stages + stage(),
                                i.is_weights(), {pack.begin(), pack.end()},
