@@ -88,10 +88,10 @@ class compute_trial {
     if constexpr (slimpack::detail::lends_attention<compute>)
       if (is_whole() && stages > 1) lent(batch, expected, stages);
     if constexpr (slimpack::detail::shares_rows<compute>)
-      for (const exchange how : {exchange::keep, exchange::queries, exchange::ring})
-        for (const int sharers : {2, 3})
-          if (is_whole() && slimpack::detail::exchanges_of<compute>().contains(how))
-            shared(batch, expected, stages, sharers, how);
+      if (is_whole())  // all ways, since what goes wrong in one is named by another
+        for (const exchange how : {exchange::keep, exchange::queries, exchange::ring})
+          for (const int sharers : {2, 3})
+            if (slimpack::detail::exchanges_of<compute>().contains(how)) shared(batch, expected, stages, sharers, how);
   }
 
   /// All packs on the first replica: others have no work.
@@ -429,7 +429,7 @@ class compute_trial {
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
 /// Numbers may differ by as much as the elements of messages let them (tolerance_of). What is broken first is reported,
 /// and nothing is tried after it: sequences that are cut, then two steps, a replica without work, a step that fails,
-/// samples that share beginnings, attention that stages lend each other, and sequences that replicas share.
+/// samples that share beginnings, attention that stages lend each other, and sequences that replicas share, in all ways.
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
 ///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a
 ///           compute that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or
