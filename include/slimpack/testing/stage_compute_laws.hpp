@@ -429,7 +429,8 @@ class compute_trial {
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
 /// Numbers may differ by as much as the elements of messages let them (tolerance_of). What is broken first is reported,
 /// and nothing is tried after it: sequences that are cut, then two steps, a replica without work, a step that fails,
-/// samples that share beginnings, attention that stages lend each other, and sequences that replicas share, in all ways.
+/// samples that share beginnings, attention that stages lend each other, and sequences that replicas share, in all
+/// ways.
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
 ///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a
 ///           compute that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or
