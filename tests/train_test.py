@@ -22,7 +22,7 @@ FAST = [] if FULL else ["--effort", "fast"]  # where it matters little how good 
 EXACT = ["--precision", "double", "--steps", "8", *QUADRATIC]
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 # Options that all ranks of a job must have alike, each with another value than SMALL has; and those that may differ.
-ALIKE = {"max-context": "150", "batch": "5", "seed": "2", "layers": "2,2", "mixers": "window:8,linear", "hidden": "32", "heads": "4", "kv-heads": "2", "ffn": "32", "words": "300",
+ALIKE = {"max-context": "150", "batch": "5", "seed": "2", "layers": "2,2", "mixers": "window:8,linear", "attention": "dense", "hidden": "32", "heads": "4", "kv-heads": "2", "ffn": "32", "words": "300",
          "precision": "double", "steps": "3", "learning-rate": "1e-2", "weight-decay": "0.2", "clip": "2", "dp": "2", "pp": "1", "vpp": "2",
          "vocabulary": "spread", "transport": "threads", "planner": "megatron", "compare": "megatron", "slices": "8", "relay": "proxies",
          "lending": "pairs", "effort": "fast", "weight-gradients": "apart", "sharers": "1", "exchange": "ring", "rows": "joined",

@@ -74,7 +74,8 @@ journal::journal(const options& o, const inputs& in, std::ostream& out) : option
        << (o.model.on_parts.empty() ? std::string{} : " (" + cli::layers_text(o.model.on_parts) + " on the parts)")
        << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads (" << o.model.kv_heads
        << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float")
-       << mixers_text(o.model) << (o.model.keeps_outputs() ? ", nothing computed again" : "") << "\n"
+       << mixers_text(o.model) << (o.model.dense ? ", dense attention" : "")
+       << (o.model.keeps_outputs() ? ", nothing computed again" : "") << "\n"
        << "ranks      dp " << s.replicas << " x pp " << s.stages
        << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "")
        << (s.words.empty() ? "" : ", words " + cli::words_text(s.words)) << ", "

@@ -206,9 +206,10 @@ void find_relays(options& o) {
 
 std::variant<options, ending> parse(int argc, char** argv) {
   options o;
-  std::string layers = "4", mixers = "full", words = "256", transport = "auto", precision = "float", again = "light",
-              effort = "normal", weights = "together", lending = "none", relay = "none", where = "last",
-              divide = cli::dividers[0], exchange = cli::exchanges[0], rows = "apart", reduction = "overlapped", memory;
+  std::string layers = "4", mixers = "full", attention = "tiled", words = "256", transport = "auto",
+              precision = "float", again = "light", effort = "normal", weights = "together", lending = "none",
+              relay = "none", where = "last", divide = cli::dividers[0], exchange = cli::exchanges[0], rows = "apart",
+              reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile, tree;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -266,6 +267,12 @@ std::variant<options, ending> parse(int argc, char** argv) {
       "a "
       "state for each head\nthat every token goes into, with a gate. With linear layers no replicas share a sequence "
       "[full]");
+  add(model, same, "--attention", attention, "KIND",
+      "tiled: in small tiles, of which those behind all their queries are left out, as flash attention does; dense: "
+      "all "
+      "scores of a\nslice in one matrix, as trainers without such a kernel do. Losses are the same but for rounding "
+      "[tiled]")
+      ->check(CLI::IsMember({"tiled", "dense"}));
   add(model, same, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);
   add(model, same, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
   add(model, same, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
@@ -434,6 +441,7 @@ std::variant<options, ending> parse(int argc, char** argv) {
     if (!segments) throw bad_usage{segments.error().detail};
     o.relays.segments = segments.value();
     find_relays(o);
+    o.model.dense = attention == "dense";
     if (again == "none") o.model.recompute = slimpack::costs::recompute::none;
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);

@@ -110,12 +110,14 @@ made_rows window_by_matrices(const layer_rows& in, Index window) {
 }
 
 TEST(Mixers, AWindowIsAttentionByMatricesWithAMask) {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     generator random(seed);
     const Index tokens = random.between(1, 400);
     const Index window = seed == 1 ? 1 : random.between(1, 2 * tokens);
     const layer_rows in(random, tokens);
-    train::attention<double> attention(sizes, window);
+    train::config how = sizes;
+    how.dense = seed > 8;
+    train::attention<double> attention(how, window);
     made_rows found(tokens);
     rows lse(tokens, sizes.heads);
     const std::vector<Index> pages = random_cuts(random, tokens), slices = random_cuts(random, tokens);

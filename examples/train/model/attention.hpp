@@ -25,9 +25,10 @@ struct key_value_block {
 };
 
 /// Causal grouped-query attention of one slice over blocks of keys and values, in tiles: no matrix is larger than
-/// (tile_queries * queries_per_kv, tile_keys), however long the sequence is. With a window of W tokens, a query at
+/// (64 queries * queries_per_kv, 128 keys), however long the sequence is. With a window of W tokens, a query at
 /// position t attends to keys at positions (t - W, t], and tiles that none of a tile's queries attends to are passed
-/// over.
+/// over. Dense attention (config::dense) has one tile for all queries of the slice and all keys of a block, as trainers
+/// without such a kernel have: it computes scores of keys behind a query, too, and sets them to 0.
 /// Source    T. Dao et al., FlashAttention, arXiv:2205.14135, and FlashAttention-2, arXiv:2307.08691: forward keeps the
 ///           log-sum-exp of each query and head, backward computes the probabilities again from it
 template <class T>
@@ -36,22 +37,21 @@ class attention {
   static constexpr Index unlimited = std::numeric_limits<Index>::max() / 2;  ///< a window as large as any sequence
 
   explicit attention(const config& c, Index window = unlimited)
-      : window_(window),
+      : tile_queries_(c.dense ? unlimited : 64),
+        tile_keys_(c.dense ? unlimited : 128),
+        window_(window),
         kv_heads_(c.kv_heads),
         group_(c.queries_per_kv()),
         width_(c.head_width()),
         kv_width_(c.kv_width()),
-        scale_(1 / std::sqrt(static_cast<T>(width_))) {
-    for (matrix<T>* tile : {&queries_, &sums_, &outputs_}) tile->resize(group_ * tile_queries, width_);
-    for (matrix<T>* tile : {&scores_, &slopes_}) tile->resize(group_ * tile_queries, tile_keys);
-    for (column* rows : {&largest_, &total_}) rows->resize(group_ * tile_queries);
-  }
+        scale_(1 / std::sqrt(static_cast<T>(width_))) {}
 
   /// Attention to what the blocks hold: all of it, if they hold every token up to the slice's last, or a part to be
   /// merged with others. A query that sees none of it has o = 0 and lse = -infinity.
   /// Shapes    q, o (tokens, heads * width), lse (tokens, heads); the slice begins at `first`, `blocks` are in rising
   ///           order
   void forward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_out<T> o, rows_out<T> lse) {
+    make_room(q.rows(), blocks);
     each_tile(q.rows(), [&](Index row, Index size, Index g) {
       const Index rows = group_ * size;
       gather(q, row, size, g, queries_);
@@ -113,6 +113,7 @@ class attention {
   /// Formula   with p = exp(scale q k - lse): dv += p do, ds = p (do v - do o), dq = scale ds k, dk += scale ds q
   void backward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_in<T> lse,
                 rows_in<T> products, rows_in<T> d_o, rows_out<T> dq) {
+    make_room(q.rows(), blocks);
     each_tile(q.rows(), [&](Index row, Index size, Index g) {
       const Index rows = group_ * size;
       gather(d_o, row, size, g, outputs_);
@@ -147,14 +148,27 @@ class attention {
 
  private:
   using column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-  static constexpr Index tile_queries = 64;
-  static constexpr Index tile_keys = 128;
+
+  /// Makes the matrices of a tile as large as tiles of so many queries and of these blocks are.
+  void make_room(Index queries, std::span<const key_value_block<T>> blocks) {
+    Index keys = 0;
+    for (const key_value_block<T>& b : blocks) keys = std::max(keys, b.size);
+    const Index rows = group_ * std::min(tile_queries_, queries);
+    keys = std::min(tile_keys_, keys);
+    if (rows > total_.size()) {
+      for (matrix<T>* tile : {&queries_, &sums_, &outputs_}) tile->resize(rows, width_);
+      for (column* one : {&largest_, &total_}) one->resize(rows);
+    }
+    if (rows > scores_.rows() || keys > scores_.cols())
+      for (matrix<T>* tile : {&scores_, &slopes_})
+        tile->resize(std::max(rows, scores_.rows()), std::max(keys, scores_.cols()));
+  }
 
   /// Tiles of queries: rows [row, row + size) under the heads that share key and value head g.
   template <class F>
   void each_tile(Index rows, F&& f) const {
-    for (Index row = 0; row < rows; row += tile_queries)
-      for (Index g = 0; g < kv_heads_; ++g) f(row, std::min(tile_queries, rows - row), g);
+    for (Index row = 0; row < rows; row += std::min(tile_queries_, rows))
+      for (Index g = 0; g < kv_heads_; ++g) f(row, std::min(tile_queries_, rows - row), g);
   }
 
   /// Tiles of the keys and values that some query of positions [first, first + size) attends to.
@@ -162,8 +176,9 @@ class attention {
   void each_tile(std::span<const key_value_block<T>> blocks, Index first, Index size_of_queries, F&& f) const {
     const Index begin = first + 1 - window_, end = first + size_of_queries;
     for (const key_value_block<T>& b : blocks) {
-      for (Index at = std::max(begin - b.begin, Index{0}); at < b.size && b.begin + at < end; at += tile_keys) {
-        const Index size = std::min({tile_keys, b.size - at, end - b.begin - at});
+      for (Index at = std::max(begin - b.begin, Index{0}); at < b.size && b.begin + at < end;
+           at += std::min(tile_keys_, b.size)) {
+        const Index size = std::min({tile_keys_, b.size - at, end - b.begin - at});
         const auto from = [&](auto* rows) { return rows == nullptr ? rows : rows + at * kv_width_; };
         f(key_value_block<T>{b.begin + at, size, from(b.keys), from(b.values), from(b.key_gradients),
                              from(b.value_gradients)});
@@ -194,6 +209,8 @@ class attention {
       all.block(row, (g * group_ + r) * width_, size, width_) = tile.middleRows(r * size, size);
   }
 
+  Index tile_queries_;
+  Index tile_keys_;
   Index window_;
   Index kv_heads_;
   Index group_;
