@@ -202,7 +202,8 @@ void follow_kept_alone(const micropacks& forward, const Cost& cost, std::span<co
 
 /// Fills what packs keep beside their tokens. Whole bytes, so that sums are exact in any order and end at 0.
 template <class Cost>
-void follow_kept(const partition& packs, const Cost& cost, workload& w) {
+void follow_kept(const partition& packs, const Cost& cost, std::span<const sequence_id> parents, workload& w) {
+  if (packs.backward.empty()) return follow_kept_alone(packs.forward, cost, parents, w);
   const common_cuts cuts(packs);
   for (const pass p : {pass::forward, pass::backward}) {
     const micropacks& of_pass = packs.of(p);
@@ -296,12 +297,8 @@ template <class Cost>
     w.rates = std::move(rates);
     detail::follow_sequences(packs, shared, parents, w);
     if constexpr (detail::asks_by_piece<Cost>())
-      if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages)) {
-        if (packs.backward.empty())
-          detail::follow_kept_alone(packs.forward, cost, parents, w);
-        else
-          detail::follow_kept(packs, cost, w);
-      }
+      if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages))
+        detail::follow_kept(packs, cost, parents, w);
     detail::keep_others(shared, w);
     return w;
   }

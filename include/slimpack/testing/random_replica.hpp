@@ -194,7 +194,7 @@ inline void hold_pairs(random_replica& made, generator& random) {
 /// Makes the pieces of a replica keep the scores of dense attention.
 inline void keep_scores(random_replica& made, generator& random) {
   made.scores.per_score = 0.25 * static_cast<double>(random.between(1, 8));
-  slimpack::detail::follow_kept(made.packs, dense_cost{{}, made.scores}, made.work);
+  slimpack::detail::follow_kept(made.packs, dense_cost{{}, made.scores}, {}, made.work);
 }
 
 }  // namespace slimpack::testing
