@@ -124,7 +124,11 @@ struct says_it_never_waits : half_asleep {
   using half_asleep::half_asleep;
   static constexpr bool waits_in_calls = false;
 };
+struct wraps_it {
+  using wraps = says_it_waits;
+};
 static_assert(waits_in_calls<half_asleep>() == std::nullopt);
+static_assert(waits_in_calls<wraps_it>() == true);
 static_assert(waits_in_calls<says_it_waits>() == true);
 static_assert(waits_in_calls<says_it_never_waits>() == false);
 

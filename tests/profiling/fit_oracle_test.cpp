@@ -313,10 +313,11 @@ TEST(Uncertainty, OfAStepIsThatOfItsLongestStage) {
     s.covariance[2][2] = deviation * deviation;
     return s;
   };
-  EXPECT_FALSE(p.uncertainty(plan_of({1, {{10}}}, {.stages = 2})));
+  EXPECT_FALSE(p.uncertainty(plan_of(side_by_side(1, std::vector<tokens>{{10}}), {.stages = 2})));
   p.spread.forward = {of_token(9), of_token(0.3)};
   p.spread.backward = {of_token(9), of_token(0.4)};
-  const plan step = plan_of({2, {{10}, {30}}}, {.stages = 2});  // two packs, of 20 and of 60 tokens
+  const plan step =
+      plan_of(side_by_side(2, std::vector<tokens>{{10}, {30}}), {.stages = 2});  // two packs, of 20 and of 60 tokens
   EXPECT_NEAR(p.uncertainty(step).value(), std::hypot(80 * 0.3, 80 * 0.4) / (2 * 2 + 80 * 3 + 2 * 2 + 80 * 4), 1e-12);
   EXPECT_NEAR(p.uncertainty(step.replicas[0].partition.forward[1], pass::forward, 1).value(), 60 * 0.3 / (2 + 60 * 3),
               1e-12);

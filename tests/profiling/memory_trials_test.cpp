@@ -206,8 +206,7 @@ TEST(MemoryTrials, PlanNoLessThanTrialsHeld) {
     allocating_stage real(of, 1, true);
     run(real, p, 0);
     workload work = price(p.replicas[0].partition, costs::quadratic{}, p.shape, {found.rates});
-    EXPECT_GE(simulators::peak_memory(work, p.replicas[0].programs)[0] * (1 + 1e-12), real.most())
-        << t.copies << " of " << t.length().value;
+    EXPECT_GE(simulators::peak_memory(work, p.replicas[0].programs)[0] * (1 + 1e-12), real.most()) << text_of(t);
   }
   EXPECT_TRUE(near(found.rates.live_token, 100));
 }

@@ -43,7 +43,7 @@ struct example {
     if (testing::check_slices(r, batch_view{lengths, parents}, on, replicas, merges) &&
         testing::check_programs(r, on, replicas, merges))
       testing::check_memory(r, on, replicas[0], std::vector<memory_rates>{{.live_token = 1}},
-                            [](const slice&, int) { return bytes{0}; });
+                            [](const slice&, int, tokens) { return bytes{0}; });
     std::vector<std::int64_t> counts;
     for (int law = 1; law <= 4; ++law) counts.push_back(r.broken(law));
     return counts;

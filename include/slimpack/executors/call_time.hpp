@@ -82,14 +82,16 @@ SLIMPACK_DETAIL_HAS_MEMBER(waits_in_calls);
 
 /// What a compute says of its calls by `static constexpr bool waits_in_calls`: true where they wait, as for collectives
 /// of tensor ranks, for helper threads or for a device, and false where they never do. Where it says nothing, it is
-/// seen (call_watch). Of calls that wait, packflow's reports and profiles have the time on the clock alone.
+/// seen (call_watch). Of calls that wait, packflow's reports and profiles have the time on the clock alone. One that
+/// wraps another (detail/has_member.hpp) waits as that does.
 template <class Compute>
 [[nodiscard]] consteval std::optional<bool> waits_in_calls() {
+  using asked = typename detail::member_owner<Compute>::type;
   if constexpr (requires {
-                  { Compute::waits_in_calls } -> std::same_as<const bool&>;
-                  typename std::bool_constant<Compute::waits_in_calls>;
+                  { asked::waits_in_calls } -> std::same_as<const bool&>;
+                  typename std::bool_constant<asked::waits_in_calls>;
                 }) {
-    return Compute::waits_in_calls;
+    return asked::waits_in_calls;
   } else {
     static_assert(!detail::has_member_waits_in_calls<Compute>,
                   "a stage compute's waits_in_calls is a public static constexpr bool");
