@@ -56,6 +56,7 @@ COMMANDS = {
     },
     "examples/README.md": {
         "bash examples/quickstart.sh": LONG,
+        "export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=8589934592:glibc.malloc.arena_max=1": QUICK,
         'export PATH="$PWD/build/gcc-release/examples:$PATH"': QUICK,
         "slimpack-plan --help": QUICK,
         "slimpack-plan --lengths examples/data/lengths/mooncake_conversation.txt --model llama-3.1-70b --gpu h100 --pp 8 --tp 8 --dp 4 "
