@@ -149,19 +149,18 @@ class attention {
  private:
   using column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
-  /// Makes the matrices of a tile as large as tiles of so many queries and of these blocks are.
+  /// Gives the matrices of a tile the size that tiles of so many queries and of these blocks have at most. It depends on
+  /// nothing that ran before, since the last bits of a product depend on how far its rows lie apart.
   void make_room(Index queries, std::span<const key_value_block<T>> blocks) {
-    Index keys = 0;
-    for (const key_value_block<T>& b : blocks) keys = std::max(keys, b.size);
-    const Index rows = group_ * std::min(tile_queries_, queries);
-    keys = std::min(tile_keys_, keys);
-    if (rows > total_.size()) {
-      for (matrix<T>* tile : {&queries_, &sums_, &outputs_}) tile->resize(rows, width_);
-      for (column* one : {&largest_, &total_}) one->resize(rows);
+    Index keys = tile_keys_;
+    if (tile_keys_ == unlimited) {
+      keys = 0;
+      for (const key_value_block<T>& b : blocks) keys = std::max(keys, b.size);
     }
-    if (rows > scores_.rows() || keys > scores_.cols())
-      for (matrix<T>* tile : {&scores_, &slopes_})
-        tile->resize(std::max(rows, scores_.rows()), std::max(keys, scores_.cols()));
+    const Index rows = group_ * (tile_queries_ == unlimited ? queries : tile_queries_);
+    for (matrix<T>* tile : {&queries_, &sums_, &outputs_}) tile->resize(rows, width_);
+    for (matrix<T>* tile : {&scores_, &slopes_}) tile->resize(rows, keys);
+    for (column* one : {&largest_, &total_}) one->resize(rows);
   }
 
   /// Tiles of queries: rows [row, row + size) under the heads that share key and value head g.

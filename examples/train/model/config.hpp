@@ -22,7 +22,6 @@ struct config {
   int kv_heads{2};  ///< of keys and values, each shared by heads / kv_heads query heads
   int ffn{384};     ///< width inside the feed-forward layer
   int vocab{256};   ///< words; tokens are bytes, so that those beyond 256 never occur
-  bool dense{};     ///< attention computes the masked half of a slice's scores, too, in one matrix
   double rope_theta{10000};
   double eps{1e-5};  ///< of RMSNorm
   /// What backward computes again: light, norm outputs and gated products; or none, and these are kept. The bits of a
@@ -33,6 +32,7 @@ struct config {
   std::vector<int> on_parts{};
   /// What mixes tokens in the layers, from the first on, again and again; empty: full attention in all of them.
   std::vector<mixer_choice> mixers{};
+  bool dense{};  ///< attention computes the masked half of a slice's scores, too, in one matrix
 
   [[nodiscard]] int head_width() const noexcept { return hidden / heads; }
   [[nodiscard]] int kv_width() const noexcept { return kv_heads * head_width(); }
