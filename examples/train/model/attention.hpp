@@ -149,8 +149,8 @@ class attention {
  private:
   using column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
-  /// Gives the matrices of a tile the size that tiles of so many queries and of these blocks have at most. It depends on
-  /// nothing that ran before, since the last bits of a product depend on how far its rows lie apart.
+  /// Gives the matrices of a tile the size that tiles of so many queries and of these blocks have at most. It depends
+  /// on nothing that ran before, since the last bits of a product depend on how far its rows lie apart.
   void make_room(Index queries, std::span<const key_value_block<T>> blocks) {
     Index keys = tile_keys_;
     if (tile_keys_ == unlimited) {
