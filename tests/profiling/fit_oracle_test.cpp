@@ -162,7 +162,7 @@ TEST(FitOracle, GivesNoConstantOfZeroInNoise) {
     const std::vector<observation> seen = known.trials(3, 0.2, random);
     const stage_profile p = fit(seen, 1).value();
     for (const pass way : both_passes) {
-      profiling::detail::fit_rows rows;
+      profiling::detail::fit_rows<rate_count> rows;
       for (const observation& o : seen)
         if (o.pass == way) rows.push(counts_of(o.pack), o.time.value, o.time.value);
       const rate_row best = profiling::detail::least_squares(rows, 0b111111);
@@ -188,7 +188,7 @@ TEST(FitOracle, HasNoBiasOfNoise) {
     counts.push_back(counts_of(std::vector<slice>{{{0}, {}, random.length({1000})}}));
     times.push_back(counts.back()[2] * (1 + 0.2 * normal(random)));
   }
-  profiling::detail::fit_rows rows;
+  profiling::detail::fit_rows<rate_count> rows;
   for (std::size_t i = 0; i < counts.size(); ++i) rows.push(counts[i], times[i], times[i]);
   const rate_row naive = profiling::detail::least_squares(rows, 0b000100),
                  found = profiling::detail::rates_fitted(counts, times).rates;

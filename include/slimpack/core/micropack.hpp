@@ -68,7 +68,7 @@ class micropacks {
   std::vector<std::uint32_t> ends_;  ///< per pack, one past its last slice
 };
 
-/// Of all slices of a micropack.
+/// The sum of slice::dense_pairs over a micropack.
 [[nodiscard]] constexpr double dense_pairs_of(std::span<const slice> pack) noexcept {
   double sum = 0;
   for (const slice& s : pack) sum += s.dense_pairs();

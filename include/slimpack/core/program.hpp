@@ -64,8 +64,8 @@ struct timed_instruction {
   slimpack::instruction instruction;
   seconds begin;  ///< its input has arrived, and the instruction before has ended
   seconds end;
-  /// Of a step that ran: how long its thread had the processor in the calls of the compute. 0 where that is not known:
-  /// a call waited, or its work runs on a device (executors/call_time.hpp).
+  /// In a step that ran, the time for which its thread had the processor in the calls of the compute. It is 0 where
+  /// that is not known: a call waited, or its work runs on a device (executors/call_time.hpp).
   seconds processor{};
 };
 

@@ -40,7 +40,7 @@ template <class... Parts>
   return made;
 }
 
-/// The same error with the trainer's numbers of its ranks.
+/// An error of a transport with the trainer's numbers of its ranks.
 /// trainer_rank: of a rank of the transport, an int; or an empty function, the error stays as it is then
 template <class Number>
 [[nodiscard]] error in_trainer_numbers(error e, const Number& trainer_rank) {

@@ -326,8 +326,8 @@ template <class Cost>
     return {};
 }
 
-/// The same where forward packs run alone, of a sequence whose tokens begin at `first` there. A model that knows no
-/// evaluations keeps what it keeps in a step.
+/// What a piece keeps where forward packs run alone, of a sequence whose tokens begin at `first` there. A model that
+/// knows no evaluations keeps what it keeps in a step.
 template <class Cost>
 [[nodiscard]] constexpr bytes evaluation_kept_of(const Cost& cost, const slice& piece, int stage, tokens first) {
   if constexpr (detail::asks_by_piece<Cost>()) {

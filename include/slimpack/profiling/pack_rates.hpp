@@ -27,9 +27,10 @@ using rate_row = std::array<double, rate_count>;
   return x;
 }
 
-[[nodiscard]] constexpr double product(const rate_row& a, const rate_row& b) noexcept {
+template <std::size_t N>
+[[nodiscard]] constexpr double product(const std::array<double, N>& a, const std::array<double, N>& b) noexcept {
   double sum = 0;
-  for (std::size_t k = 0; k < rate_count; ++k) sum += a[k] * b[k];
+  for (std::size_t k = 0; k < N; ++k) sum += a[k] * b[k];
   return sum;
 }
 

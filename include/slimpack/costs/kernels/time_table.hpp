@@ -62,7 +62,7 @@ class time_table {
     build(std::move(points));
   }
 
-  /// The same of full attention, growing between and outside measurements as it is said here.
+  /// A table of full attention that grows between and outside measurements as it is said here.
   /// Requires  coefficients of at least 0, finite. Without growth.has_time() the shape is fitted, too
   time_table(std::vector<point> points, const slice_growth& growth) {
     if (growth.has_time()) growth_ = growth;
@@ -98,12 +98,12 @@ class time_table {
   /// until no measured line is below it. Between lines it holds as on them, since t runs along the same shape there,
   /// or, of a span, since its pairs are convex in q and t is straight.
   ///
-  /// Of a given growth, the lines are compared with h = token q + pair q p + own q^2, the growth without slice and
-  /// prefix. Let t >= s h at all crossings of lines. On a line of queries t and h are straight in p between them, so
-  /// t >= s h there. Between two such lines t = t0 + (t1 - t0) share >= s (h0 + (h1 - h0) share) = s h, since h has the
-  /// same share as g; of a straight share it is more, as h is convex in q. And h >= token q + rho (q p + q^2 / 2) with
-  /// rho = min(pair, 2 own), which adds up (slice_growth::additive_pair). That part itself could not be compared with
-  /// lines: of dense attention t is more convex than it, and may pass below it between them.
+  /// Where the growth is given, the lines are compared with h = token q + pair q p + own q^2, the growth without slice
+  /// and prefix. Let t >= s h at all crossings of lines. On a line of queries t and h are straight in p between them,
+  /// so t >= s h there. Between two such lines t = t0 + (t1 - t0) share >= s (h0 + (h1 - h0) share) = s h, since h has
+  /// the same share as g; of a straight share it is more, as h is convex in q. And h >= token q + rho (q p + q^2 / 2)
+  /// with rho = min(pair, 2 own), which adds up (slice_growth::additive_pair). That part itself could not be compared
+  /// with lines: of dense attention t is more convex than it, and may pass below it between them.
   [[nodiscard]] seconds least(tokens queries, tokens prefix) const noexcept {
     return {least_ * work(static_cast<double>(queries.value), static_cast<double>(prefix.value))};
   }

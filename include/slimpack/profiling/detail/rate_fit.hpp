@@ -3,6 +3,7 @@
 
 #include <slimpack/detail/median.hpp>
 #include <slimpack/profiling/detail/expected_constants.hpp>
+#include <slimpack/profiling/detail/nonnegative.hpp>
 #include <slimpack/profiling/pack_rates.hpp>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -18,103 +18,7 @@
 
 namespace slimpack::profiling::detail {
 
-using rate_matrix = std::array<rate_row, rate_count>;
-
-/// The packs of a fit: counts, times, and what errors are divided by.
-struct fit_rows {
-  std::vector<rate_row> counts;
-  std::vector<double> times, scales;
-
-  void push(const rate_row& x, double time, double scale) {
-    counts.push_back(x), times.push_back(time), scales.push_back(scale);
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return counts.size(); }
-  [[nodiscard]] double error(const rate_row& rates) const noexcept {
-    double sum = 0;
-    for (std::size_t i = 0; i < size(); ++i) {
-      const double off = (product(counts[i], rates) - times[i]) / scales[i];
-      sum += off * off;
-    }
-    return sum;
-  }
-};
-
-/// Normal equations of relative errors: the best rates x have matrix x = right.
-struct normal_equations {
-  rate_matrix matrix{};
-  rate_row right{};
-
-  [[nodiscard]] static normal_equations of(const fit_rows& rows) {
-    normal_equations made;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      for (std::size_t k = 0; k < rate_count; ++k) {
-        const double x = rows.counts[i][k] / (rows.scales[i] * rows.scales[i]);
-        made.right[k] += x * rows.times[i];
-        for (std::size_t j = 0; j < rate_count; ++j) made.matrix[k][j] += x * rows.counts[i][j];
-      }
-    return made;
-  }
-
-  /// The inverse of the columns in `mask`, 0 elsewhere, by elimination with pivots. Columns are scaled by their
-  /// diagonal, since pairs are millions. None where they are not independent.
-  [[nodiscard]] std::optional<rate_matrix> inverse(unsigned mask) const {
-    std::array<std::array<double, 2 * rate_count>, rate_count> m{};
-    std::array<std::size_t, rate_count> columns{};
-    std::size_t n = 0;
-    rate_row scale{};
-    for (std::size_t k = 0; k < rate_count; ++k)
-      if (mask >> k & 1u) {
-        if (!(matrix[k][k] > 0)) return std::nullopt;
-        scale[k] = 1 / std::sqrt(matrix[k][k]), columns[n++] = k;
-      }
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j)
-        m[i][j] = matrix[columns[i]][columns[j]] * scale[columns[i]] * scale[columns[j]];
-      m[i][n + i] = 1;
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      std::size_t pivot = i;
-      for (std::size_t k = i + 1; k < n; ++k)
-        if (std::abs(m[k][i]) > std::abs(m[pivot][i])) pivot = k;
-      if (std::abs(m[pivot][i]) < 1e-9) return std::nullopt;
-      std::swap(m[i], m[pivot]);
-      for (std::size_t k = 0; k < n; ++k) {
-        if (k == i) continue;
-        const double factor = m[k][i] / m[i][i];
-        for (std::size_t j = i; j < 2 * n; ++j) m[k][j] -= factor * m[i][j];
-      }
-    }
-    rate_matrix made{};
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j)
-        made[columns[i]][columns[j]] = m[i][n + j] / m[i][i] * scale[columns[i]] * scale[columns[j]];
-    return made;
-  }
-};
-
-[[nodiscard]] inline rate_row times(const rate_matrix& a, const rate_row& x) noexcept {
-  rate_row made{};
-  for (std::size_t k = 0; k < rate_count; ++k) made[k] = product(a[k], x);
-  return made;
-}
-
-/// Rates of `allowed` that are not negative, with the least squares of errors: of all sets of rates, the best.
-[[nodiscard]] inline rate_row least_squares(const fit_rows& rows, unsigned allowed) {
-  const normal_equations normal = normal_equations::of(rows);
-  rate_row best{};
-  double least = std::numeric_limits<double>::infinity();
-  for (unsigned mask = 1; mask < 1u << rate_count; ++mask) {
-    if ((mask & ~allowed) != 0) continue;
-    const std::optional<rate_matrix> inverse = normal.inverse(mask);
-    if (!inverse) continue;
-    const rate_row x = times(*inverse, normal.right);
-    if (std::any_of(x.begin(), x.end(), [](double r) { return r < 0; })) continue;
-    const double error = rows.error(x);
-    // More rates fit better by rounding alone.
-    if (error < least * (1 - 1e-9) - 1e-18) least = error, best = x;
-  }
-  return best;
-}
+using rate_matrix = fit_matrix<rate_count>;
 
 /// The rates of packs of one part and pass, and how far they may be off; no spread where there are no more kinds of
 /// packs than rates.
@@ -142,8 +46,8 @@ inline constexpr unsigned constants = 0b000011, growing = 0b111100;  // packs an
 /// becomes the best fit. Where packs tell only the sum of both, as if all have one slice, each gets half.
 /// Source    derived: least squares are the likelihood of normal errors; growing rates in use are integrated out in
 ///           closed form (Schur's complement), the two by expected_of
-inline void expect_constants(const fit_rows& rows, fitted_rates& found) {
-  const normal_equations normal = normal_equations::of(rows);
+inline void expect_constants(const fit_rows<rate_count>& rows, fitted_rates& found) {
+  const auto normal = normal_equations<rate_count>::of(rows);
   const std::optional<rate_matrix> inverse = normal.inverse(used(found.rates) & growing);
   const auto counted = static_cast<std::size_t>(std::popcount(used(found.rates) | constants));
   if (!inverse || rows.size() <= counted) return;
@@ -172,7 +76,7 @@ inline void expect_constants(const fit_rows& rows, fitted_rates& found) {
       for (double& each : a[c]) each /= variance;
     }
     const expected_pair both = expected_of(a, b);
-    fit_rows rest = rows;
+    fit_rows<rate_count> rest = rows;
     for (std::size_t c = 0; c < 2; ++c) {
       for (std::size_t i = 0; i < rest.size(); ++i) rest.times[i] -= both.mean[c] * unit[c] * rows.counts[i][c];
       for (std::size_t d = 0; d < 2; ++d) known[c][d] = both.covariance[c][d] * unit[c] * unit[d];
@@ -204,14 +108,14 @@ inline void expect_constants(const fit_rows& rows, fitted_rates& found) {
 /// Where no slice had a prefix, a pair with one is taken for two of the slice's own, as causal kernels have it.
 /// Requires  packs, times > 0            Complexity  O(packs log packs)
 [[nodiscard]] inline fitted_rates rates_fitted(std::span<const rate_row> counts, std::span<const double> taken) {
-  fit_rows all;
+  fit_rows<rate_count> all;
   for (std::size_t i = 0; i < counts.size(); ++i) all.push(counts[i], taken[i], taken[i]);
   fitted_rates found{least_squares(all, constants | growing), {}};
   std::vector<double> off;
   for (std::size_t i = 0; i < all.size(); ++i)
     off.push_back(std::abs(std::log(product(counts[i], found.rates) / taken[i])));
   const double limit = 4 * slimpack::detail::median(off) + 1e-6;
-  fit_rows kept;
+  fit_rows<rate_count> kept;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (off[i] <= limit) kept.push(counts[i], taken[i], std::max(product(counts[i], found.rates), taken[i] / 8));
   if (kept.size() < rate_count) kept = all;

@@ -24,26 +24,43 @@ namespace detail {
 
 /// An observation as equations.
 struct memory_equations {
-  using kept_rates = nonnegative<4>;     // live_token, pair_bytes, gradient_token, weight_token
-  using running_rates = nonnegative<3>;  // a token, a pair, the rest
+  using kept_row = fit_row<4>;     // live_token, pair_bytes, gradient_token, weight_token
+  using running_row = fit_row<3>;  // a token, a pair, the rest
 
-  /// What a call leaves: factors of kept_rates, over chunks.
-  [[nodiscard]] static kept_rates::row left(const memory_observation& o) noexcept {
+  /// Equations of bytes. An error counts by its value, or by a hundredth of the largest value where that is more.
+  template <std::size_t N>
+  class of_rates {
+   public:
+    void push(const fit_row<N>& factors, double value) {
+      rows_.push(factors, value, std::abs(value));
+      largest_ = std::max(largest_, std::abs(value));
+    }
+    [[nodiscard]] fit_row<N> solved() {
+      if (!(largest_ > 0)) return {};
+      for (double& scale : rows_.scales) scale = std::max(scale, largest_ / 100);
+      return least_squares(rows_);
+    }
+
+   private:
+    fit_rows<N> rows_;
+    double largest_{};
+  };
+
+  /// What a call leaves: factors of kept_row, over chunks.
+  [[nodiscard]] static kept_row left(const memory_observation& o) noexcept {
     const double share = 1.0 / o.chunks, n = o.tokens * share, d = o.pairs * share,
                  closes = (o.closed - o.opened) * share;
     if (o.kind == instruction_kind::forward) return {n, d, 0, 0};
     if (o.kind == instruction_kind::weights) return {n, 0, 0, n};
-    return o.apart ? kept_rates::row{0, d, closes, -n} : kept_rates::row{n, d, closes, 0};
+    return o.apart ? kept_row{0, d, closes, -n} : kept_row{n, d, closes, 0};
   }
   [[nodiscard]] static double value_left(const memory_observation& o) noexcept {
     return o.kind == instruction_kind::forward ? o.after - o.before : o.before - o.after;
   }
 
-  [[nodiscard]] static running_rates::row running(const memory_observation& o) noexcept {
-    return {o.tokens, o.pairs, 1};
-  }
+  [[nodiscard]] static running_row running(const memory_observation& o) noexcept { return {o.tokens, o.pairs, 1}; }
   /// What a call needs while it runs, beside what is kept.
-  [[nodiscard]] static double value_running(const memory_observation& o, const kept_rates::row& kept) noexcept {
+  [[nodiscard]] static double value_running(const memory_observation& o, const kept_row& kept) noexcept {
     if (o.kind == instruction_kind::forward) return std::max(0.0, o.peak - o.after);
     const double opens = kept[2] * o.opened + (o.apart ? kept[3] * o.tokens : 0);
     return std::max(0.0, o.peak - o.before - (o.kind == instruction_kind::weights ? 0 : opens / o.chunks));
@@ -62,7 +79,7 @@ SLIMPACK_DECL result<memory_fit> fit_memory(std::span<const memory_observation> 
       return error{errc::invalid_input, std::string("no ") +
                                             (kind == instruction_kind::forward ? "forward" : "backward") +
                                             " pack was seen: read the memory around calls of both passes"};
-  memory_equations::kept_rates keeps;
+  memory_equations::of_rates<4> keeps;
   double largest = 0;
   for (const memory_observation& o : all) {
     if (!std::isfinite(o.before) || !std::isfinite(o.peak) || !std::isfinite(o.after))
@@ -70,12 +87,12 @@ SLIMPACK_DECL result<memory_fit> fit_memory(std::span<const memory_observation> 
     keeps.push(memory_equations::left(o), memory_equations::value_left(o));
     largest = std::max({largest, std::abs(o.after - o.before), o.peak - o.before});
   }
-  const memory_equations::kept_rates::row kept = keeps.solved();
+  const memory_equations::kept_row kept = keeps.solved();
   memory_fit made;
   made.rates.live_token = kept[0], made.pair_bytes = kept[1];
   made.rates.gradient_token = kept[2], made.rates.weight_token = kept[3];
 
-  memory_equations::running_rates forward, backward;
+  memory_equations::of_rates<3> forward, backward;
   for (const memory_observation& o : all)
     if (o.kind != instruction_kind::weights)
       (o.kind == instruction_kind::forward ? forward : backward)
@@ -88,15 +105,14 @@ SLIMPACK_DECL result<memory_fit> fit_memory(std::span<const memory_observation> 
   double above = 0, off = 0;
   for (const memory_observation& o : all) {
     const double needed = memory_equations::value_running(o, kept);
-    const memory_equations::running_rates::row is_weights{};
+    const memory_equations::running_row is_weights{};
     const auto& rates = o.kind == instruction_kind::forward    ? of_forward
                         : o.kind == instruction_kind::backward ? of_backward
                                                                : is_weights;
     const double told = rates[0] * o.tokens + rates[1] * o.pairs + rest;
     above = std::max(above, needed - told);
-    off = std::max({off, needed - told,
-                    std::abs(memory_equations::kept_rates::product(memory_equations::left(o), kept) -
-                             memory_equations::value_left(o))});
+    off = std::max(
+        {off, needed - told, std::abs(product(memory_equations::left(o), kept) - memory_equations::value_left(o))});
   }
   made.rates.fixed = base.value + rest + above;
   made.worst = largest > 0 ? off / largest : 0;
