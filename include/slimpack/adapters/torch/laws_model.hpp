@@ -1,0 +1,64 @@
+#ifndef SLIMPACK_ADAPTERS_TORCH_LAWS_MODEL_HPP
+#define SLIMPACK_ADAPTERS_TORCH_LAWS_MODEL_HPP
+
+#include <slimpack/testing/stage_compute_laws.hpp>
+
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::libtorch {
+
+/// A model on libtorch as testing::stage_compute_laws takes it, from two functions of the trainer:
+///
+///   slimpack::libtorch::laws_model model{
+///       [](int stage, int stages) { return std::make_unique<slimpack::libtorch::stage<my_chunk>>(...); },
+///       [](slimpack::libtorch::stage<my_chunk>& s, std::span<const slimpack::testing::document> batch) { ... }};
+///   const slimpack::testing::report found = slimpack::testing::stage_compute_laws(model, {.evaluates = true});
+///
+/// make      a stage with the same weights every time, whatever the number of stages; load: sequence i of its next step
+///           is batch[i]. Compare in double: element types of half precision have wide tolerances
+template <class Make, class Load>
+class laws_model {
+ public:
+  laws_model(Make make, Load load) : make_(std::move(make)), load_(std::move(load)) {}
+
+  [[nodiscard]] auto make(int stage, int stages) const { return make_(stage, stages); }
+  template <class Stage>
+  void load(Stage& stage, std::span<const testing::document> batch) const {
+    load_(stage, batch);
+  }
+  /// Of all chunks' parameters, in their order.
+  template <class Stage>
+  [[nodiscard]] std::vector<double> gradients(const Stage& stage) const {
+    std::vector<double> all;
+    each_parameter(stage, [&](const at::Tensor& p) {
+      const at::Tensor g = p.grad().defined() ? p.grad() : at::zeros_like(p);
+      const at::Tensor numbers = g.detach().to(at::kCPU, at::kDouble).contiguous();
+      all.insert(all.end(), numbers.data_ptr<double>(), numbers.data_ptr<double>() + numbers.numel());
+    });
+    return all;
+  }
+  template <class Stage>
+  void zero(const Stage& stage) const {
+    each_parameter(stage, [](const at::Tensor& p) { p.mutable_grad().reset(); });
+  }
+
+ private:
+  template <class Stage, class Visit>
+  static void each_parameter(const Stage& stage, Visit&& visit) {
+    for (int c = 0; c < stage.chunks(); ++c)
+      for (const at::Tensor& p : stage.chunk_of(static_cast<std::size_t>(c)).parameters()) visit(p);
+  }
+
+  Make make_;
+  Load load_;
+};
+
+}  // namespace slimpack::libtorch
+
+#endif
