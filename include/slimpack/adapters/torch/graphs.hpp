@@ -32,9 +32,7 @@ struct slice_graph {
 
 /// Runs backward through a slice, down to its leaf.
 /// gradient  of y
-inline void pull(const slice_graph& s, const at::Tensor& gradient) {
-  torch::autograd::backward({s.y}, {gradient});
-}
+inline void pull(const slice_graph& s, const at::Tensor& gradient) { torch::autograd::backward({s.y}, {gradient}); }
 
 /// The same where the graph ends in each layer, from the last one down: what lies above the layer's attention; then
 /// `meets`, in which replicas tell each other what they owe; then what made queries, keys and values.

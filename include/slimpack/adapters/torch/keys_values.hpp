@@ -175,9 +175,12 @@ class keys_values {
   [[nodiscard]] path_rows& of(const piece& p) {
     const auto [at, made] = all_.try_emplace({p.chunk, p.slice.sequence});
     if (made)
-      at->second = {p.sequence_begin.value, p.sequence_end().value,
-                    p.slice.sequence,       p.prefix.empty() ? p.slice.sequence : p.prefix.back().sequence,
-                    p.chunk,                {}};
+      at->second = {p.sequence_begin.value,
+                    p.sequence_end().value,
+                    p.slice.sequence,
+                    p.prefix.empty() ? p.slice.sequence : p.prefix.back().sequence,
+                    p.chunk,
+                    {}};
     return at->second;
   }
 

@@ -13,15 +13,19 @@
 
 namespace slimpack::libtorch {
 
+/// For each sequence of a step the documents that it is put together from.
+using parts_of_sequences = std::span<const std::vector<testing::document>>;
+
 /// A model on libtorch as testing::stage_compute_laws takes it, from two functions of the trainer:
 ///
 ///   slimpack::libtorch::laws_model model{
 ///       [](int stage, int stages) { return std::make_unique<slimpack::libtorch::stage<my_chunk>>(...); },
-///       [](slimpack::libtorch::stage<my_chunk>& s, std::span<const slimpack::testing::document> batch) { ... }};
+///       [](slimpack::libtorch::stage<my_chunk>& s, slimpack::libtorch::parts_of_sequences batch) { ... }};
 ///   const slimpack::testing::report found = slimpack::testing::stage_compute_laws(model, {.evaluates = true});
 ///
-/// make      a stage with the same weights every time, whatever the number of stages; load: sequence i of its next step
-///           is batch[i]. Compare in double: element types of half precision have wide tolerances
+/// make      a stage with the same weights every time, whatever the number of stages
+/// load      sequence i of the stage's next step has the tokens of all documents batch[i], one after the other. There is
+///           one, unless the stage shares prefixes; there a sequence's own tokens begin behind its prefix
 template <class Make, class Load>
 class laws_model {
  public:
@@ -30,6 +34,12 @@ class laws_model {
   [[nodiscard]] auto make(int stage, int stages) const { return make_(stage, stages); }
   template <class Stage>
   void load(Stage& stage, std::span<const testing::document> batch) const {
+    std::vector<std::vector<testing::document>> parts;
+    for (const testing::document& d : batch) parts.push_back({d});
+    load_(stage, parts_of_sequences(parts));
+  }
+  template <class Stage>
+  void load_parts(Stage& stage, parts_of_sequences batch) const {
     load_(stage, batch);
   }
   /// Of all chunks' parameters, in their order.

@@ -94,8 +94,7 @@ namespace detail {
 [[nodiscard]] inline result<void> put(const at::Tensor& rows, const message_format& format, outgoing& out,
                                       const at::Device& device = at::kCPU) {
   if (!out.wanted()) return success();
-  if (const std::string why = detail::unfit(rows, format, device); !why.empty())
-    return error{errc::wrong_message, why};
+  if (const std::string why = detail::unfit(rows, format, device); !why.empty()) return error{errc::wrong_message, why};
   if (static_cast<std::size_t>(rows.numel()) * size_of(format.element) != out.size())
     return error{errc::wrong_message, detail::words_of(rows) + " was given as a message of " +
                                           std::to_string(out.size() / format.bytes_per_token()) + " tokens"};

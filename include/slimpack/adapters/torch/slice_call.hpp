@@ -97,7 +97,8 @@ class slice_call {
                                   Kernel&& kernel) {
     for (const at::Tensor* t : {&q, &k, &v})
       if (!t->defined() || t->dim() != 3 || t->size(0) != tokens())
-        slimpack::detail::throw_error({errc::wrong_message, detail::words_of(*t) + " was given to attend, which takes (" +
+        slimpack::detail::throw_error({errc::wrong_message, detail::words_of(*t) +
+                                                                " was given to attend, which takes (" +
                                                                 std::to_string(tokens()) + ", heads, size)"});
     if (meets_) return attend_cut(layer, q, k, v, kernel);
     std::vector<at::Tensor> mixed(pieces_.size());
@@ -178,7 +179,8 @@ class slice_call {
       slimpack::detail::throw_error(
           {errc::compute_failed, "layer " + std::to_string(layer) +
                                      " attends to a sequence that replicas share, and has not begun with x = "
-                                     "call.enter(" + std::to_string(layer) + ", x)"});
+                                     "call.enter(" +
+                                     std::to_string(layer) + ", x)"});
     layer_cut& cut = cuts_.back();
     cut.rows = known_->of(known_->of(pieces_[0]), layer, k, v);
     cut.q = q, cut.k = k, cut.v = v, cut.queries = leaf(q);

@@ -57,9 +57,8 @@ concept has_parameters = requires(const C& c) {
 /// and what it may say of hooks.hpp: `static constexpr bool shares_rows = true` where each layer calls enter, and
 /// `shares_prefixes = true` (the copies of prefixes that keys_values makes are all that it takes); valid_tokens(slice).
 template <class C>
-concept chunk =
-    slimpack::detail::met<detail::runs_layers<C>,
-                          "a chunk offers torch::Tensor forward(slimpack::libtorch::slice_call&, torch::Tensor x)">() &&
+concept chunk = slimpack::detail::met < detail::runs_layers<C>,
+"a chunk offers torch::Tensor forward(slimpack::libtorch::slice_call&, torch::Tensor x)" > () &&
     slimpack::detail::met<detail::has_loss<C>,
                           "a chunk offers torch::Tensor loss(slimpack::libtorch::slice_call&, torch::Tensor y)">() &&
     slimpack::detail::met<detail::has_parameters<C>,
@@ -67,10 +66,10 @@ concept chunk =
 
 /// What stages send each other for a token.
 struct sizes {
-  message_format rows;     ///< of activations: width is the model's hidden size
-  int layers{};            ///< of attention in a chunk: with shared rows alone
-  std::int64_t heads{};    ///< of keys: with shared rows alone
-  std::int64_t head{};     ///< numbers of a head: with shared rows alone
+  message_format rows;          ///< of activations: width is the model's hidden size
+  int layers{};                 ///< of attention in a chunk: with shared rows alone
+  std::int64_t heads{};         ///< of keys: with shared rows alone
+  std::int64_t head{};          ///< numbers of a head: with shared rows alone
   at::Device device{at::kCPU};  ///< where the model and, as the transport says, messages are
 };
 
@@ -243,7 +242,7 @@ class stage : public detail::stage_base<Chunk> {
     if (!in.empty()) s.x = leaf_of(in, this->sizes_.rows, this->sizes_.device);
     s.y = own.forward(call, s.x);
     s.cuts = std::move(call.cuts());
-    if (out.wanted()) return put(s.y.detach(), this->sizes_.rows, out, this->sizes_.device);
+    if (out.wanted()) return put(s.y.defined() ? s.y.detach() : s.y, this->sizes_.rows, out, this->sizes_.device);
     s.y = own.loss(call, s.y);
     this->sum_ += s.y.template item<double>();
     return success();
