@@ -397,6 +397,7 @@ TEST(RowThreads, NamePiecesThatMeetElsewhere) {
   small_row small(3);
   const auto other_layer = small.run([](std::size_t i, const meeting& meet) { meet(i == 2 ? 1 : 0); });
   EXPECT_EQ(sentence(other_layer), "sequence 7 [6, 8) meets in layer 1 where sequence 7 [2, 4) meets in layer 0" + law);
+  ASSERT_FALSE(other_layer);
   EXPECT_EQ(other_layer.error().code, errc::out_of_order);
   const auto fewer = small.run([](std::size_t i, const meeting& meet) {
     for (const int layer : {0, 1})
@@ -499,6 +500,7 @@ TEST(RowThreads, TellWhatTheExchangeSays) {
     const bool forward = at[0] == 'g' || at[0] == 't';
     const result<void> done = small.run(call, forward ? pass::forward : pass::backward);
     EXPECT_EQ(sentence(done), std::string("no ") + at);
+    ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, errc::transport_failed);
     EXPECT_EQ(alive, 0);
     EXPECT_EQ(after, 0);
