@@ -93,22 +93,25 @@ struct layer {
   struct graph {                                  // of a slice: it ends at x and at keys and values, as leaves
     tensor x, kv, y;
   };
-  graph forward(const matrix& x, std::int64_t begin, leaves& seen, const meeting& meet) const {
-    graph g{.x = make({x}), .kv{}, .y{}};
-    g.kv = g.x * w[0], seen[begin] = make({g.kv->value});
-    meet(number);  // all keys and values before this slice's end are seen from here on
-    std::vector<tensor> before;
-    for (auto leaf = seen.begin(); leaf != seen.upper_bound(begin); ++leaf) before.push_back(leaf->second);
-    g.y = g.x + attention(g.x * w[1], joined(before)) * w[2];
-    return g;
-  }
-  matrix backward(const graph& g, const matrix& dy, std::int64_t begin, const leaves& seen, const meeting& meet) const {
-    g.y->grad = dy, pull_all(g.y);
-    meet(number);  // the gradients of this slice's keys and values are whole from here on
-    g.kv->grad = seen.at(begin)->grad, pull_all(g.kv);
-    return g.x->grad;
-  }
+  graph forward(const matrix& x, std::int64_t begin, leaves& seen, const meeting& meet) const;
+  matrix backward(const graph& g, const matrix& dy, std::int64_t begin, const leaves& seen, const meeting& meet) const;
 };
+layer::graph layer::forward(const matrix& x, std::int64_t begin, leaves& seen, const meeting& meet) const {
+  graph g{.x = make({x}), .kv{}, .y{}};
+  g.kv = g.x * w[0], seen[begin] = make({g.kv->value});
+  meet(number);  // from here on keys and values of all tokens before it are there
+  std::vector<tensor> before;
+  for (auto leaf = seen.begin(); leaf != seen.upper_bound(begin); ++leaf) before.push_back(leaf->second);
+  g.y = g.x + attention(g.x * w[1], joined(before)) * w[2];
+  return g;
+}
+matrix layer::backward(const graph& g, const matrix& dy, std::int64_t begin, const leaves& seen,
+                       const meeting& meet) const {
+  g.y->grad = dy, pull_all(g.y);
+  meet(number);  // from here on the gradients of its keys and values are whole
+  g.kv->grad = seen.at(begin)->grad, pull_all(g.kv);
+  return g.x->grad;
+}
 
 // What adopts slimpack, besides meet in a layer: layers as a stage that can share.
 using slimpack::outgoing, slimpack::piece, slimpack::result, slimpack::sharing, slimpack::slice, slimpack::pass;
@@ -149,13 +152,17 @@ struct stage {
   std::map<slimpack::sequence_id, ledger> known{};
   slimpack::message_format format() const { return {letters, slimpack::element_of<double>}; }
   slimpack::row_format rows(std::uint32_t) const {
-    return {
-        ledger::layers, {ledger::width, slimpack::element_of<double>}, {ledger::width, slimpack::element_of<double>}};
+    const slimpack::message_format both{ledger::width, slimpack::element_of<double>};
+    return {ledger::layers, both, both};  // keys with values, and their gradients
   }
   void begin_step(const slimpack::step_outline&) { sum = 0; }
   double loss() const { return sum; }
   void discard(const piece& p, const state&) { known.erase(p.slice.sequence); }
-  void abort_step() { known.clear(), own = {layer{0}, layer{1}}; }
+  void abort_step() {
+    known.clear();
+    for (const layer& l : own)
+      for (const tensor& w : l.w) w->grad.setZero();
+  }
   result<void> reduce(auto& replicas) {
     for (const layer& l : own)
       for (const tensor& w : l.w)
@@ -178,8 +185,8 @@ struct stage {
   }
   matrix back(const piece& p, const matrix& in, state& graphs, const meeting& meet) {
     matrix dy = in.size() == 0 ? matrix(matrix::Ones(1, 1)) : in;
-    for (int l = ledger::layers; l-- > 0; graphs.pop_back())
-      dy = own[l].backward(graphs.back(), dy, p.slice.begin.value, known[p.slice.sequence].at(l), meet);
+    for (auto l = own.rbegin(); l != own.rend(); ++l, graphs.pop_back())
+      dy = l->backward(graphs.back(), dy, p.slice.begin.value, known[p.slice.sequence].at(l->number), meet);
     return dy;
   }
   // Calls of it for pieces of sequences that this replica has alone, and of rows that others share.

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTS_ADOPTION_EXAMPLE_MODELS_HPP
 #define SLIMPACK_TESTS_ADOPTION_EXAMPLE_MODELS_HPP
 
+#include <slimpack/executors/joined/row_threads.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/testing/stage_compute_laws.hpp>
@@ -52,6 +53,9 @@ namespace adopt_shared {
 }
 namespace adopt_shared_autograd {
 #include "../../examples/adopt_shared_autograd.cpp"
+}
+namespace adopt_shared_calls {
+#include "../../examples/adopt_shared_calls.cpp"
 }
 #pragma GCC diagnostic pop
 
@@ -276,6 +280,42 @@ struct shared_autograd_under_test {
   }
   void zero(stage& s) const {
     for (const adopt_shared_autograd::tensor& w : s.own.w) w->grad.setZero();
+  }
+};
+
+/// The model of examples/adopt_shared_calls.cpp.
+struct shared_calls_under_test {
+  struct stage : adopt_shared_calls::stage {
+    keyed_pieces keyed{};
+    using base = adopt_shared_calls::stage;
+
+    result<state> forward(const piece& p, message in, outgoing& out) { return base::forward(keyed(p), in, out); }
+    result<void> backward(const piece& p, state s, message in, outgoing& out) {
+      return base::backward(keyed(p), std::move(s), in, out);
+    }
+    result<void> forward(pieces row, states s, message in, outgoing& out, sharing& with) {
+      std::size_t most = most_pieces;
+      while (row.size() > most && !most_pieces.compare_exchange_weak(most, row.size())) continue;
+      return base::forward(keyed(row), s, in, out, with);
+    }
+    result<void> backward(pieces row, states s, message in, outgoing& out, sharing& with) {
+      return base::backward(keyed(row), s, in, out, with);
+    }
+    void discard(const piece& p, const state& s) { base::discard(keyed(p), s); }
+    static inline std::atomic<std::size_t> most_pieces;
+  };
+  std::unique_ptr<stage> make(int /*stage*/, int /*stages*/) const { return std::make_unique<stage>(); }
+  void load(stage& s, std::span<const testing::document> batch) const { s.keyed.load(batch); }
+  std::vector<double> gradients(const stage& s) const {
+    std::vector<double> all;
+    for (const adopt_shared_calls::layer& l : s.own)
+      for (const adopt_shared_calls::tensor& w : l.w)
+        all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
+    return all;
+  }
+  void zero(stage& s) const {
+    for (const adopt_shared_calls::layer& l : s.own)
+      for (const adopt_shared_calls::tensor& w : l.w) w->grad.setZero();
   }
 };
 

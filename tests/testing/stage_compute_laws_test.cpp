@@ -43,6 +43,9 @@ TEST(StageComputeLawsReport, AcceptsTheModelsOfTheExamples) {
   EXPECT_TRUE(arena) << arena;
   const testing::report shared = tried(tests::shared_autograd_under_test{}, few);
   EXPECT_TRUE(shared) << shared;
+  const testing::report calls = tried(tests::shared_calls_under_test{}, few, true);
+  EXPECT_TRUE(calls) << calls;
+  EXPECT_GT(tests::shared_calls_under_test::stage::most_pieces, 2U);  // rows that run on several threads
   const testing::report shared_arena =
       testing::stage_compute_laws(tests::shared_under_test{}, {.cases = few, .stages = 1});
   EXPECT_TRUE(shared_arena) << shared_arena;

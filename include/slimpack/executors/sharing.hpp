@@ -105,6 +105,7 @@ concept shares_rows = !exchanges_of<Compute>().empty();
 ///   of pieces at their tokens' places in own(), and do not count on one slice for each piece.
 ///   Law    a rank takes the keys and values of each token of the others that a token of its own comes after, once, and
 ///          owes that token's gradients once
+///   A compute with one call for one piece, through all layers, makes these calls by executors/joined/row_threads.hpp
 ///
 /// Where rows go round (exchange::queries, exchange::ring), in the same order of layers in either pass
 ///     with.launch(layer, rows) what of own() goes round: with ring keys and values, with queries the queries (backward

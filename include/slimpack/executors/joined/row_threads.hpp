@@ -56,18 +56,17 @@ namespace slimpack::executors {
 /// forward. If rows lie in memory of a device, it offers span<byte> room(size_t bytes), too: memory there, valid until
 /// the next call of room or the end of run_row.
 template <class L>
-concept row_ledger = detail::met < detail::reads_rows<L>,
-"a row ledger's read is public, given (int layer, const slice&, span<std::byte> "
-        "to), and gives void or result<void>" > () &&
-    detail::met<detail::writes_rows<L>,
-                "a row ledger's write is public, given (int layer, const slice&, span<const "
-                "std::byte> from), and gives void or result<void>">() &&
-    detail::met<detail::reads_row_gradients<L>,
-                "a row ledger's read_gradients is public, given (int layer, const slice&, span<std::byte> to), and "
-                "gives void or result<void>">() &&
-    detail::met<detail::writes_row_gradients<L>,
-                "a row ledger's write_gradients is public, given (int layer, const slice&, span<const std::byte> "
-                "from), and gives void or result<void>">();
+concept row_ledger =
+    (detail::reads_rows<L> || detail::unmet<"a row ledger's read is public, given (int layer, const slice&, "
+                                            "span<std::byte> to), and gives void or result<void>">()) &&
+    (detail::writes_rows<L> || detail::unmet<"a row ledger's write is public, given (int layer, const slice&, "
+                                             "span<const std::byte> from), and gives void or result<void>">()) &&
+    (detail::reads_row_gradients<L> ||
+     detail::unmet<"a row ledger's read_gradients is public, given (int layer, const slice&, span<std::byte> to), and "
+                   "gives void or result<void>">()) &&
+    (detail::writes_row_gradients<L> ||
+     detail::unmet<"a row ledger's write_gradients is public, given (int layer, const slice&, span<const std::byte> "
+                   "from), and gives void or result<void>">());
 
 /// What a piece's call gets, to call it in each layer that attends to earlier tokens: meet(layer). It returns when all
 /// pieces of the row have called it for this layer, and the row's sharers have exchanged what they need of each other.
@@ -94,6 +93,11 @@ class meeting {
 }  // namespace slimpack::executors
 
 namespace slimpack::detail {
+
+template <class C>
+concept runs_one_piece = requires(const C& call, std::size_t i, const executors::meeting& meet) {
+  { call(i, meet) } -> gives<void>;
+};
 
 /// What a row exchanges in a layer: slices joined to one run of rows, and taken apart.
 template <class Ledger>
@@ -166,6 +170,12 @@ class ledger_rows {
 
 namespace slimpack::executors {
 
+/// What runs one piece of a row.
+template <class C>
+concept row_call = detail::runs_one_piece<C> || detail::unmet<
+    "run_row's call is given (size_t i, const meeting& meet), and gives "
+    "void or result<void>">();
+
 /// Of run_row: nothing goes with a thread.
 struct nothing_held {
   [[nodiscard]] auto operator()() const {
@@ -184,9 +194,10 @@ struct nothing_held {
 ///
 /// The first piece runs on the caller's thread, each other one on a thread of its own. One of them runs at a time, in
 /// order of the row, from one meeting to the next: the trainer's code needs no locks, and sums have the same bits in
-/// every run. All calls of the ledger and of `with` are made on the caller's thread, within a meeting.
-/// What pieces hold is there for all pieces of the row at once. Rows travel while no piece computes; a compute that
-/// makes the calls of executors/sharing.hpp itself can compute between them.
+/// every run. Calls of the ledger and of `with` are made on the caller's thread, within meetings of the first piece.
+/// What a piece's call holds is there for all pieces of the row at once. Rows travel while no piece computes: a compute
+/// that makes the calls of executors/sharing.hpp itself can compute between them. Threads last as long as the row, so
+/// that a trainer's pools by thread, as OpenMP's, are made for each.
 ///
 /// format    rows() of the compute, of the row's chunk
 /// call      gives void or result<void>
@@ -199,14 +210,9 @@ struct nothing_held {
 ///           out_of_order: a piece has ended or meets in one layer where another meets in another, or a meeting on a
 ///           thread that does not run the piece. invalid_input: gradients that are no floating-point numbers. Layers
 ///           that no piece has met in are an error of the runtime, as for all who share rows
-template <row_ledger Ledger, class Call, class Enter = nothing_held>
+template <row_ledger Ledger, row_call Call, class Enter = nothing_held>
 [[nodiscard]] result<void> run_row(pass way, std::span<const piece> row, sharing& with, const row_format& format,
                                    Ledger& ledger, const Call& call, const Enter& enter = {}) {
-  static_assert(
-      requires(std::size_t i, const meeting& meet) {
-        { call(i, meet) } -> detail::gives<void>;
-      },
-      "run_row's call is given (size_t i, const meeting& meet), and gives void or result<void>");
   detail::row_turns turns(row, detail::ledger_rows<Ledger>(way, with, format, ledger));
   const auto one = [&](std::size_t i) {
     const meeting meet(turns, i);

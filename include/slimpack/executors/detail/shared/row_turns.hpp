@@ -110,12 +110,8 @@ class row_turns {
 
   /// Lets piece k run until it meets or ends.
   void go_on(std::size_t k) {
-    if (strands_[k].thread.joinable()) {
-      give_turn(k);
-    } else {
-      turn_ = k;
-      begin_(k);
-    }
+    give_turn(k);
+    if (!strands_[k].thread.joinable()) begin_(k);
     await_turn(0);
   }
   void give_turn(std::size_t to) {
