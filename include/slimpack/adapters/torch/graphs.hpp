@@ -55,7 +55,14 @@ void pull(slice_graph& s, const at::Tensor& gradient, std::span<const token_run>
 /// values, in each layer.
 class shared_ledger {
  public:
-  shared_ledger(path_rows& path, const row_format& format) : path_(path), format_(format) {}
+  shared_ledger(path_rows& path, const row_format& format, const at::Device& device)
+      : path_(path), format_(format), device_(device) {}
+
+  /// Memory for joined rows, where the transport moves them from.
+  [[nodiscard]] std::span<std::byte> room(std::size_t size) {
+    joined_ = at::empty({static_cast<std::int64_t>(size)}, at::TensorOptions(at::kByte).device(device_));
+    return {static_cast<std::byte*>(joined_.data_ptr()), size};
+  }
 
   void read(int layer, const slice& s, std::span<std::byte> to) {
     const layer_rows& rows = of(layer);
@@ -93,6 +100,8 @@ class shared_ledger {
 
   path_rows& path_;
   row_format format_;
+  at::Device device_;
+  at::Tensor joined_;
 };
 
 /// The messages of the pieces of a row, within that of the pack.

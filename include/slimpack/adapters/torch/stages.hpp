@@ -232,7 +232,7 @@ class stage : public detail::stage_base<Chunk> {
   template <class Call>
   result<void> each_of(pass way, std::span<const piece> row, sharing& with, Call&& call) {
     const row_format format = rows(row[0].chunk);
-    shared_ledger ledger(this->known_.of(row[0]), format);
+    shared_ledger ledger(this->known_.of(row[0]), format, this->sizes_.device);
     return executors::run_row(way, row, with, format, ledger, call, [&] { return thread_state(this->sizes_.device); });
   }
 
