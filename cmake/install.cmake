@@ -30,3 +30,9 @@ if(TARGET slimpack_milp)
   install(EXPORT slimpack-milp-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT milp)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindCBC.cmake DESTINATION ${package_dir} COMPONENT milp)
 endif()
+
+if(TARGET slimpack_torch)
+  install(TARGETS slimpack_torch EXPORT slimpack-torch-targets
+          FILE_SET HEADERS COMPONENT torch FILE_SET detail COMPONENT torch)
+  install(EXPORT slimpack-torch-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT torch)
+endif()

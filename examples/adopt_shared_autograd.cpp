@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <map>
 
 // The trainer: a tensor is a node of a graph that knows how to pull its gradient back into those it was made from.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>

@@ -19,7 +19,7 @@ case "${1-}" in
 esac
 
 bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev coinor-libcbc-dev \
-  libboost-iostreams-dev clang-format ${sanitizers+clang libclang-rt-14-dev}
+  libtorch-dev libboost-iostreams-dev clang-format ${sanitizers+clang libclang-rt-14-dev}
 jobs=$(nproc)
 tests=$((jobs + 1))  # at a time: some wait more than they work
 

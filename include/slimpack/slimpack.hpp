@@ -2,7 +2,8 @@
 #define SLIMPACK_SLIMPACK_HPP
 
 /// Everything (Boost.Graph comes with planner.hpp) but Eigen (costs/calibrated.hpp), range-v3 (views.hpp), MPI
-/// (transports/mpi.hpp), CBC (solvers/milp.hpp), files (io/) and the laws (testing/), which cost more to include.
+/// (transports/mpi.hpp), CBC (solvers/milp.hpp), libtorch (adapters/torch.hpp), files (io/) and the laws (testing/),
+/// which cost more to include.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts.hpp>
 #include <slimpack/concepts/planning.hpp>

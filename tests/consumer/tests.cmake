@@ -40,10 +40,10 @@ if(DEFINED ENV{SLIMPACK_FULL})
 endif()
 slimpack_add_consumer(add_subdirectory ${program} ${program} -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR})
 
-# Headers alone, and all components in one program each.
+# Headers alone, and all components in one program each. That of libtorch takes the compiler 15 s.
 set(components)  # with commas between them, which functions take for one argument
 set(programs "consumer-paths trainer")
-foreach(component io milp)
+foreach(component io milp torch)
   if(TARGET slimpack::${component})
     string(APPEND components "${component},")
     string(APPEND programs " consumer-${component}")
@@ -55,6 +55,10 @@ set_tests_properties(consumer.find_package_components PROPERTIES FIXTURES_REQUIR
 if(DEFINED ENV{SLIMPACK_FULL} AND TARGET slimpack::io)
   slimpack_add_consumer(add_subdirectory_io consumer-components "trainer consumer-io"
                         -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR} -D EXPECTED=io)
+endif()
+if(DEFINED ENV{SLIMPACK_FULL} AND TARGET slimpack::torch)
+  slimpack_add_consumer(add_subdirectory_torch consumer-torch consumer-torch
+                        -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR} -D EXPECTED=torch)
 endif()
 
 add_test(NAME consumer.include_path

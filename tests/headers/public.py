@@ -3,8 +3,8 @@ import pathlib
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 
-# Whole folders, and the headers in them that users do name: a divider is a policy.
-INTERNAL = {"detail", "divide", "pack"}
+# Whole folders, and the headers in them that users do name: a divider is a policy. An adapter's own folder is reached by its one header.
+INTERNAL = {"detail", "divide", "pack", "torch"}
 NAMED = {f"slimpack/solvers/divide/{name}.hpp" for name in ("divider", "division", "division_problem", "estimated", "searched")}
 
 

@@ -20,12 +20,13 @@ ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/mem
          "simulators/graph", "simulators/bounds", "simulators", "schedules",
          SOLVERS_CONTRACTS, "solvers/detail", "solvers/pack", "solvers/improve", "solvers/divide", "solvers/baselines",
          "solvers/milp", "solvers/assembly", "solvers/two_phase", "solvers",
-         "devices", "transports", "executors", "profiling", "views", "io", "service", "shapes", "testing"]
+         "devices", "transports", "executors", "profiling", "views", "io", "service", "shapes", "testing", "adapters"]
 # What solvers are asked and answer, and what tunes them: headers of solvers/ that all rooms below it may include.
 CONTRACTS = {f"solvers/{name}.hpp": SOLVERS_CONTRACTS
              for name in ["detail/search_tuning", "exchange_set", "hooks", "problem", "search_constants",
                           "search_options", "search_report", "sharing_zones", "size_ratios", "solution"]}
-ON_TOP = {"service", "shapes", "testing", "io", "views"}  # of the root's headers
+ON_TOP = {"service", "shapes", "testing", "io", "views", "adapters"}  # of the root's headers
+ADAPTERS = "adapters"  # to libraries of trainers, which nothing else may reach
 WIDEST = 16
 
 # Names that several rooms may have, as each says the same there. Other names stand for one thing.
@@ -95,6 +96,8 @@ def main():
             wrong.append(f"{header} is in no room: give its folder a place in ROOMS")
         for included in re.findall(r"^#include <slimpack/(.*)>", (INCLUDE / header).read_text(), re.M):
             other = room_of(included)
+            if other == ADAPTERS and room != ADAPTERS:
+                wrong.append(f"{header} includes {included}, which only users may include")
             if not room or other == room:
                 continue
             if not other:

@@ -53,9 +53,10 @@ if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
   if(SLIMPACK_NCCL_HEADERS)
     list(APPEND device_headers ${SLIMPACK_NCCL_HEADERS})
   endif()
-  list(TRANSFORM device_headers PREPEND -I)
+  set(library_headers ${device_headers} ${TORCH_INCLUDE_DIRS})
+  list(TRANSFORM library_headers PREPEND -I)
   add_test(NAME headers.emptied
-           COMMAND Python3::Interpreter ${headers}/emptied.py --sample 3 --compiler ${CMAKE_CXX_COMPILER} ${device_headers})
+           COMMAND Python3::Interpreter ${headers}/emptied.py --sample 3 --compiler ${CMAKE_CXX_COMPILER} ${library_headers})
   set_tests_properties(headers.emptied PROPERTIES TIMEOUT 3600)
 endif()
 

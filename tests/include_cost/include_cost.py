@@ -33,11 +33,12 @@ BUDGET = HERE / "budget.txt"
 
 # Where Debian keeps the libraries that headers include.
 DIRECTORIES = [str(INCLUDE), "/usr/include/eigen3", "/usr/lib/x86_64-linux-gnu/openmpi/include",
-               "/usr/include/coin"]
+               "/usr/include/coin", "/usr/include/torch/csrc/api/include"]
 
 # Headers for libraries that may be missing, with the header of that library.
 OPTIONAL = {"slimpack/devices/cuda.hpp": "cuda_runtime_api.h", "slimpack/transports/communicators/nccl.hpp": "cuda_runtime_api.h",
-            "slimpack/transports/mpi.hpp": "mpi.h", "slimpack/solvers/milp.hpp": "CbcEventHandler.hpp"}
+            "slimpack/transports/mpi.hpp": "mpi.h", "slimpack/solvers/milp.hpp": "CbcEventHandler.hpp",
+            "slimpack/adapters/torch.hpp": "ATen/core/ivalue.h", "slimpack/adapters/torch_laws.hpp": "ATen/core/ivalue.h"}
 
 
 def cost(compiler, include_dirs, header):

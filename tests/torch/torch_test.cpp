@@ -1,5 +1,5 @@
 // The stages of slimpack/adapters/torch.hpp: laws of stage computes, what they refuse, and what they count.
-#include <slimpack/adapters/torch.hpp>
+#include <slimpack/adapters/torch_laws.hpp>
 #include <slimpack/core/rank_names.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
 #define SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
 
+#include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/forest/batch_view.hpp>
 #include <slimpack/core/units.hpp>
@@ -10,7 +11,9 @@
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/simulators/sweep.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/threads.hpp>
 
@@ -224,7 +227,8 @@ class compute_steps {
       on.vocabulary = vocabulary::spread;
     const costs::with_vocabulary<costs::quadratic> cost{{},
                                                         {.output = {.token = 1e-7}, .output_weights = {.token = 1e-7}}};
-    const planner make{on, slicers::equal_cost{}, cost, solution_as_given{&given}};
+    const basic_planner make{
+        on, slicers::equal_cost{}, cost, solution_as_given{&given}, schedules::list{}, simulators::sweep{}};
     return make(batch).value();
   }
 

@@ -1,9 +1,8 @@
-#ifndef SLIMPACK_ADAPTERS_TORCH_LAWS_MODEL_HPP
-#define SLIMPACK_ADAPTERS_TORCH_LAWS_MODEL_HPP
+#ifndef SLIMPACK_ADAPTERS_TORCH_LAWS_HPP
+#define SLIMPACK_ADAPTERS_TORCH_LAWS_HPP
 
+#include <slimpack/adapters/torch.hpp>
 #include <slimpack/testing/stage_compute_laws.hpp>
-
-#include <torch/torch.h>
 
 #include <cstddef>
 #include <memory>
