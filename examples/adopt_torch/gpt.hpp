@@ -26,14 +26,19 @@ struct sizes {
   at::ScalarType type{torch::kDouble};
 };
 
-inline torch::Tensor turned(const torch::Tensor& x,
-                            const torch::Tensor& positions) {  // rotary positions of (tokens, heads, size)
-  const std::int64_t half = x.size(2) / 2;
-  const torch::Tensor speeds = torch::pow(1e4, -torch::arange(half, x.options()) / static_cast<double>(half));
-  const torch::Tensor angle = (positions.to(x.dtype()).unsqueeze(1) * speeds).unsqueeze(1);
-  const torch::Tensor a = x.narrow(2, 0, half), b = x.narrow(2, half, half);
-  return torch::cat({a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()}, 2);
-}
+/// Rotary positions: what turns the heads of each token, once for all layers.
+struct rotary {
+  torch::Tensor cos, sin;  // (tokens, 1, half of a head)
+  rotary(const torch::Tensor& positions, std::int64_t half, const torch::TensorOptions& like) {
+    const torch::Tensor speeds = torch::pow(1e4, -torch::arange(half, like) / static_cast<double>(half));
+    const torch::Tensor angle = (positions.to(like.dtype()).unsqueeze(1) * speeds).unsqueeze(1);
+    cos = angle.cos(), sin = angle.sin();
+  }
+  torch::Tensor operator()(const torch::Tensor& x) const {  // (tokens, heads, size)
+    const std::vector<torch::Tensor> half = x.chunk(2, 2);
+    return torch::cat({half[0] * cos - half[1] * sin, half[1] * cos + half[0] * sin}, 2);
+  }
+};
 inline torch::Tensor causal(const torch::Tensor& q, const torch::Tensor& k,
                             const torch::Tensor& v) {  // query i sees keys 0 to m - n + i
   constexpr std::int64_t most = 256;                   // no more of the masked triangle is computed than that
@@ -65,12 +70,10 @@ struct block : torch::nn::Module {
     v = register_module("v", Linear(hidden, key_heads * head)), out = register_module("out", Linear(hidden, hidden));
     up = register_module("up", Linear(hidden, 4 * hidden)), down = register_module("down", Linear(4 * hidden, hidden));
   }
-  torch::Tensor forward(torch::Tensor x, const torch::Tensor& positions, int layer,
-                        slimpack::libtorch::slice_call* call) {
+  torch::Tensor forward(torch::Tensor x, const rotary& turned, int layer, slimpack::libtorch::slice_call* call) {
     if (call != nullptr) x = call->enter(layer, x);
-    const torch::Tensor h = norm_1(x), queries = turned(q(h).view({-1, heads, head}), positions),
-                        keys = turned(k(h).view({-1, key_heads, head}), positions),
-                        values = v(h).view({-1, key_heads, head});
+    const torch::Tensor h = norm_1(x), queries = turned(q(h).view({-1, heads, head})),
+                        keys = turned(k(h).view({-1, key_heads, head})), values = v(h).view({-1, key_heads, head});
     x = x + out(call != nullptr ? call->attend(layer, queries, keys, values, causal) : causal(queries, keys, values));
     return x + down(torch::gelu(up(norm_2(x))));
   }
@@ -96,7 +99,8 @@ struct gpt_part : torch::nn::Module {  // a pipeline stage's layers, with the wo
   }
   torch::Tensor forward(torch::Tensor x, const torch::Tensor& positions,
                         slimpack::libtorch::slice_call* call = nullptr) {
-    for (std::size_t i = 0; i < blocks.size(); ++i) x = blocks[i]->forward(x, positions, static_cast<int>(i), call);
+    const rotary turned(positions, x.size(1) / heads / 2, x.options().requires_grad(false));
+    for (std::size_t i = 0; i < blocks.size(); ++i) x = blocks[i]->forward(x, turned, static_cast<int>(i), call);
     return x;
   }
   torch::Tensor logits(const torch::Tensor& y) { return output(norm(y)); }

@@ -7,9 +7,9 @@
 #include <slimpack/adapters/torch/byte_counter.hpp>
 #include <slimpack/adapters/torch/graphs.hpp>
 #include <slimpack/adapters/torch/keys_values.hpp>
-#include <slimpack/adapters/torch/messages.hpp>
 #include <slimpack/adapters/torch/slice_call.hpp>
 #include <slimpack/adapters/torch/stages.hpp>
+#include <slimpack/adapters/torch/tensor_messages.hpp>
 
 /// For trainers on libtorch, PyTorch's C++ interface: what each of them would write again between its model and
 /// slimpack. A model's attention calls slice_call::attend, two or three functions make it a chunk, and `stage` or

@@ -23,8 +23,8 @@ using parts_of_sequences = std::span<const std::vector<testing::document>>;
 ///   const slimpack::testing::report found = slimpack::testing::stage_compute_laws(model, {.evaluates = true});
 ///
 /// make      a stage with the same weights every time, whatever the number of stages
-/// load      sequence i of the stage's next step has the tokens of all documents batch[i], one after the other. There is
-///           one, unless the stage shares prefixes; there a sequence's own tokens begin behind its prefix
+/// load      sequence i of the stage's next step has the tokens of all documents batch[i], one after the other. There
+///           is one, unless the stage shares prefixes; there a sequence's own tokens begin behind its prefix
 template <class Make, class Load>
 class laws_model {
  public:

@@ -2,8 +2,8 @@
 #define SLIMPACK_ADAPTERS_TORCH_GRAPHS_HPP
 
 #include <slimpack/adapters/torch/keys_values.hpp>
-#include <slimpack/adapters/torch/messages.hpp>
 #include <slimpack/adapters/torch/slice_call.hpp>
+#include <slimpack/adapters/torch/tensor_messages.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -51,8 +51,8 @@ void pull(slice_graph& s, const at::Tensor& gradient, std::span<const token_run>
   }
 }
 
-/// Rows of keys and values, and of their gradients (executors::row_ledger), as replicas send them to each other: a token's keys, then its
-/// values, in each layer.
+/// Rows of keys and values, and of their gradients, as replicas send them to each other: a token's keys, then its
+/// values, in each layer. It is an executors::row_ledger.
 class shared_ledger {
  public:
   shared_ledger(path_rows& path, const row_format& format, const at::Device& device)

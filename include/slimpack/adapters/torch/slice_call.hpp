@@ -2,7 +2,7 @@
 #define SLIMPACK_ADAPTERS_TORCH_SLICE_CALL_HPP
 
 #include <slimpack/adapters/torch/keys_values.hpp>
-#include <slimpack/adapters/torch/messages.hpp>
+#include <slimpack/adapters/torch/tensor_messages.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/forest/forest.hpp>
 #include <slimpack/core/slice.hpp>
@@ -21,7 +21,7 @@
 
 namespace slimpack::libtorch {
 
-/// Where the graph of a slice ends in one layer, where replicas share its sequence: what lies above goes on from leaves,
+/// Where the graph of a slice ends in a layer, if replicas share its sequence: what lies above goes on from leaves,
 /// whose gradients are known once all above has run backward.
 struct layer_cut {
   at::Tensor x, entered;             ///< the layer's input, and the leaf that the layer computes with
@@ -132,7 +132,7 @@ class slice_call {
   }
 
   /// The weighted loss of all pieces, whose sum over a step is the mean over the batch's targets: negative
-  /// log-likelihoods of what each token predicts. That is the next word of its sequence or, where the batch says what is
+  /// log-likelihoods of what each token predicts. That is the next word of its sequence or, if the batch says what is
   /// trained on, what the pieces' edges say, each with its weight.
   /// logits    (tokens, words)
   /// words     given a slice, gives the int64 words of its tokens; asked for a sequence's words after its first slice,

@@ -3,8 +3,8 @@
 
 #include <slimpack/adapters/torch/graphs.hpp>
 #include <slimpack/adapters/torch/keys_values.hpp>
-#include <slimpack/adapters/torch/messages.hpp>
 #include <slimpack/adapters/torch/slice_call.hpp>
+#include <slimpack/adapters/torch/tensor_messages.hpp>
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
@@ -48,7 +48,7 @@ concept has_parameters = requires(const C& c) {
 /// A trainer's layers on one virtual stage, as stage and pack_stage call them:
 ///
 ///   torch::Tensor forward(slice_call& call, torch::Tensor x)   x: (tokens, hidden) from the stage before, undefined on
-///                                                              the first part, where the chunk embeds the tokens itself;
+///                                                              the first part, where the chunk embeds tokens itself;
 ///                                                              gives (tokens, hidden)
 ///   torch::Tensor loss(slice_call& call, torch::Tensor y)      on the last part: a number, as a rule call.loss(logits,
 ///                                                              words)

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_ADAPTERS_TORCH_MESSAGES_HPP
-#define SLIMPACK_ADAPTERS_TORCH_MESSAGES_HPP
+#ifndef SLIMPACK_ADAPTERS_TORCH_TENSOR_MESSAGES_HPP
+#define SLIMPACK_ADAPTERS_TORCH_TENSOR_MESSAGES_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/message_format.hpp>
