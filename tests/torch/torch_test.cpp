@@ -3,6 +3,7 @@
 #include <slimpack/core/rank_names.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>
+#include <slimpack/profiling/driver.hpp>
 #include <slimpack/testing/stage_compute_laws.hpp>
 #include <slimpack/transports/threads.hpp>
 
@@ -229,6 +230,46 @@ TEST(Torch, BytesAreCounted) {
   EXPECT_EQ(counter.read().peak, bytes{4000});
   a.reset();
   EXPECT_EQ(counter.read().now, bytes{0});
+}
+
+// What a stage takes by the driver's trials is what its steps take.
+TEST(Torch, MemoryIsMeasuredByCountedBytes) {
+  at::set_num_threads(1);
+  using keyed_stage = libtorch::stage<keyed>;
+  libtorch::byte_counter counter;
+  keyed own{part_of(0, 1)};
+  for (Tensor& w : own.parameters()) w.mutable_grad() = torch::zeros_like(w);
+  keyed_stage stage(sizes_of(1, element_type::float64), {own});
+  transports::threads world(1);
+  auto port = world.endpoint(0);
+  shape on{.stages = 1, .quantum = {8}};
+  profiling::driver drive{stage, on, tokens{64}, port};
+  drive.budget = seconds{5};
+  const auto load = [&](std::span<const sequence> all) {
+    std::vector<std::vector<testing::document>> batch;
+    for (const sequence& s : all) {
+      batch.resize(std::max<std::size_t>(batch.size(), s.id.value + 1));
+      batch[s.id.value] = {{s.length, s.id.value + 1}};
+    }
+    own.load(batch);
+  };
+  drive.prepare = load;
+  profiling::memory_trials memory{counter.gauge()};
+  drive.memory = &memory;
+  const profiling::stage_profile profile = drive.measure().value();
+  const profiling::memory_fit fit = memory.fit().value();
+  const auto cost = profile.cost({.memory = {fit.rates}, .pair_bytes = {fit.pair_bytes}}).value();
+  const std::vector<tokens> lengths{{64}, {64}, {56}, {24}, {8}, {40}};
+  const plan p = planner_for<keyed_stage>(on, {}, cost)(lengths).value();
+  std::vector<std::vector<testing::document>> batch;
+  for (const tokens t : lengths) batch.push_back({{t, batch.size() + 1}});
+  own.load(batch);
+  (void)counter.read();
+  (void)executors::packflow{}.execute(p, stage, port).value();
+  const double measured = counter.read().peak.value, planned = p.replicas[0].peak_memory[0];
+  std::printf("a token keeps %.0f bytes, calls are within %.2f of it; a step needs %.2f MB, as planned %.2f\n",
+              fit.rates.live_token, fit.worst, measured / 1e6, planned / 1e6);
+  EXPECT_NEAR(measured, planned, .1 * planned) << drive.seen.dropped.size() << " trials had no time";
 }
 
 TEST(Torch, TensorsOutliveTheirCounter) {

@@ -23,6 +23,7 @@ namespace slimpack::libtorch {
 ///   slimpack::profiling::memory_trials memory{counter.gauge()};
 ///   drive.memory = &memory;                            // before drive.measure()
 ///
+/// Weights have their gradients before, or the first trials seem to keep them: run a step, or give them zeros.
 /// On CPUs PyTorch counts nothing itself. CUDA's caching allocator does: ask it instead, as memory_trials.hpp says.
 /// Of tensors that are alive when it ends, memory is given back as it should be.
 /// Requires  no other change of the device's allocator meanwhile; calls from any thread

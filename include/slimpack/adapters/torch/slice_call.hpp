@@ -161,8 +161,8 @@ class slice_call {
     return sum;
   }
 
-  /// Says that replicas share the sequence of the pieces: enter and attend end the graph, and `meets` is called in each
-  /// layer, once the rows of k and v are in `known`.
+  /// Says that replicas share the sequence of the call's one piece: enter and attend end the graph, and `meets` is
+  /// called in each layer, once the rows of k and v are in `known`.
   void share(std::function<void(int layer)> meets) { meets_ = std::move(meets); }
   /// Where the graph ended, from the first layer on; empty where the sequence is not shared.
   [[nodiscard]] std::vector<layer_cut>& cuts() noexcept { return cuts_; }
@@ -184,22 +184,14 @@ class slice_call {
     layer_cut& cut = cuts_.back();
     cut.rows = known_->of(known_->of(pieces_[0]), layer, k, v);
     cut.q = q, cut.k = k, cut.v = v, cut.queries = leaf(q);
-    std::vector<token_run> own;
-    for (const piece& p : pieces_) own.push_back({p.slice.begin.value, p.slice.length.value});
-    if (!again_) cut.rows->write(own, k, v);
+    const slice& own = pieces_[0].slice;
+    const token_run run{own.begin.value, own.length.value};
+    cut.rows->write({&run, 1}, k, v);
     meets_(layer);
-    const auto [keys, values] = cut.rows->first(pieces_.back().slice.end().value);
+    const auto [keys, values] = cut.rows->first(own.end().value);
     cut.keys = keys.requires_grad_(at::GradMode::is_enabled());
     cut.values = values.requires_grad_(at::GradMode::is_enabled());
-    std::vector<at::Tensor> mixed;
-    std::int64_t first = 0;
-    for (const piece& p : pieces_) {
-      const std::int64_t end = p.slice.end().value;
-      mixed.push_back(kernel(cut.queries.narrow(0, first, p.slice.length.value), cut.keys.narrow(0, 0, end),
-                             cut.values.narrow(0, 0, end)));
-      first += p.slice.length.value;
-    }
-    return mixed.size() == 1 ? mixed[0] : at::cat(mixed);
+    return kernel(cut.queries, cut.keys, cut.values);
   }
 
   std::span<const piece> pieces_;

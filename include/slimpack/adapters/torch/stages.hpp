@@ -54,8 +54,9 @@ concept has_parameters = requires(const C& c) {
 ///                                                              words)
 ///   std::vector<torch::Tensor> parameters() const              whose gradients replicas add up
 ///
-/// and what it may say of hooks.hpp: `static constexpr bool shares_rows = true` where each layer calls enter, and
-/// `shares_prefixes = true` (the copies of prefixes that keys_values makes are all that it takes); valid_tokens(slice).
+/// and what it may say of hooks.hpp: `static constexpr bool shares_rows = true` where each layer calls enter,
+/// `shares_prefixes = true`, for which it need do nothing, and valid_tokens(slice). Other hooks are those of a class
+/// that derives from stage or pack_stage.
 template <class C>
 concept chunk = slimpack::detail::met < detail::runs_layers<C>,
 "a chunk offers torch::Tensor forward(slimpack::libtorch::slice_call&, torch::Tensor x)" > () &&
@@ -78,6 +79,12 @@ namespace detail {
 /// What both kinds of stages have: the hooks of executors/hooks.hpp over a trainer's chunks.
 template <chunk Chunk>
 class stage_base {
+  static_assert(
+      !slimpack::detail::has_member_begin_step<Chunk> && !slimpack::detail::has_member_log_probabilities<Chunk> &&
+          !slimpack::detail::has_member_interrupt<Chunk> && !slimpack::detail::has_member_vocabulary_rows<Chunk>,
+      "a chunk is not asked begin_step, log_probabilities, interrupt and vocabulary_rows: a class that derives "
+      "from slimpack::libtorch::stage or pack_stage offers them");
+
  public:
   stage_base(sizes s, std::vector<Chunk> chunks) : sizes_(s), chunks_(std::move(chunks)) {}
 
@@ -89,9 +96,10 @@ class stage_base {
   [[nodiscard]] const Chunk& chunk_of(std::size_t i) const { return chunks_.at(i); }
 
   void begin_step(const step_outline& o) {
-    sum_ = 0, targets_ = static_cast<double>(o.valid_tokens.value), evaluates_ = o.forward_only;
+    sum_ = at::zeros({}, at::TensorOptions(at::kDouble).device(sizes_.device)),
+    targets_ = static_cast<double>(o.valid_tokens.value), evaluates_ = o.forward_only;
   }
-  [[nodiscard]] double loss() const { return sum_; }
+  [[nodiscard]] double loss() const { return sum_.template item<double>(); }
   [[nodiscard]] bytes held() const { return known_.held(); }
   void abort_step() {
     known_.clear();
@@ -144,20 +152,23 @@ class stage_base {
     return {pieces, known_, targets_, sizes_.device, again};
   }
 
+  /// On the device, which nobody waits for meanwhile.
+  void add_loss(const at::Tensor& loss) { sum_.add_(loss.detach()); }
+
   sizes sizes_;
   std::vector<Chunk> chunks_;
   keys_values known_{};
-  double sum_{};
+  at::Tensor sum_ = at::zeros({}, at::kDouble);
   double targets_{1};
   bool evaluates_{};
 };
 
+/// Whether replicas may share sequences of such chunks.
 template <class C>
 consteval bool says_shares_rows() {
-  if constexpr (requires { typename std::bool_constant<C::shares_rows>; })
-    return C::shares_rows;
-  else
-    return false;
+  constexpr exchange_set says = slimpack::detail::exchanges_of<C>();
+  static_assert(!says.queries && !says.ring, "a chunk's shares_rows is a bool: its replicas keep keys and values");
+  return says.keep;
 }
 
 }  // namespace detail
@@ -244,7 +255,7 @@ class stage : public detail::stage_base<Chunk> {
     s.cuts = std::move(call.cuts());
     if (out.wanted()) return put(s.y.defined() ? s.y.detach() : s.y, this->sizes_.rows, out, this->sizes_.device);
     s.y = own.loss(call, s.y);
-    this->sum_ += s.y.template item<double>();
+    this->add_loss(s.y);
     return success();
   }
   [[nodiscard]] at::Tensor gradient_of(const state& s, message in) const {
@@ -288,7 +299,7 @@ class pack_stage : public detail::stage_base<Chunk> {
     Chunk& own = this->chunks_.at(pack[0].chunk);
     const at::Tensor y = own.forward(call, x);
     if (out.wanted()) return put(y, this->sizes_.rows, out, this->sizes_.device);
-    this->sum_ += own.loss(call, y).template item<double>();
+    this->add_loss(own.loss(call, y));
     return success();
   }
 
