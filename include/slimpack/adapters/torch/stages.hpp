@@ -79,11 +79,11 @@ namespace detail {
 /// What both kinds of stages have: the hooks of executors/hooks.hpp over a trainer's chunks.
 template <chunk Chunk>
 class stage_base {
-  static_assert(
-      !slimpack::detail::has_member_begin_step<Chunk> && !slimpack::detail::has_member_log_probabilities<Chunk> &&
-          !slimpack::detail::has_member_interrupt<Chunk> && !slimpack::detail::has_member_vocabulary_rows<Chunk>,
-      "a chunk is not asked begin_step, log_probabilities, interrupt and vocabulary_rows: a class that derives "
-      "from slimpack::libtorch::stage or pack_stage offers them");
+  static_assert(!slimpack::detail::has_member_begin_step<Chunk> &&
+                    !slimpack::detail::has_member_log_probabilities<Chunk> &&
+                    !slimpack::detail::has_member_interrupt<Chunk>,
+                "a chunk is not asked begin_step, log_probabilities and interrupt: a class that derives from "
+                "slimpack::libtorch::stage or pack_stage offers them");
 
  public:
   stage_base(sizes s, std::vector<Chunk> chunks) : sizes_(s), chunks_(std::move(chunks)) {}
