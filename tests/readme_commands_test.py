@@ -87,6 +87,8 @@ COMMANDS = {
         "--batch 4 --max-context 256 --precision double": QUICK,
         "mpirun --allow-run-as-root --oversubscribe -np 2 build/gcc-release/examples/slimpack-train --pp 2 --steps 20 --max-context 4096 "
         "--batch 6 --compare megatron,karmarkar_karp": LONG,
+        "export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1": QUICK,
+        "mpirun --allow-run-as-root --oversubscribe -np 2 build/gcc-release/examples/example-adopt_torch times": BARE,
         "mpirun -np 16 -x NCCL_LAUNCH_ORDER_IMPLICIT=1 build/gcc-release/examples/slimpack-check-device --out tables/links.csv": CLUSTER,
         "slimpack-plan --auto": PART,
         "slimpack-plan --cost profiled:tables": PART,
