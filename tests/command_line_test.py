@@ -1012,25 +1012,11 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((3, []), (run.returncode, list(self.inputs.glob("q*"))), run.stderr)
 
     def test_a_signal_leaves_no_temporary_file(self):
-        self.signals_leave_no_temporary_file(os.environ)
-
-    def test_a_signal_leaves_none_where_a_library_has_a_thread(self):
-        """As OpenBLAS starts some when it is loaded: they do not block what the program's own threads block."""
-        compiler = shutil.which("g++") or shutil.which("clang++")
-        if compiler is None:
-            self.skipTest("there is no compiler")
-        source = self.file("t.cpp", "#include <pthread.h>\n#include <unistd.h>\nstatic void* idle(void*) { for (;;) pause(); }\n"
-                           "__attribute__((constructor)) static void start() { pthread_t t; pthread_create(&t, nullptr, idle, nullptr); }\n")
-        library = self.inputs / "t.so"
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
-        self.signals_leave_no_temporary_file({**os.environ, "LD_PRELOAD": str(library)})
-
-    def signals_leave_no_temporary_file(self, environment):
         lengths = self.file("l.txt", "100\n300\n" * 4096)
         names, options = self.outputs_of(old=True)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             command = [os.environ["SLIMPACK_PLAN"], "--lengths", lengths, *QUADRATIC, "--planner", "megatron", "--batch", "2", "--batches", "4096", "--json", self.outputs / "p.json"]
-            run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+            run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             while run.poll() is None and not any(p.suffix == ".tmp" for p in self.outputs.iterdir()):
                 time.sleep(0.001)
             run.send_signal(number)

@@ -3,17 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <atomic>
-
 namespace cli {
-namespace {
-
-/// Who waits for signals. A thread that was there before, as some libraries start one when they are loaded, does not
-/// block them: it hands on what it gets.
-std::atomic<pthread_t> waiting;
-void hand_on(int number) { pthread_kill(waiting, number); }
-
-}  // namespace
 
 stop_signals::stop_signals(outputs& abandoned) {
   std::signal(SIGPIPE, SIG_IGN);
@@ -38,18 +28,14 @@ stop_signals::stop_signals(outputs& abandoned) {
     pthread_sigmask(SIG_UNBLOCK, &only_this, nullptr);
     std::raise(number);
   });
-  waiting = thread_.native_handle();
-  for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    if (sigismember(&caught_, number) == 1) std::signal(number, hand_on);
 }
 
 stop_signals::~stop_signals() {
   over_ = true;
-  if (!thread_.joinable()) return;
-  pthread_kill(thread_.native_handle(), one_);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    if (sigismember(&caught_, number) == 1) std::signal(number, SIG_IGN);
-  thread_.join();
+  if (thread_.joinable()) {
+    pthread_kill(thread_.native_handle(), one_);
+    thread_.join();
+  }
 }
 
 }  // namespace cli

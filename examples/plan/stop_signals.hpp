@@ -12,9 +12,9 @@ namespace cli {
 /// While it lives, SIGINT, SIGTERM and SIGHUP abandon the outputs before they end the program; those that the caller
 /// has set to be ignored stay so. A pipe that nobody reads any more is an error of writing, no signal. Afterwards they
 /// stay blocked: all is done and the program ends, so that its status says what it did, and not that somebody has
-/// interrupted what was over. Threads that libraries have started before, as OpenBLAS does, hand such signals on.
-/// Requires  one at a time, made before the program's own threads, which take the blocked signals from the one that
-///           makes them; after it, nothing that may wait, such as output that is not flushed
+/// interrupted what was over.
+/// Requires  no other thread yet: threads take the signals that are blocked from the one that makes them; after it,
+///           nothing that may wait, such as output that is not flushed
 class stop_signals {
  public:
   explicit stop_signals(outputs& abandoned);
