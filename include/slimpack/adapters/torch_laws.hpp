@@ -41,7 +41,7 @@ class laws_model {
   void load_parts(Stage& stage, parts_of_sequences batch) const {
     load_(stage, batch);
   }
-  /// Of all chunks' parameters, in their order.
+  /// Gradients of all chunks' parameters, in their order.
   template <class Stage>
   [[nodiscard]] std::vector<double> gradients(const Stage& stage) const {
     std::vector<double> all;

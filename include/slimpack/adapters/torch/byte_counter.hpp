@@ -25,7 +25,7 @@ namespace slimpack::libtorch {
 ///
 /// Weights have their gradients before, or the first trials seem to keep them: run a step, or give them zeros.
 /// On CPUs PyTorch counts nothing itself. CUDA's caching allocator does: ask it instead, as memory_trials.hpp says.
-/// Of tensors that are alive when it ends, memory is given back as it should be.
+/// Tensors that are alive when it ends give their memory back as ever.
 /// Requires  no other change of the device's allocator meanwhile; calls from any thread
 class byte_counter {
  public:

@@ -34,8 +34,9 @@ struct slice_graph {
 /// gradient  of y
 inline void pull(const slice_graph& s, const at::Tensor& gradient) { torch::autograd::backward({s.y}, {gradient}); }
 
-/// The same where the graph ends in each layer, from the last one down: what lies above the layer's attention; then
-/// `meets`, in which replicas tell each other what they owe; then what made queries, keys and values.
+/// Runs backward through a slice whose graph ends in each layer, from the last one down: through what lies above the
+/// layer's attention; then `meets`, in which replicas tell each other what they owe; then through what made queries,
+/// keys and values.
 /// own       the slice's tokens
 template <class Meets>
 void pull(slice_graph& s, const at::Tensor& gradient, std::span<const token_run> own, Meets&& meets) {
@@ -45,8 +46,9 @@ void pull(slice_graph& s, const at::Tensor& gradient, std::span<const token_run>
     cut.rows->add_gradients(cut.keys.grad(), cut.values.grad());
     cut.keys.reset(), cut.values.reset();
     meets(static_cast<int>(layer));
-    auto [k, v] = cut.rows->gradients_of(own);
-    torch::autograd::backward({cut.q, cut.k, cut.v}, {cut.queries.grad(), k, v});
+    const auto [k, v] = cut.rows->gradients_of(own);
+    torch::autograd::backward({cut.q, cut.k, cut.v},
+                              {cut.queries.grad(), k.to(cut.k.scalar_type()), v.to(cut.v.scalar_type())});
     if (cut.x.requires_grad()) torch::autograd::backward({cut.x}, {cut.entered.grad()});
   }
 }

@@ -67,7 +67,7 @@ class layer_rows : public torch::CustomClassHolder {
     add(value_gradients_, values_, v);
   }
 
-  /// The gradients of runs that are complete, once all later slices have run backward.
+  /// The gradients of runs, in what they are added up in. They are complete once all later slices have run backward.
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> gradients_of(std::span<const token_run> runs) const {
     return {picked(key_gradients_, keys_, runs), picked(value_gradients_, values_, runs)};
   }
@@ -89,24 +89,26 @@ class layer_rows : public torch::CustomClassHolder {
   [[nodiscard]] static at::Tensor memory(std::int64_t tokens, const at::Tensor& like) {
     return at::empty({tokens, like.size(1), like.size(2)}, like.options().requires_grad(false));
   }
+  [[nodiscard]] static at::Tensor zeros(std::int64_t tokens, const at::Tensor& like) {
+    return at::zeros({tokens, like.size(1), like.size(2)}, like.options().dtype(sum_type_of(like.scalar_type())));
+  }
   static void add(at::Tensor& sum, const at::Tensor& like, const at::Tensor& more) {
     if (!more.defined()) return;
     const at::NoGradGuard values_alone;
-    if (!sum.defined()) sum = at::zeros(like.sizes(), like.options().dtype(sum_type_of(like.scalar_type())));
+    if (!sum.defined()) sum = zeros(like.size(0), like);
     sum.narrow(0, 0, more.size(0)).add_(more);
   }
   static void set(at::Tensor& sum, const at::Tensor& like, const token_run& run, const at::Tensor& rows) {
     const at::NoGradGuard values_alone;
-    if (!sum.defined()) sum = at::zeros(like.sizes(), like.options().dtype(sum_type_of(like.scalar_type())));
+    if (!sum.defined()) sum = zeros(like.size(0), like);
     sum.narrow(0, run.begin, run.length).copy_(rows);
   }
   [[nodiscard]] static at::Tensor picked(const at::Tensor& sum, const at::Tensor& like,
                                          std::span<const token_run> runs) {
     std::vector<at::Tensor> parts;
     for (const token_run& r : runs)
-      parts.push_back(sum.defined() ? sum.narrow(0, r.begin, r.length)
-                                    : at::zeros({r.length, like.size(1), like.size(2)}, like.options()));
-    return at::cat(parts).to(like.scalar_type());
+      parts.push_back(sum.defined() ? sum.narrow(0, r.begin, r.length) : zeros(r.length, like));
+    return at::cat(parts);
   }
 
   at::Tensor keys_, values_;
@@ -149,8 +151,8 @@ class own_and_earlier : public torch::autograd::Function<own_and_earlier> {
     if (own.size() == 1 && own[0].begin == 0 && !rows->key_gradients().defined())
       return {gradients[0], gradients[1], at::Tensor()};  // all of the sequence in one slice
     rows->add_gradients(gradients[0], gradients[1]);
-    auto [k, v] = rows->gradients_of(own);
-    return {std::move(k), std::move(v), at::Tensor()};
+    const auto [k, v] = rows->gradients_of(own);
+    return {k.to(gradients[0].scalar_type()), v.to(gradients[1].scalar_type()), at::Tensor()};
   }
 };
 

@@ -48,7 +48,7 @@ class slice_call {
       : pieces_(pieces), known_(&known), targets_(targets), device_(device), again_(again) {}
 
   [[nodiscard]] std::span<const piece> pieces() const noexcept { return pieces_; }
-  /// Of all pieces.
+  /// How many tokens all pieces have.
   [[nodiscard]] std::int64_t tokens() const noexcept {
     std::int64_t sum = 0;
     for (const piece& p : pieces_) sum += p.slice.length.value;

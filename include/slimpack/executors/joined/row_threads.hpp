@@ -176,7 +176,7 @@ concept row_call = detail::runs_one_piece<C> || detail::unmet<
     "run_row's call is given (size_t i, const meeting& meet), and gives "
     "void or result<void>">();
 
-/// Of run_row: nothing goes with a thread.
+/// The default of run_row's `enter`: nothing goes with a thread.
 struct nothing_held {
   [[nodiscard]] auto operator()() const {
     return [] { return nothing_held{}; };

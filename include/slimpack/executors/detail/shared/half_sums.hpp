@@ -39,7 +39,7 @@ struct float16_bits {
             : static_cast<float>(std::ldexp(exponent == 0 ? last : last + 0x400, std::max(exponent, 1) - 25));
     return (bits & 0x8000U) != 0 ? -size : size;
   }
-  /// Of a size a = n 2^(e - 10), where 2^e <= a or e = -14, the bits are 2^10 (e + 14) + n.
+  /// A size a = n 2^(e - 10), where 2^e <= a or e = -14, has the bits 2^10 (e + 14) + n.
   [[nodiscard]] static std::uint16_t nearest(float f) noexcept {
     const unsigned sign = std::signbit(f) ? 0x8000U : 0U;
     const float size = std::abs(f);
